@@ -1,0 +1,116 @@
+//! What is commanded from outside: named scalar channels.
+//!
+//! Pin motions, collider poses, pressures, loads and gravity read their values from channels, never from mutable forces, so one
+//! [`crate::Model`] serves many states and a recorded run can be replayed from its channels alone.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// Index of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChannelId(pub u32);
+
+/// Names and defaults of all channels of a model.
+#[derive(Clone, Debug, Default)]
+pub struct ChannelTable {
+    names: Vec<String>,
+    defaults: Vec<f64>,
+}
+
+impl ChannelTable {
+    /// Adds a channel; names are made unique by the caller.
+    pub fn add(&mut self, name: impl Into<String>, default: f64) -> ChannelId {
+        self.names.push(name.into());
+        self.defaults.push(default);
+        ChannelId((self.names.len() - 1) as u32)
+    }
+
+    /// Adds three channels `name.x`, `name.y`, `name.z`.
+    pub fn add_vector(&mut self, name: &str, default: [f64; 3]) -> [ChannelId; 3] {
+        ["x", "y", "z"].map(|axis| {
+            let index = match axis {
+                "x" => 0,
+                "y" => 1,
+                _ => 2,
+            };
+            self.add(format!("{name}.{axis}"), default[index])
+        })
+    }
+
+    /// Channel by name.
+    pub fn find(&self, name: &str) -> Option<ChannelId> {
+        self.names.iter().position(|n| n == name).map(|i| ChannelId(i as u32))
+    }
+
+    /// All names.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// Current values of all channels.
+#[derive(Clone, Debug)]
+pub struct Control {
+    table: Arc<ChannelTable>,
+    values: Vec<f64>,
+}
+
+/// A channel that does not exist, or a value that is not a number.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ControlError {
+    /// No channel has this name.
+    #[error("there is no control channel \"{name}\"")]
+    UnknownChannel {
+        /// The name asked for.
+        name: String,
+    },
+    /// Channels hold finite numbers only.
+    #[error("control channel \"{name}\" cannot be set to {value}")]
+    NotFinite {
+        /// The channel.
+        name: String,
+        /// The value refused.
+        value: f64,
+    },
+}
+
+impl Control {
+    /// All channels at their defaults.
+    pub fn new(table: Arc<ChannelTable>) -> Self {
+        let values = table.defaults.clone();
+        Self { table, values }
+    }
+
+    /// Value of a channel.
+    #[inline]
+    pub fn get(&self, channel: ChannelId) -> f64 {
+        self.values[channel.0 as usize]
+    }
+
+    /// Values of three channels.
+    #[inline]
+    pub fn vector(&self, channels: [ChannelId; 3]) -> sinew_math::Vec3 {
+        sinew_math::Vec3::new(self.get(channels[0]), self.get(channels[1]), self.get(channels[2]))
+    }
+
+    /// Sets a channel.
+    pub fn set(&mut self, channel: ChannelId, value: f64) {
+        self.values[channel.0 as usize] = value;
+    }
+
+    /// Sets a channel by name.
+    pub fn set_by_name(&mut self, name: &str, value: f64) -> Result<(), ControlError> {
+        if !value.is_finite() {
+            return Err(ControlError::NotFinite { name: name.into(), value });
+        }
+        let channel = self.table.find(name).ok_or_else(|| ControlError::UnknownChannel { name: name.into() })?;
+        self.set(channel, value);
+        Ok(())
+    }
+
+    /// Names and defaults.
+    pub fn table(&self) -> &ChannelTable {
+        &self.table
+    }
+}

@@ -1,0 +1,74 @@
+//! Follower pressure on surface triangles.
+//!
+//! The force on a triangle is −p A n on its deformed shape, shared equally by its corners. On a closed surface it is the gradient of
+//! p V with the enclosed volume V = ⅙ Σ x₁·(x₂×x₃) (up to sign); on an open one the same formula leaves boundary terms, and the force
+//! has no potential [Hughes87].
+
+use sinew_math::{Mat3, Vec3};
+
+use super::{Force, Linearized, StepContext};
+use crate::control::ChannelId;
+use crate::material::Tangent;
+
+/// Pressure on a set of triangles, positive inwards.
+pub struct Pressure {
+    /// Name in reports.
+    pub name: String,
+    /// Triangles, outward oriented.
+    pub triangles: Vec<[u32; 3]>,
+    /// Channel of the pressure [Pa].
+    pub channel: ChannelId,
+    /// Whether the triangles form a closed surface, so that p V is a potential.
+    pub is_closed: bool,
+}
+
+impl Force for Pressure {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
+        let p = ctx.control.get(self.channel);
+        if !self.is_closed && p != 0.0 {
+            return None;
+        }
+        let volume: f64 = self
+            .triangles
+            .iter()
+            .map(|&[a, b, c]| x[a as usize].dot(x[b as usize].cross(x[c as usize])) / 6.0)
+            .sum();
+        Some(p * volume)
+    }
+
+    fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]) {
+        let p = ctx.control.get(self.channel);
+        for triangle in &self.triangles {
+            let [a, b, c] = triangle.map(|n| x[n as usize]);
+            let third = (b - a).cross(c - a) * (p / 6.0);
+            for &node in triangle {
+                gradient[node as usize] += third;
+            }
+        }
+    }
+
+    fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
+        let p = ctx.control.get(self.channel);
+        // The load stiffness is indefinite: a definite approximation leaves it out.
+        if p == 0.0 || tangent == Tangent::Definite {
+            return;
+        }
+        for triangle in &self.triangles {
+            let corners = triangle.map(|n| x[n as usize]);
+            for k in 0..3 {
+                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of it.
+                let opposite = corners[(k + 2) % 3] - corners[(k + 1) % 3];
+                let derivative = Mat3::skew(opposite) * (p / 6.0);
+                for i in 0..3 {
+                    // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is exact.
+                    out.add(triangle[i], triangle[k], derivative * 0.5);
+                    out.add(triangle[k], triangle[i], derivative.transpose() * 0.5);
+                }
+            }
+        }
+    }
+}

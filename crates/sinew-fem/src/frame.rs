@@ -1,0 +1,146 @@
+//! What can be seen of a simulation at one time, and where it goes.
+//!
+//! A [`Frame`] borrows everything from the simulation; a [`Recorder`] is a sink: a file, a picture, a page, a test.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use sinew_geometry::CellMesh;
+use sinew_geometry::shape::{AnyShape, Pose};
+use sinew_math::{Mat3, Vec3};
+use thiserror::Error;
+
+use crate::report::StepReport;
+
+/// Everything that can be seen at one time.
+pub struct Frame<'a> {
+    /// Number of the frame; 0 is the initial state.
+    pub index: usize,
+    /// Simulated time [s].
+    pub time: f64,
+    /// Changes when the cells of a body change (cutting, remeshing); recorders accept or refuse clearly.
+    pub topology_revision: u64,
+    /// Deformable bodies, in scene order.
+    pub bodies: Vec<BodyFrame<'a>>,
+    /// Rigid bodies and colliders, in scene order.
+    pub shapes: Vec<ShapeFrame<'a>>,
+    /// Names of the probes, the same in every frame.
+    pub probe_names: &'a [String],
+    /// Values of the probes, one per name.
+    pub probe_values: &'a [f64],
+    /// How the frame was computed.
+    pub report: &'a StepReport,
+}
+
+impl Frame<'_> {
+    /// Value of a probe by name.
+    pub fn probe(&self, name: &str) -> Option<f64> {
+        self.probe_names.iter().position(|n| n == name).map(|i| self.probe_values[i])
+    }
+}
+
+/// One deformable body.
+pub struct BodyFrame<'a> {
+    /// Name from the scene.
+    pub name: &'a str,
+    /// Mesh at rest.
+    pub mesh: &'a CellMesh,
+    /// Positions of the nodes [m].
+    pub positions: &'a [Vec3],
+    /// Velocities of the nodes [m/s].
+    pub velocities: &'a [Vec3],
+    /// Triangles of the visible surface (the mesh boundary, or an embedded surface), indices into `surface_positions`.
+    pub surface_triangles: &'a [[u32; 3]],
+    /// Deformed positions of the visible surface [m].
+    pub surface_positions: Cow<'a, [Vec3]>,
+    /// For each surface vertex the node nearest to it at rest: carries nodal fields to the surface.
+    pub surface_nodes: &'a [u32],
+    /// Stress evaluation for [`BodyFrame::cell_fields`].
+    pub(crate) stress: &'a dyn CellStress,
+}
+
+/// Evaluates the constitutive law of a body at the centre of its cells.
+pub(crate) trait CellStress {
+    /// Deformation gradient (volume average) and first Piola–Kirchhoff stress of each cell.
+    fn evaluate(&self, positions: &[Vec3]) -> Vec<(Mat3, Mat3)>;
+}
+
+/// Fields per cell, computed on demand because they cost a pass over the mesh.
+#[derive(Clone, Debug, Default)]
+pub struct CellFields {
+    /// Deformation gradient F, averaged over the cell.
+    pub deformation_gradient: Vec<Mat3>,
+    /// Volume ratio J = det F.
+    pub volume_ratio: Vec<f64>,
+    /// Cauchy stress σ = P Fᵀ / J [Pa].
+    pub cauchy_stress: Vec<Mat3>,
+    /// Von Mises stress √(3/2 s:s), s the deviator of σ [Pa].
+    pub von_mises: Vec<f64>,
+    /// Principal stretches, largest first; the smallest carries the sign of J.
+    pub principal_stretches: Vec<Vec3>,
+}
+
+impl BodyFrame<'_> {
+    /// Deformation and stress of every cell.
+    pub fn cell_fields(&self) -> CellFields {
+        let mut fields = CellFields::default();
+        for (F, P) in self.stress.evaluate(self.positions) {
+            let J = F.determinant();
+            // A flat cell has no Cauchy stress; report the Kirchhoff value there instead of infinity.
+            let sigma = P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 });
+            fields.deformation_gradient.push(F);
+            fields.volume_ratio.push(J);
+            fields.cauchy_stress.push(sigma);
+            fields.von_mises.push(von_mises(&sigma));
+            fields.principal_stretches.push(sinew_math::svd3::svd3(&F).sigma);
+        }
+        fields
+    }
+}
+
+/// Von Mises equivalent of a stress tensor [Pa].
+pub fn von_mises(sigma: &Mat3) -> f64 {
+    let deviator = *sigma - Mat3::identity() * (sigma.trace() / 3.0);
+    (1.5 * deviator.norm_squared()).sqrt()
+}
+
+/// A rigid body or a collider.
+pub struct ShapeFrame<'a> {
+    /// Name from the scene.
+    pub name: &'a str,
+    /// Geometry in its own frame.
+    pub shape: &'a AnyShape,
+    /// World from shape.
+    pub pose: Pose,
+    /// Whether the shape is moved by forces (a rigid body) or by the scene (a collider).
+    pub is_dynamic: bool,
+}
+
+/// Why a frame could not be written.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The file system refused.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The frame cannot be expressed in this format.
+    #[error("{format} cannot hold this frame: {reason}")]
+    Unsupported {
+        /// Name of the format.
+        format: &'static str,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+/// Where frames go.
+pub trait Recorder {
+    /// Takes one frame.
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError>;
+    /// Completes the output; a recorder stopped early still leaves a valid file.
+    fn finish(&mut self) -> Result<(), RecordError>;
+}

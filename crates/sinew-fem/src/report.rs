@@ -1,0 +1,197 @@
+//! What a step tells: how hard it was, how exact it became, where the time went, or whom to blame.
+
+use std::fmt;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Mechanical energies of the whole model at one time [J].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energies {
+    /// Strain energy of all cells.
+    pub elastic: f64,
+    /// Kinetic energy ½ Σ m |v|² of all points.
+    pub kinetic: f64,
+    /// Potential energy −Σ m g·x in the gravity field.
+    pub gravity: f64,
+    /// Penalty energy of contacts (friction stores none).
+    pub contact: f64,
+    /// Energy of soft attachments, loads with a potential and custom forces.
+    pub other: f64,
+}
+
+impl Energies {
+    /// Sum of all parts.
+    pub fn total(&self) -> f64 {
+        self.elastic + self.kinetic + self.gravity + self.contact + self.other
+    }
+}
+
+/// Wall-clock time spent in the parts of a step; the leaves of the timing tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepTiming {
+    /// Energy and gradient evaluations.
+    pub gradient: Duration,
+    /// Assembly of the tangent matrix.
+    pub assembly: Duration,
+    /// Linear solves, factorisation included.
+    pub linear_solve: Duration,
+    /// Finding contacts.
+    pub contact: Duration,
+    /// The whole step.
+    pub total: Duration,
+}
+
+impl std::ops::AddAssign for StepTiming {
+    fn add_assign(&mut self, other: Self) {
+        self.gradient += other.gradient;
+        self.assembly += other.assembly;
+        self.linear_solve += other.linear_solve;
+        self.contact += other.contact;
+        self.total += other.total;
+    }
+}
+
+/// Result of one accepted step (of a frame with several substeps: their sum, with the worst residual).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Time at the end of the step [s].
+    pub time: f64,
+    /// Number of substeps taken, retries not counted.
+    pub substeps: usize,
+    /// Number of times a step failed, was rolled back and halved.
+    pub rollbacks: usize,
+    /// Newton iterations.
+    pub newton_iterations: usize,
+    /// Conjugate-gradient iterations (a direct solve counts one).
+    pub linear_iterations: usize,
+    /// Newton iterations that needed the definite tangent.
+    pub projections: usize,
+    /// Line-search cuts.
+    pub cuts: usize,
+    /// Norm of the residual at the end [N].
+    pub residual: f64,
+    /// `residual` over its norm at the start of the step under the new boundary data.
+    pub relative_residual: f64,
+    /// Points in contact.
+    pub contacts: usize,
+    /// Energies at the end of the step.
+    pub energies: Energies,
+    /// Where the time went.
+    pub timing: StepTiming,
+}
+
+impl StepReport {
+    /// Adds a following substep: counts and times add up, residuals keep the worst, energies the last.
+    pub fn absorb(&mut self, next: &StepReport) {
+        self.time = next.time;
+        self.substeps += next.substeps;
+        self.rollbacks += next.rollbacks;
+        self.newton_iterations += next.newton_iterations;
+        self.linear_iterations += next.linear_iterations;
+        self.projections += next.projections;
+        self.cuts += next.cuts;
+        self.residual = self.residual.max(next.residual);
+        self.relative_residual = self.relative_residual.max(next.relative_residual);
+        self.contacts = next.contacts;
+        self.energies = next.energies;
+        self.timing += next.timing;
+    }
+}
+
+impl fmt::Display for StepReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "t={:.4} newton {} linear {} |r| {:.1e} {:.1} ms",
+            self.time,
+            self.newton_iterations,
+            self.linear_iterations,
+            self.relative_residual,
+            self.timing.total.as_secs_f64() * 1e3
+        )
+    }
+}
+
+/// The node and the cell where a failed step looked worst.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blame {
+    /// Name of the body.
+    pub body: String,
+    /// Node of that body with the largest residual (or a non-finite position).
+    pub node: usize,
+    /// Rest position of the node [m].
+    pub rest_position: [f64; 3],
+    /// Cell of that body at the node with the smallest volume ratio J.
+    pub cell: usize,
+    /// Volume ratio of that cell.
+    pub volume_ratio: f64,
+}
+
+impl fmt::Display for Blame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.rest_position;
+        write!(
+            f,
+            "body \"{}\", node {} (rest position {x:.4}, {y:.4}, {z:.4} m), cell {} (volume ratio {:.3e})",
+            self.body, self.node, self.cell, self.volume_ratio
+        )
+    }
+}
+
+/// Why a step could not be taken. The state is what it was before the step.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum StepError {
+    /// Newton used up its iterations.
+    #[error("no equilibrium after {iterations} Newton iterations (relative residual {relative_residual:.2e}) at t = {time:.4} s; worst at {blame}")]
+    NotConverged {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// Iterations done.
+        iterations: usize,
+        /// Residual reached.
+        relative_residual: f64,
+        /// Where it was worst.
+        blame: Blame,
+    },
+    /// The line search could not lower the merit function.
+    #[error("the solver stalled at relative residual {relative_residual:.2e} at t = {time:.4} s; worst at {blame}")]
+    Stalled {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// Residual reached.
+        relative_residual: f64,
+        /// Where it was worst.
+        blame: Blame,
+    },
+    /// A force or position became infinite or not a number.
+    #[error("positions or forces are no longer finite at t = {time:.4} s; worst at {blame}")]
+    NotFinite {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// Where it was found.
+        blame: Blame,
+    },
+    /// The linear system has no solution, for example a body that nothing holds in quasistatics.
+    #[error("the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}")]
+    Singular {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// What the linear solver said.
+        reason: String,
+        /// Where it was found.
+        blame: Blame,
+    },
+}
+
+impl StepError {
+    /// The node and cell to look at.
+    pub fn blame(&self) -> &Blame {
+        match self {
+            StepError::NotConverged { blame, .. }
+            | StepError::Stalled { blame, .. }
+            | StepError::NotFinite { blame, .. }
+            | StepError::Singular { blame, .. } => blame,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Kinds of cells, their local numbering and blocks of cells of one kind.
+
+use sinew_math::Vec3;
+
+/// Shape and node order of a cell; both follow VTK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CellKind {
+    /// Tetrahedron: det[x₁−x₀, x₂−x₀, x₃−x₀] > 0.
+    Tet4,
+    /// Hexahedron: nodes 0–3 run counter-clockwise round the bottom seen from above, 4–7 lie over them.
+    Hex8,
+}
+
+/// Faces of a tetrahedron, counter-clockwise seen from outside; face f lies opposite node f.
+const TET_FACES: [&[usize]; 4] = [&[1, 2, 3], &[0, 3, 2], &[0, 1, 3], &[0, 2, 1]];
+/// Faces of a hexahedron, counter-clockwise seen from outside: −ξ, +ξ, −η, +η, −ζ, +ζ.
+const HEX_FACES: [&[usize]; 6] =
+    [&[0, 4, 7, 3], &[1, 2, 6, 5], &[0, 1, 5, 4], &[3, 7, 6, 2], &[0, 3, 2, 1], &[4, 5, 6, 7]];
+const TET_EDGES: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
+const HEX_EDGES: [[usize; 2]; 12] =
+    [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
+/// For each corner of a hexahedron its three neighbours along ξ, η, ζ in right-handed order.
+pub(crate) const HEX_CORNERS: [[usize; 4]; 8] = [
+    [0, 1, 3, 4],
+    [1, 2, 0, 5],
+    [2, 3, 1, 6],
+    [3, 0, 2, 7],
+    [4, 7, 5, 0],
+    [5, 4, 6, 1],
+    [6, 5, 7, 2],
+    [7, 6, 4, 3],
+];
+/// Signs of the local coordinates (ξ, η, ζ) at the nodes of a hexahedron.
+pub(crate) const HEX_SIGNS: [[f64; 3]; 8] = [
+    [-1.0, -1.0, -1.0],
+    [1.0, -1.0, -1.0],
+    [1.0, 1.0, -1.0],
+    [-1.0, 1.0, -1.0],
+    [-1.0, -1.0, 1.0],
+    [1.0, -1.0, 1.0],
+    [1.0, 1.0, 1.0],
+    [-1.0, 1.0, 1.0],
+];
+
+impl CellKind {
+    /// Nodes of one cell.
+    pub const fn nodes_per_cell(self) -> usize {
+        match self {
+            Self::Tet4 => 4,
+            Self::Hex8 => 8,
+        }
+    }
+
+    /// Local nodes of each face, counter-clockwise seen from outside.
+    pub const fn faces(self) -> &'static [&'static [usize]] {
+        match self {
+            Self::Tet4 => &TET_FACES,
+            Self::Hex8 => &HEX_FACES,
+        }
+    }
+
+    /// Local nodes of each edge.
+    pub const fn edges(self) -> &'static [[usize; 2]] {
+        match self {
+            Self::Tet4 => &TET_EDGES,
+            Self::Hex8 => &HEX_EDGES,
+        }
+    }
+
+    /// Reorders the nodes of a wrongly wound cell into its mirror image, which is rightly wound.
+    pub(crate) fn mirror(self, nodes: &mut [u32]) {
+        match self {
+            Self::Tet4 => nodes.swap(2, 3),
+            Self::Hex8 => {
+                let (bottom, top) = nodes.split_at_mut(4);
+                bottom.swap_with_slice(top);
+            }
+        }
+    }
+
+    /// Signed volume [m³] of the cell with these corners.
+    ///
+    /// The trilinear hexahedron is integrated exactly: its Jacobian determinant has degree two in each coordinate, so 2×2×2
+    /// Gauss points suffice.
+    pub fn volume(self, corners: &[Vec3]) -> f64 {
+        match self {
+            Self::Tet4 => tet_volume(corners[0], corners[1], corners[2], corners[3]),
+            Self::Hex8 => {
+                let g = 1.0 / 3.0_f64.sqrt();
+                let mut volume = 0.0;
+                for s in HEX_SIGNS {
+                    volume += hex_jacobian(corners, Vec3::new(s[0] * g, s[1] * g, s[2] * g));
+                }
+                volume
+            }
+        }
+    }
+}
+
+/// Signed volume det[b−a, c−a, d−a] / 6 [m³] of a tetrahedron.
+#[inline]
+pub fn tet_volume(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
+    (b - a).dot((c - a).cross(d - a)) / 6.0
+}
+
+/// det ∂x/∂ξ of the trilinear map at the local point ξ ∈ [−1, 1]³.
+fn hex_jacobian(corners: &[Vec3], xi: Vec3) -> f64 {
+    let columns = hex_gradient(corners, xi);
+    columns[0].dot(columns[1].cross(columns[2]))
+}
+
+/// The columns ∂x/∂ξ, ∂x/∂η, ∂x/∂ζ of the trilinear map at ξ.
+pub(crate) fn hex_gradient(corners: &[Vec3], xi: Vec3) -> [Vec3; 3] {
+    let mut columns = [Vec3::zero(); 3];
+    for (corner, s) in corners.iter().zip(HEX_SIGNS) {
+        let f = [1.0 + s[0] * xi.x, 1.0 + s[1] * xi.y, 1.0 + s[2] * xi.z];
+        columns[0] += *corner * (0.125 * s[0] * f[1] * f[2]);
+        columns[1] += *corner * (0.125 * f[0] * s[1] * f[2]);
+        columns[2] += *corner * (0.125 * f[0] * f[1] * s[2]);
+    }
+    columns
+}
+
+/// Trilinear shape functions N_i(ξ) = ⅛ Π_d (1 + s_id ξ_d).
+pub(crate) fn hex_weights(xi: Vec3) -> [f64; 8] {
+    HEX_SIGNS.map(|s| 0.125 * (1.0 + s[0] * xi.x) * (1.0 + s[1] * xi.y) * (1.0 + s[2] * xi.z))
+}
+
+/// Cells of one kind, their nodes one cell after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellBlock {
+    /// Kind of every cell of the block.
+    pub kind: CellKind,
+    /// Flat node indices, [`CellKind::nodes_per_cell`] per cell.
+    pub nodes: Vec<u32>,
+}
+
+impl CellBlock {
+    /// A block of tetrahedra.
+    pub fn tets(cells: &[[u32; 4]]) -> Self {
+        Self { kind: CellKind::Tet4, nodes: cells.as_flattened().to_vec() }
+    }
+
+    /// A block of hexahedra.
+    pub fn hexes(cells: &[[u32; 8]]) -> Self {
+        Self { kind: CellKind::Hex8, nodes: cells.as_flattened().to_vec() }
+    }
+
+    /// Number of cells.
+    pub fn cell_count(&self) -> usize {
+        self.nodes.len() / self.kind.nodes_per_cell()
+    }
+
+    /// The node lists of the cells, in order.
+    pub fn cells(&self) -> std::slice::ChunksExact<'_, u32> {
+        self.nodes.chunks_exact(self.kind.nodes_per_cell())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit_cube() -> Vec<Vec3> {
+        HEX_SIGNS.iter().map(|s| (Vec3::from(*s) + Vec3::splat(1.0)) * 0.5).collect()
+    }
+
+    #[test]
+    fn unit_cube_and_unit_tet_have_their_volumes() {
+        // Sums of eight rounded products.
+        assert!((CellKind::Hex8.volume(&unit_cube()) - 1.0).abs() < 1e-15);
+        let tet = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+        assert_eq!(CellKind::Tet4.volume(&tet), 1.0 / 6.0);
+    }
+
+    /// The normal of each face must point away from the centre of the cell.
+    #[test]
+    fn local_faces_point_outwards() {
+        let tet = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+        for (kind, corners) in [(CellKind::Tet4, tet), (CellKind::Hex8, unit_cube())] {
+            let center = corners.iter().sum::<Vec3>() / corners.len() as f64;
+            for face in kind.faces() {
+                let [a, b, c] = [corners[face[0]], corners[face[1]], corners[face[2]]];
+                assert!((b - a).cross(c - a).dot(a - center) > 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn corner_tripods_of_a_hex_are_right_handed() {
+        let x = unit_cube();
+        for [o, a, b, c] in HEX_CORNERS {
+            assert_eq!((x[a] - x[o]).dot((x[b] - x[o]).cross(x[c] - x[o])), 1.0);
+        }
+    }
+
+    #[test]
+    fn mirroring_negates_the_volume() {
+        for kind in [CellKind::Tet4, CellKind::Hex8] {
+            let corners = match kind {
+                CellKind::Tet4 => vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)],
+                CellKind::Hex8 => unit_cube(),
+            };
+            let mut order: Vec<u32> = (0..corners.len() as u32).collect();
+            kind.mirror(&mut order);
+            let mirrored: Vec<Vec3> = order.iter().map(|i| corners[*i as usize]).collect();
+            assert!((kind.volume(&mirrored) + kind.volume(&corners)).abs() < 1e-15);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Numbers for Sinew: scalars that are also lanes or derivatives, small vectors and matrices, batched singular values,
+//! sparse matrices and the solvers on them.
+//!
+//! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with lanes
+//! ([`lanes::dispatch`]) to run it on 8 or 16 elements at a time.
+
+pub mod complex_step;
+pub mod elementary;
+pub mod mat3;
+pub mod ordering;
+pub mod parallel;
+pub mod quaternion;
+pub mod scalar;
+pub mod vec3;
+
+pub use complex_step::ComplexStep;
+pub use mat3::Mat3;
+pub use quaternion::Quaternion;
+pub use scalar::{LaneScalar, Real, Scalar};
+pub use vec3::Vec3;
