@@ -1,2 +1,5 @@
-//! placeholder
-fn main() {}
+//! The program `sinew`; everything is in [`sinew::cli`].
+
+fn main() -> std::process::ExitCode {
+    sinew::cli::main()
+}

@@ -1,2 +1,131 @@
-//! placeholder
-fn main() {}
+//! Chores of the repository: `cargo xtask test | docs | demo | bench`.
+//!
+//! Standard library only, so that the first `cargo xtask` on a fresh clone compiles in a second.
+
+mod deny;
+mod scenes;
+mod step;
+mod test;
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use step::{Outcome, root};
+
+const USAGE: &str = "\
+Chores of the repository.
+
+Usage: cargo xtask <COMMAND>
+
+Commands:
+  test [--full] [--only NAME]...  Everything CI runs: format, lints, tests, scenes, examples, licences
+                                  --full adds the large sizes; --only keeps the steps whose name contains NAME
+  docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts
+  demo                            Run the demo and write the picture of the README (docs/images/demo.png)
+  bench                           Run `sinew bench svd3` and `sinew bench beam` and print their JSON
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest = arguments.get(1..).unwrap_or_default();
+    match arguments.first().map(String::as_str) {
+        Some("test") => test::run(rest),
+        Some("docs") => docs(),
+        Some("demo") => demo(),
+        Some("bench") => bench(rest),
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        other => {
+            if let Some(name) = other {
+                eprintln!("error: no chore is called \"{name}\"\n");
+            }
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Rewrites every page that a test compares with its source: the same tests, told to write instead of to compare.
+fn docs() -> ExitCode {
+    let mut command = step::cargo([
+        "test",
+        "--quiet",
+        "--release",
+        "--test",
+        "docs",
+        "--test",
+        "coverage",
+        "--test",
+        "cli",
+        "generated",
+    ]);
+    command.env("SINEW_BLESS", "1");
+    finish(&step::stream("docs", &mut command))
+}
+
+/// Runs the demo and keeps its last picture for the README.
+fn demo() -> ExitCode {
+    let mut command = step::cargo(["run", "--quiet", "--release", "--", "demo"]);
+    let outcome = step::stream("demo", &mut command);
+    if !outcome.is_failure() {
+        let picture = root().join("docs/images/demo.png");
+        match poster(&root().join("out/demo")) {
+            Some(found) => match std::fs::create_dir_all(root().join("docs/images"))
+                .and_then(|()| std::fs::copy(&found, &picture))
+            {
+                Ok(_) => eprintln!("wrote docs/images/demo.png"),
+                Err(error) => {
+                    eprintln!("error: cannot write {}: {error}", picture.display());
+                    return ExitCode::from(2);
+                }
+            },
+            None => {
+                eprintln!("error: the demo wrote no PNG");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    finish(&outcome)
+}
+
+/// The picture that stands for a run: the animation if there is one, else the last still.
+fn poster(folder: &std::path::Path) -> Option<PathBuf> {
+    let mut pictures: Vec<PathBuf> = scenes::files_below(folder, "png");
+    pictures.sort();
+    let animation = pictures.iter().position(|path| path.file_stem().is_some_and(|stem| stem == "animation"));
+    match animation {
+        Some(index) => Some(pictures.swap_remove(index)),
+        None => pictures.pop(),
+    }
+}
+
+/// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`.
+fn bench(rest: &[String]) -> ExitCode {
+    let build = step::stream("build", &mut step::cargo(["build", "--quiet", "--release"]));
+    if build.is_failure() {
+        return finish(&build);
+    }
+    let runs: [&[&str]; 2] = [&["bench", "svd3", "--json"], &["bench", "beam", "--json"]];
+    for arguments in runs {
+        let mut command = Command::new(step::binary("sinew"));
+        command.current_dir(root()).args(arguments);
+        if arguments[1] == "beam" {
+            command.args(rest);
+        }
+        match command.status() {
+            Ok(status) if status.success() => {}
+            Ok(_) => return ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("error: cannot start sinew: {error}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn finish(outcome: &Outcome) -> ExitCode {
+    if outcome.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

@@ -28,13 +28,14 @@ impl ChannelTable {
 
     /// Adds three channels `name.x`, `name.y`, `name.z`.
     pub fn add_vector(&mut self, name: &str, default: [f64; 3]) -> [ChannelId; 3] {
-        ["x", "y", "z"].map(|axis| {
-            let index = match axis {
-                "x" => 0,
-                "y" => 1,
-                _ => 2,
-            };
-            self.add(format!("{name}.{axis}"), default[index])
+        let [x, y, z] = default;
+        [("x", x), ("y", y), ("z", z)].map(|(axis, value)| self.add(format!("{name}.{axis}"), value))
+    }
+
+    /// Adds nine channels `name.xx`, `name.xy` … `name.zz` with the identity as default.
+    pub fn add_matrix(&mut self, name: &str) -> [[ChannelId; 3]; 3] {
+        ["x", "y", "z"].map(|row| {
+            ["x", "y", "z"].map(|column| self.add(format!("{name}.{row}{column}"), f64::from(row == column)))
         })
     }
 
@@ -92,6 +93,11 @@ impl Control {
     #[inline]
     pub fn vector(&self, channels: [ChannelId; 3]) -> sinew_math::Vec3 {
         sinew_math::Vec3::new(self.get(channels[0]), self.get(channels[1]), self.get(channels[2]))
+    }
+
+    /// Values of nine channels.
+    pub fn matrix(&self, channels: [[ChannelId; 3]; 3]) -> sinew_math::Mat3 {
+        sinew_math::Mat3::new(channels.map(|row| row.map(|channel| self.get(channel))))
     }
 
     /// Sets a channel.

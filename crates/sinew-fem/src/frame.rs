@@ -2,6 +2,8 @@
 //!
 //! A [`Frame`] borrows everything from the simulation; a [`Recorder`] is a sink: a file, a picture, a page, a test.
 
+#![allow(non_snake_case)]
+
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -56,13 +58,13 @@ pub struct BodyFrame<'a> {
     /// For each surface vertex the node nearest to it at rest: carries nodal fields to the surface.
     pub surface_nodes: &'a [u32],
     /// Stress evaluation for [`BodyFrame::cell_fields`].
-    pub(crate) stress: &'a dyn CellStress,
+    pub(crate) stress: Box<dyn CellStress + 'a>,
 }
 
 /// Evaluates the constitutive law of a body at the centre of its cells.
 pub(crate) trait CellStress {
     /// Deformation gradient (volume average) and first Piola–Kirchhoff stress of each cell.
-    fn evaluate(&self, positions: &[Vec3]) -> Vec<(Mat3, Mat3)>;
+    fn evaluate(&self) -> Vec<(Mat3, Mat3)>;
 }
 
 /// Fields per cell, computed on demand because they cost a pass over the mesh.
@@ -84,7 +86,7 @@ impl BodyFrame<'_> {
     /// Deformation and stress of every cell.
     pub fn cell_fields(&self) -> CellFields {
         let mut fields = CellFields::default();
-        for (F, P) in self.stress.evaluate(self.positions) {
+        for (F, P) in self.stress.evaluate() {
             let J = F.determinant();
             // A flat cell has no Cauchy stress; report the Kirchhoff value there instead of infinity.
             let sigma = P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 });
@@ -92,7 +94,7 @@ impl BodyFrame<'_> {
             fields.volume_ratio.push(J);
             fields.cauchy_stress.push(sigma);
             fields.von_mises.push(von_mises(&sigma));
-            fields.principal_stretches.push(sinew_math::svd3::svd3(&F).sigma);
+            fields.principal_stretches.push(sinew_math::svd3::svd3_plain(&F).sigma);
         }
         fields
     }

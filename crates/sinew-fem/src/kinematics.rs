@@ -82,6 +82,11 @@ impl Kinematics {
         self.push(PointMap::Free(unknown))
     }
 
+    /// Adds a point that is an existing unknown.
+    pub fn add_point_of_unknown(&mut self, unknown: u32) -> u32 {
+        self.push(PointMap::Free(unknown))
+    }
+
     /// Adds a point fixed to a rigid block at `local`.
     pub fn add_rigid_point(&mut self, block: u32, local: Vec3) -> u32 {
         self.push(PointMap::Rigid { block, local })

@@ -1,1 +1,39 @@
-//! placeholder
+//! Flesh in time: elements, materials, forces, kinematics and the solvers that move them.
+//!
+//! | type | says |
+//! |---|---|
+//! | [`Model`] | what does not change: bodies, bindings, forces; built by [`ModelBuilder`] |
+//! | [`State`] | what changes: unknowns, points, velocities, history |
+//! | [`Control`] | what is commanded from outside, by named channels |
+//! | [`Solver`] | one step: [`NewtonSolver`] for quasistatics and implicit Euler |
+//! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
+//! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
+
+pub mod command;
+pub mod contacts;
+pub mod control;
+pub mod diagnostics;
+pub mod elastic;
+pub mod element;
+pub mod force;
+pub mod frame;
+pub mod kinematics;
+pub mod material;
+pub mod model;
+pub mod probe;
+pub mod report;
+pub mod simulation;
+pub mod solver;
+pub mod state;
+
+pub use command::Command;
+pub use contacts::Contacts;
+pub use control::Control;
+pub use force::{Force, StepContext};
+pub use frame::{BodyFrame, CellFields, Frame, RecordError, Recorder, ShapeFrame};
+pub use kinematics::Kinematics;
+pub use model::{BodyParams, Model, ModelBuilder, ModelError};
+pub use report::{StepError, StepReport};
+pub use simulation::{Driver, FrameParams, Simulation};
+pub use solver::{NewtonSolver, Regime, Solver, SolverParams};
+pub use state::State;

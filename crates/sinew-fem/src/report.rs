@@ -143,7 +143,9 @@ impl fmt::Display for Blame {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum StepError {
     /// Newton used up its iterations.
-    #[error("no equilibrium after {iterations} Newton iterations (relative residual {relative_residual:.2e}) at t = {time:.4} s; worst at {blame}")]
+    #[error(
+        "no equilibrium after {iterations} Newton iterations (relative residual {relative_residual:.2e}) at t = {time:.4} s; worst at {blame}"
+    )]
     NotConverged {
         /// Time the step aimed at [s].
         time: f64,

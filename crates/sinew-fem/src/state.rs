@@ -1,5 +1,6 @@
 //! What changes in time: unknowns, points, velocities, history.
 
+use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 
 use crate::kinematics::Unknowns;
@@ -15,6 +16,9 @@ pub struct State {
     pub positions: Vec<Vec3>,
     /// Velocities of all points [m/s].
     pub velocities: Vec<Vec3>,
+    /// Gradient of the step's merit function at each point, zero where in balance: on pinned points the force of the pin on the body
+    /// [N].
+    pub reactions: Vec<Vec3>,
     /// What forces and solver remember from earlier steps.
     pub history: History,
 }
@@ -28,4 +32,8 @@ pub struct History {
     pub previous_rates: Vec<Vec3>,
     /// Number of accepted steps that `rates` and `previous_rates` describe (0, 1 or 2).
     pub depth: usize,
+    /// Length of the last accepted step [s].
+    pub last_dt: f64,
+    /// Poses of the colliders at the time of the state.
+    pub collider_poses: Vec<Pose>,
 }

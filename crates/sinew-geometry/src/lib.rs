@@ -1,1 +1,24 @@
-//! placeholder
+//! Shapes without time: meshes, procedural bodies, embedding, filling, colliders and regions.
+//!
+//! - [`mesh`]: [`CellMesh`] (volumes) and [`TriMesh`] (surfaces), checked on construction
+//! - [`procedural`]: boxes, spheres, cylinders, tori and muscle bellies from a few numbers
+//! - [`embedding`]: points bound to cells; positions go down, forces come back
+//! - [`fill`]: a closed surface becomes a lattice of tetrahedra with the surface bound to it
+//! - [`shape`]: planes, spheres, capsules and cuboids by signed distance
+//! - [`region`]: which nodes of a mesh a name or a shape selects
+
+mod bvh;
+mod predicates;
+
+pub mod embedding;
+pub mod fill;
+pub mod mesh;
+pub mod procedural;
+pub mod region;
+pub mod shape;
+
+pub use embedding::{Embedding, EmbeddingError};
+pub use fill::{FillError, FillOptions, Filled, fill_surface};
+pub use mesh::{Aabb, CellBlock, CellKind, CellMesh, MeshError, MeshQuality, MeshReport, TriMesh};
+pub use region::{Region, RegionError};
+pub use shape::Shape;

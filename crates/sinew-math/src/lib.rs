@@ -4,13 +4,19 @@
 //! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with lanes
 //! ([`lanes::dispatch`]) to run it on 8 or 16 elements at a time.
 
+pub mod cholesky;
 pub mod complex_step;
-pub mod elementary;
+pub mod eigen;
+mod elementary;
+pub mod krylov;
+pub mod lanes;
 pub mod mat3;
 pub mod ordering;
 pub mod parallel;
 pub mod quaternion;
 pub mod scalar;
+pub mod sparse;
+pub mod svd3;
 pub mod vec3;
 
 pub use complex_step::ComplexStep;

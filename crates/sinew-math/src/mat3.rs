@@ -66,7 +66,7 @@ impl<S: Scalar> Mat3<S> {
         Self::from_rows(b * a.x, b * a.y, b * a.z)
     }
 
-    /// The skew-symmetric matrix [v]× with `[v]× w = v × w`.
+    /// The skew-symmetric matrix \[v\]× that takes w to v × w.
     #[inline(always)]
     pub fn skew(v: Vec3<S>) -> Self {
         let o = S::zero();

@@ -2,7 +2,7 @@
 //!
 //! Eliminating vertex v of a graph connects all its remaining neighbours; each new edge is an entry of the factor that the matrix does
 //! not have. If a small set S of vertices separates the graph into A and B, and S is eliminated last, no edge ever joins A and B. So:
-//! find a small balanced separator ([`separator`]), order A and B in the same way, append S. Small remainders are ordered by minimum
+//! find a small balanced separator, order A and B in the same way, append S. Small remainders are ordered by minimum
 //! degree. On three-dimensional meshes with n vertices the factor then has O(n^{4/3}) entries.
 //!
 //! Nothing is random and ties go to the lower index: the same graph gives the same order.
@@ -11,7 +11,10 @@ use std::ops::Range;
 
 use crate::ordering::separator::WeightedGraph;
 
+mod elimination;
 mod separator;
+
+pub use elimination::factor_size;
 
 /// Largest remainder ordered by minimum degree. Neighbour sets are the bits of a `u128`; smaller separators than those of a hundred
 /// vertices are not worth searching.
@@ -211,6 +214,7 @@ pub fn nested_dissection(graph: &Graph) -> Permutation {
         }
         // Otherwise nothing separates these vertices (a complete graph, say): each order is as good.
     }
+    elimination::sort_by_postorder(graph, &mut order);
     let mut new_from_old = local;
     for (new, &old) in order.iter().enumerate() {
         new_from_old[old as usize] = new as u32;
@@ -285,39 +289,6 @@ fn bits(mut set: u128) -> impl Iterator<Item = usize> {
             bit
         })
     })
-}
-
-/// Number of entries of the Cholesky factor (diagonal included) of a matrix with this graph when eliminated in this order.
-///
-/// Row k of the factor has an entry in each column on the paths from its neighbours i < k up the elimination tree [Liu90]. Time is
-/// proportional to the result.
-///
-/// # Panics
-/// When the permutation is of another length than the graph.
-pub fn factor_size(graph: &Graph, permutation: &Permutation) -> u64 {
-    let count = graph.vertex_count();
-    assert_eq!(permutation.len(), count, "one place for each vertex");
-    let mut parent = vec![u32::MAX; count];
-    let mut visited_by = vec![u32::MAX; count];
-    let mut entries = count as u64;
-    for k in 0..count {
-        visited_by[k] = k as u32;
-        for &neighbor in graph.neighbors(permutation.old_from_new[k] as usize) {
-            let mut i = permutation.new_from_old[neighbor as usize] as usize;
-            if i > k {
-                continue;
-            }
-            while visited_by[i] != k as u32 {
-                visited_by[i] = k as u32;
-                entries += 1;
-                if parent[i] == u32::MAX {
-                    parent[i] = k as u32;
-                }
-                i = parent[i] as usize;
-            }
-        }
-    }
-    entries
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub struct Quaternion<S = f64> {
     pub z: S,
 }
 
-/// Below this angle [rad], sin θ/2 / θ is replaced by its series ½ − θ²/48: the next term is θ⁴/3840 < 3e-20.
+/// Below this angle \[rad\], sin θ/2 / θ is replaced by its series ½ − θ²/48: the next term is θ⁴/3840 < 3e-20.
 const SERIES_ANGLE: f64 = 1e-4;
 
 impl<S> Quaternion<S> {
@@ -109,17 +109,17 @@ impl<S: Scalar> Quaternion<S> {
 }
 
 impl<S: Real> Quaternion<S> {
-    /// Rotation by `angle` [rad] about `axis`, which need not have unit length. A zero axis gives no rotation.
+    /// Rotation by `angle` \[rad\] about `axis`, which need not have unit length. A zero axis gives no rotation.
     pub fn from_axis_angle(axis: Vec3<S>, angle: S) -> Self {
         let length = axis.norm();
-        if !(length > S::zero()) {
+        if length == S::zero() {
             return Self::identity();
         }
         let half = angle * S::splat(0.5);
         Self::from_parts(half.cos(), axis * (half.sin() / length))
     }
 
-    /// Exponential map: rotation by the angle |v| [rad] about the direction of v.
+    /// Exponential map: rotation by the angle |v| \[rad\] about the direction of v.
     pub fn exp_map(v: Vec3<S>) -> Self {
         let angle = v.norm();
         let half = angle * S::splat(0.5);
@@ -235,7 +235,7 @@ mod tests {
     fn rotations() -> Vec<Quaternion> {
         let mut list = Vec::new();
         for axis in [Vec3::new(1.0, 0.0, 0.0), Vec3::unit(1), Vec3::unit(2), Vec3::new(1.0, -2.0, 0.5)] {
-            for angle in [0.0, 1e-9, 1e-3, 1.0, 2.5, 3.1415, std::f64::consts::PI] {
+            for angle in [0.0, 1e-9, 1e-3, 1.0, 2.5, 3.1, std::f64::consts::PI] {
                 list.push(Quaternion::from_axis_angle(axis, angle));
             }
         }
@@ -247,8 +247,8 @@ mod tests {
         let v = Vec3::new(0.3, -1.2, 2.0);
         for q in rotations() {
             assert!((q.rotate(v) - q.to_matrix() * v).norm() < 1e-14);
-            // A quarter turn about z takes x to y: fixes handedness.
         }
+        // A quarter turn about z takes x to y: fixes handedness.
         let quarter = Quaternion::from_axis_angle(Vec3::unit(2), std::f64::consts::FRAC_PI_2);
         assert!((quarter.rotate(Vec3::unit(0)) - Vec3::unit(1)).norm() < 1e-15);
     }
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn logarithm_inverts_the_exponential() {
         let direction = Vec3::new(2.0, -1.0, 0.5).normalized();
-        for angle in [0.0, 1e-12, 1e-5, 1e-4, 0.1, 2.0, 3.14] {
+        for angle in [0.0, 1e-12, 1e-5, 1e-4, 0.1, 2.0, 3.1] {
             let back = Quaternion::exp_map(direction * angle).log_map();
             // Near π the sine of half the angle is flat, but the arctangent keeps full accuracy.
             assert!((back - direction * angle).norm() < 1e-14 * (1.0 + angle));

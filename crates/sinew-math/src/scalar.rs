@@ -15,7 +15,7 @@
 //!   [`dispatch`](crate::lanes::dispatch) ask for fusion;
 //! * `rsqrt` is `1/sqrt(x)` with both operations rounded; the rough [`Scalar::rsqrt_estimate`] is integer arithmetic, not the
 //!   instruction of a particular processor;
-//! * `ln` and `exp` are our own polynomials ([`elementary`](crate::elementary)) without fusion.
+//! * `ln` and `exp` are our own polynomials without fusion, with errors below one unit in the last place.
 //!
 //! Signs and payloads of NaN are not part of the promise.
 //!
@@ -47,6 +47,12 @@ pub trait Scalar:
 {
     /// Result of a comparison: `bool`, or one truth value per lane.
     type Mask: Copy + BitAnd<Output = Self::Mask> + BitOr<Output = Self::Mask> + Not<Output = Self::Mask>;
+
+    /// Distance from 1 to the next larger number in the arithmetic of the real parts.
+    const PRECISION: f64;
+
+    /// Smallest positive normal number in the arithmetic of the real parts.
+    const TINY: f64;
 
     /// The constant `value` in every lane.
     fn splat(value: f64) -> Self;
@@ -81,6 +87,10 @@ pub trait Scalar:
 
     /// Exponential function.
     fn exp(self) -> Self;
+
+    /// The largest power of two that is not above |self|, for scaling without rounding. Zero for subnormal numbers; infinity
+    /// for infinity and NaN. It has no derivative.
+    fn binary_magnitude(self) -> Self;
 
     /// Absolute value, by the sign of the real part.
     fn abs(self) -> Self;
@@ -200,20 +210,22 @@ pub trait Real: LaneScalar<Element = Self, Mask = bool> + PartialEq + PartialOrd
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
 
-    /// Sine of an angle [rad].
+    /// Sine of an angle \[rad\].
     fn sin(self) -> Self;
 
-    /// Cosine of an angle [rad].
+    /// Cosine of an angle \[rad\].
     fn cos(self) -> Self;
 
-    /// Angle [rad] of the point with ordinate `self` and abscissa `x`.
+    /// Angle \[rad\] of the point with ordinate `self` and abscissa `x`.
     fn atan2(self, x: Self) -> Self;
 }
 
 macro_rules! impl_real {
-    ($float:ident, $ln:path, $exp:path, $rsqrt_estimate:path) => {
+    ($float:ident, $ln:path, $exp:path, $rsqrt_estimate:path, $binary_magnitude:path) => {
         impl Scalar for $float {
             type Mask = bool;
+            const PRECISION: f64 = $float::EPSILON as f64;
+            const TINY: f64 = $float::MIN_POSITIVE as f64;
 
             #[inline(always)]
             fn splat(value: f64) -> Self {
@@ -238,6 +250,10 @@ macro_rules! impl_real {
             #[inline(always)]
             fn exp(self) -> Self {
                 $exp(self)
+            }
+            #[inline(always)]
+            fn binary_magnitude(self) -> Self {
+                $binary_magnitude(self)
             }
             #[inline(always)]
             fn abs(self) -> Self {
@@ -314,5 +330,17 @@ macro_rules! impl_real {
     };
 }
 
-impl_real!(f32, elementary::ln_f32, elementary::exp_f32, elementary::rsqrt_estimate_f32);
-impl_real!(f64, elementary::ln_f64, elementary::exp_f64, elementary::rsqrt_estimate_f64);
+impl_real!(
+    f32,
+    elementary::ln_f32,
+    elementary::exp_f32,
+    elementary::rsqrt_estimate_f32,
+    elementary::binary_magnitude_f32
+);
+impl_real!(
+    f64,
+    elementary::ln_f64,
+    elementary::exp_f64,
+    elementary::rsqrt_estimate_f64,
+    elementary::binary_magnitude_f64
+);

@@ -32,11 +32,8 @@ impl Force for Pressure {
         if !self.is_closed && p != 0.0 {
             return None;
         }
-        let volume: f64 = self
-            .triangles
-            .iter()
-            .map(|&[a, b, c]| x[a as usize].dot(x[b as usize].cross(x[c as usize])) / 6.0)
-            .sum();
+        let volume: f64 =
+            self.triangles.iter().map(|&[a, b, c]| x[a as usize].dot(x[b as usize].cross(x[c as usize])) / 6.0).sum();
         Some(p * volume)
     }
 

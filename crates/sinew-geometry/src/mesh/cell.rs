@@ -20,16 +20,8 @@ const TET_EDGES: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 
 const HEX_EDGES: [[usize; 2]; 12] =
     [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
 /// For each corner of a hexahedron its three neighbours along ξ, η, ζ in right-handed order.
-pub(crate) const HEX_CORNERS: [[usize; 4]; 8] = [
-    [0, 1, 3, 4],
-    [1, 2, 0, 5],
-    [2, 3, 1, 6],
-    [3, 0, 2, 7],
-    [4, 7, 5, 0],
-    [5, 4, 6, 1],
-    [6, 5, 7, 2],
-    [7, 6, 4, 3],
-];
+pub(crate) const HEX_CORNERS: [[usize; 4]; 8] =
+    [[0, 1, 3, 4], [1, 2, 0, 5], [2, 3, 1, 6], [3, 0, 2, 7], [4, 7, 5, 0], [5, 4, 6, 1], [6, 5, 7, 2], [7, 6, 4, 3]];
 /// Signs of the local coordinates (ξ, η, ζ) at the nodes of a hexahedron.
 pub(crate) const HEX_SIGNS: [[f64; 3]; 8] = [
     [-1.0, -1.0, -1.0],

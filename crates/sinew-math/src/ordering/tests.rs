@@ -99,7 +99,7 @@ fn factor_size_counts_fill_of_small_graphs() {
 
 #[test]
 fn long_path_does_not_exhaust_the_stack_and_has_little_fill() {
-    let count = 300_000u32;
+    let count = 1_000_000u32;
     let offsets: Vec<u32> = (0..=count).map(|v| v.min(count - 1)).collect();
     let columns: Vec<u32> = (1..count).collect();
     let path = Graph::from_rows(&offsets, &columns).unwrap();
@@ -182,4 +182,13 @@ fn expanded_permutation_keeps_groups_together() {
     let permutation = Permutation::new(vec![2, 0, 1]).unwrap().expanded(3);
     assert_eq!(permutation.old_from_new(), &[6, 7, 8, 0, 1, 2, 3, 4, 5]);
     assert_is_permutation(&permutation, 9);
+}
+
+#[test]
+fn postorder_keeps_the_size_of_the_factor() {
+    let graph = grid([9, 8, 7], 3);
+    let mut order: Vec<u32> = (0..graph.vertex_count() as u32).map(|v| (v * 5) % 504).collect();
+    let before = factor_size(&graph, &Permutation::new(order.clone()).unwrap());
+    elimination::sort_by_postorder(&graph, &mut order);
+    assert_eq!(factor_size(&graph, &Permutation::new(order).unwrap()), before);
 }

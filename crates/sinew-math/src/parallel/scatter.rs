@@ -6,9 +6,10 @@ use super::{DisjointSlice, PlanError, for_each_block};
 
 /// Which entries of a shared array each element adds to, and an order in which that is safe and reproducible.
 ///
-/// Consecutive elements form chunks of a fixed size. Chunks that share an entry get different colours (greedy, in ascending order);
-/// chunks of one colour run at the same time, colours one after another, elements of a chunk in ascending order. So each entry
-/// receives its additions in an order fixed by the connectivity alone.
+/// Consecutive elements form chunks of a fixed size, and consecutive chunks windows. Chunks of a window that share an entry get
+/// different colours (greedy, in ascending order); chunks of one colour run at the same time, the colours of a window one after another,
+/// then the next window; elements of a chunk in ascending order. So each entry receives its additions in an order fixed by the
+/// connectivity alone.
 ///
 /// Colouring chunks instead of elements keeps neighbours in memory together (a mesh of Kuhn tetrahedra needs 24 colours for single
 /// elements and jumps through memory for each) and gives vector kernels runs of elements to work on. Against a gather from stored
@@ -21,15 +22,19 @@ pub struct ScatterPlan {
     offsets: Vec<u32>,
     slots: Vec<u32>,
     chunk_size: usize,
-    /// Chunks sorted by colour; `colors` holds the ranges.
+    /// Chunks in the order of their phases.
     chunks: Vec<u32>,
-    colors: Vec<Range<usize>>,
+    /// Ranges of `chunks` that may run at the same time, one after another.
+    phases: Vec<Range<usize>>,
 }
 
 /// Chunk sizes to try, largest first. 256 elements amortise the hand-over to a thread; multiples of 16 fill the lanes.
 const CHUNK_SIZES: [usize; 8] = [256, 128, 64, 32, 16, 8, 4, 1];
-/// Chunks per colour wanted on average, so that a dozen threads have work in each colour.
-const WANTED_CHUNKS_PER_COLOR: usize = 16;
+/// Chunks per phase wanted on average, so that a handful of threads have work in each phase.
+const WANTED_CHUNKS_PER_PHASE: usize = 8;
+/// Elements of one window, a multiple of all chunk sizes: their results (3 MB of blocks in `f64` for tetrahedra) stay in the cache of
+/// the second level while the colours pass over them.
+const WINDOW: usize = 16384;
 /// Colours that fit the mask of one entry; chunks that find none free run alone at the end.
 const MAX_COLORS: usize = 64;
 
@@ -52,65 +57,64 @@ impl ScatterPlan {
             let end = u32::try_from(slots.len()).map_err(|_| PlanError::TooLarge { count: slots.len() })?;
             offsets.push(end);
         }
-        let mut plan =
-            Self { target_length, offsets, slots, chunk_size: 1, chunks: Vec::new(), colors: Vec::new() };
+        let mut plan = Self { target_length, offsets, slots, chunk_size: 1, chunks: Vec::new(), phases: Vec::new() };
         plan.color_chunks();
         Ok(plan)
     }
 
-    /// Tries chunk sizes until colours hold enough chunks each; a mesh numbered at random needs small chunks.
+    /// Tries chunk sizes until phases hold enough chunks each; a mesh numbered at random needs small chunks.
     fn color_chunks(&mut self) {
         let mut masks = vec![0u64; self.target_length];
-        let mut best: Option<(usize, usize, Vec<u8>)> = None;
+        let mut best_width = 0;
         for chunk_size in CHUNK_SIZES {
-            let chunk_count = self.element_count().div_ceil(chunk_size);
-            let color_of_chunk = self.greedy_colors(chunk_size, &mut masks);
-            let lone = color_of_chunk.iter().filter(|&&color| usize::from(color) == MAX_COLORS).count();
-            let color_count = color_of_chunk.iter().filter(|&&c| usize::from(c) < MAX_COLORS).max();
-            let phases = color_count.map_or(0, |&c| usize::from(c) + 1) + lone;
-            // Elements done per phase is chunk_size × chunks per phase; what counts for sharing is the number of chunks.
-            let width = chunk_count / phases.max(1);
-            if best.as_ref().is_none_or(|(best_width, ..)| width > *best_width) {
-                best = Some((width, chunk_size, color_of_chunk));
+            let (chunks, phases) = self.phases_for(chunk_size, &mut masks);
+            let width = chunks.len() / phases.len().max(1);
+            if self.phases.is_empty() || width > best_width {
+                best_width = width;
+                (self.chunk_size, self.chunks, self.phases) = (chunk_size, chunks, phases);
             }
-            if width >= WANTED_CHUNKS_PER_COLOR {
+            if best_width >= WANTED_CHUNKS_PER_PHASE {
                 break;
             }
         }
-        let Some((_, chunk_size, color_of_chunk)) = best else { return };
-        self.chunk_size = chunk_size;
-        self.chunks = (0..color_of_chunk.len() as u32).collect();
-        self.chunks.sort_by_key(|&chunk| color_of_chunk[chunk as usize]);
-        self.colors.clear();
-        let mut begin = 0;
-        while begin < self.chunks.len() {
-            let color = color_of_chunk[self.chunks[begin] as usize];
-            let same = self.chunks[begin..].iter().take_while(|&&chunk| color_of_chunk[chunk as usize] == color);
-            // Chunks without a colour of their own may conflict with each other: one phase each.
-            let count = if usize::from(color) == MAX_COLORS { 1 } else { same.count() };
-            self.colors.push(begin..begin + count);
-            begin += count;
-        }
     }
 
-    /// Smallest colour not used by an earlier chunk with a common entry; `MAX_COLORS` when all are taken.
-    fn greedy_colors(&self, chunk_size: usize, masks: &mut [u64]) -> Vec<u8> {
-        masks.fill(0);
+    /// Chunks sorted by window and colour, and the ranges that may run at the same time.
+    fn phases_for(&self, chunk_size: usize, masks: &mut [u64]) -> (Vec<u32>, Vec<Range<usize>>) {
         let chunk_count = self.element_count().div_ceil(chunk_size);
-        (0..chunk_count)
-            .map(|chunk| {
-                let elements = self.elements_of(chunk, chunk_size);
-                let slots = &self.slots[self.offsets[elements.start] as usize..self.offsets[elements.end] as usize];
-                let taken = slots.iter().fold(0u64, |mask, &slot| mask | masks[slot as usize]);
-                let color = taken.trailing_ones() as usize;
-                if color < MAX_COLORS {
-                    for &slot in slots {
-                        masks[slot as usize] |= 1 << color;
-                    }
-                }
-                color as u8
-            })
-            .collect()
+        let (mut chunks, mut phases) = (Vec::with_capacity(chunk_count), Vec::new());
+        let window_size = WINDOW / chunk_size;
+        for first in (0..chunk_count).step_by(window_size) {
+            let window = first..(first + window_size).min(chunk_count);
+            let mut colored: Vec<(usize, u32)> =
+                window.clone().map(|chunk| (self.take_color(chunk, chunk_size, masks), chunk as u32)).collect();
+            for chunk in window {
+                self.slots_of(chunk, chunk_size).iter().for_each(|&slot| masks[slot as usize] = 0);
+            }
+            colored.sort_unstable();
+            // Chunks without a colour of their own may conflict with each other: one phase each.
+            for group in colored.chunk_by(|a, b| a.0 == b.0 && a.0 < MAX_COLORS) {
+                phases.push(chunks.len()..chunks.len() + group.len());
+                chunks.extend(group.iter().map(|&(_, chunk)| chunk));
+            }
+        }
+        (chunks, phases)
+    }
+
+    /// Gives a chunk the smallest colour that none of its slots carries yet; `MAX_COLORS` when all are taken.
+    fn take_color(&self, chunk: usize, chunk_size: usize, masks: &mut [u64]) -> usize {
+        let slots = self.slots_of(chunk, chunk_size);
+        let taken = slots.iter().fold(0u64, |mask, &slot| mask | masks[slot as usize]);
+        let color = taken.trailing_ones() as usize;
+        if color < MAX_COLORS {
+            slots.iter().for_each(|&slot| masks[slot as usize] |= 1 << color);
+        }
+        color
+    }
+
+    fn slots_of(&self, chunk: usize, chunk_size: usize) -> &[u32] {
+        let elements = self.elements_of(chunk, chunk_size);
+        &self.slots[self.offsets[elements.start] as usize..self.offsets[elements.end] as usize]
     }
 
     fn elements_of(&self, chunk: usize, chunk_size: usize) -> Range<usize> {
@@ -128,9 +132,9 @@ impl ScatterPlan {
         self.target_length
     }
 
-    /// Number of phases that run one after another.
-    pub fn color_count(&self) -> usize {
-        self.colors.len()
+    /// Number of phases that run one after another: colours, over all windows.
+    pub fn phase_count(&self) -> usize {
+        self.phases.len()
     }
 
     /// Elements per chunk (the last chunk may be shorter).
@@ -155,8 +159,8 @@ impl ScatterPlan {
     ) {
         assert_eq!(target.len(), self.target_length, "the plan was made for another length");
         let target = DisjointSlice::new(target);
-        for color in &self.colors {
-            let chunks = &self.chunks[color.clone()];
+        for phase in &self.phases {
+            let chunks = &self.chunks[phase.clone()];
             for_each_block(chunks.len(), 1, |block| {
                 for &chunk in &chunks[block] {
                     let elements = self.elements_of(chunk as usize, self.chunk_size);
@@ -185,8 +189,9 @@ impl<T: Copy + AddAssign> ChunkWriter<'_, T> {
         assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
         let slot = self.plan.slots(element)[local];
         // SAFETY: `ScatterPlan::new` checked every slot against `target_length`, which `for_each_chunk` compared with the slice. The
-        // slot belongs to an element of this chunk (asserted), chunks that run at the same time have one colour, and chunks of one
-        // colour share no slot: `greedy_colors` gives a chunk a colour that no slot of it carries yet, chunks without one run alone.
+        // slot belongs to an element of this chunk (asserted). Chunks that run at the same time belong to one window and have one
+        // colour, and such chunks share no slot: `take_color` gives a chunk a colour that no slot of it carries yet in this window;
+        // chunks without a colour run alone.
         // A chunk is run by one thread, and `&mut self` keeps its calls apart.
         unsafe { self.target.add(slot as usize, value) };
     }
@@ -230,13 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_one_color_share_no_entry() {
-        let random: Vec<[u32; 3]> = (0..2000).map(|e| std::array::from_fn(|k| (noise(3 * e + k) * 900.0) as u32)).collect();
+    fn chunks_of_one_phase_share_no_entry() {
+        let random: Vec<[u32; 3]> =
+            (0..2000).map(|e| std::array::from_fn(|k| (noise(3 * e + k) * 900.0) as u32)).collect();
         for plan in [ScatterPlan::new(5001, path_elements(5000)).unwrap(), ScatterPlan::new(900, random).unwrap()] {
             let mut visited = 0;
-            for color in &plan.colors {
+            for phase in &plan.phases {
                 let mut owner = vec![u32::MAX; plan.target_length];
-                for &chunk in &plan.chunks[color.clone()] {
+                for &chunk in &plan.chunks[phase.clone()] {
                     for element in plan.elements_of(chunk as usize, plan.chunk_size) {
                         visited += 1;
                         for &slot in plan.slots(element) {
@@ -252,7 +258,8 @@ mod tests {
 
     #[test]
     fn scattered_sums_have_the_same_bits_for_any_number_of_threads_and_are_right() {
-        let random: Vec<[u32; 3]> = (0..5000).map(|e| std::array::from_fn(|k| (noise(3 * e + k) * 3000.0) as u32)).collect();
+        let random: Vec<[u32; 3]> =
+            (0..5000).map(|e| std::array::from_fn(|k| (noise(3 * e + k) * 3000.0) as u32)).collect();
         let plan = ScatterPlan::new(3000, random.clone()).unwrap();
         let one = scatter(&plan, 1);
         assert_eq!(one, scatter(&plan, 2));
@@ -277,9 +284,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_needs_two_colors() {
-        let plan = ScatterPlan::new(100_001, path_elements(100_000)).unwrap();
-        assert_eq!((plan.color_count(), plan.chunk_size()), (2, 256));
+    fn a_long_path_needs_two_colors_in_each_window() {
+        let plan = ScatterPlan::new(4 * WINDOW + 1, path_elements(4 * WINDOW)).unwrap();
+        assert_eq!((plan.phase_count(), plan.chunk_size()), (8, 256));
     }
 
     #[test]

@@ -103,18 +103,32 @@ pub struct Camera {
     pub field_of_view: f32,
 }
 
-/// 26°: about an 80 mm lens, long enough that bodies near the edge keep their shape.
-const AUTO_FIELD_OF_VIEW: f32 = 26.0 * std::f32::consts::PI / 180.0;
+/// From where an automatic camera looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FitParams {
+    /// Turns the camera about the up axis [rad]; at 0 it looks along the first horizontal axis it can (for z up: along +y).
+    pub azimuth: f32,
+    /// Lifts the camera above the horizon [rad].
+    pub elevation: f32,
+    /// Angle of view from the lower to the upper edge of the picture, in (0, π) [rad].
+    pub field_of_view: f32,
+}
+
+impl Default for FitParams {
+    /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their shape.
+    fn default() -> FitParams {
+        FitParams { azimuth: 0.45, elevation: 0.29, field_of_view: 26.0 * std::f32::consts::PI / 180.0 }
+    }
+}
 
 /// Share of the picture that the automatic camera leaves free on each side.
 const AUTO_MARGIN: f32 = 0.10;
 
 impl Camera {
-    /// A camera that sees all of `bounds` in a three-quarter view from slightly above, `aspect` = width / height.
-    ///
-    /// `azimuth` turns the camera about the up axis, 0 looking along the negative of the axis before "right", and
-    /// `elevation` lifts it [rad].
-    pub fn fit(bounds: &Bounds, up: UpAxis, aspect: f32, azimuth: f32, elevation: f32) -> Camera {
+    /// A camera that sees all of `bounds` in a picture with `aspect` = width / height.
+    pub fn fit(bounds: &Bounds, up: UpAxis, aspect: f32, params: &FitParams) -> Camera {
+        let FitParams { azimuth, elevation, .. } = *params;
+        let field_of_view = params.field_of_view.clamp(0.02, 3.0);
         let vertical = up.direction();
         // With y up: azimuth 0 looks from +z, positive angles walk towards +x. The other axes are the cyclic images.
         let (mut front, mut side) = ([0.0; 3], [0.0; 3]);
@@ -127,10 +141,10 @@ impl Camera {
         let horizontal = add(scale(front, azimuth.cos()), scale(side, azimuth.sin()));
         let back = add(scale(horizontal, elevation.cos()), scale(vertical, elevation.sin()));
         let mut camera =
-            Camera { eye: [0.0; 3], target: bounds.center(), up: vertical, field_of_view: AUTO_FIELD_OF_VIEW };
+            Camera { eye: [0.0; 3], target: bounds.center(), up: vertical, field_of_view };
         let radius = bounds.radius();
         let corners = if bounds.is_empty() { [[0.0; 3]; 8] } else { bounds.corners() };
-        let tan_y = (0.5 * AUTO_FIELD_OF_VIEW).tan();
+        let tan_y = (0.5 * field_of_view).tan();
         let (reach_x, reach_y) = (tan_y * aspect * (1.0 - 2.0 * AUTO_MARGIN), tan_y * (1.0 - 2.0 * AUTO_MARGIN));
         let mut distance = 3.0 * radius / tan_y;
         // Alternate: centre the projected box, then pull back until it fits. Four rounds settle to a pixel.
@@ -193,7 +207,7 @@ mod tests {
         for up in [UpAxis::X, UpAxis::Y, UpAxis::Z] {
             for size in [[1.0, 1.0, 1.0], [0.01, 3.0, 0.2], [5.0, 0.1, 0.1], [1e-3, 1e-3, 1e-3]] {
                 let bounds = Bounds { min: [4.0, -2.0, 7.0], max: [4.0 + size[0], -2.0 + size[1], 7.0 + size[2]] };
-                let camera = Camera::fit(&bounds, up, 16.0 / 9.0, 0.6, 0.3);
+                let camera = Camera::fit(&bounds, up, 16.0 / 9.0, &FitParams::default());
                 let tan = (0.5 * camera.field_of_view).tan();
                 let mut largest = 0.0f32;
                 for corner in bounds.corners() {
@@ -212,7 +226,7 @@ mod tests {
     fn empty_and_not_finite_bounds_still_give_a_camera() {
         let mut bounds = Bounds::of(&[[f32::NAN, 0.0, 0.0]]);
         assert!(bounds.is_empty());
-        let camera = Camera::fit(&bounds, UpAxis::Z, 1.0, 0.0, 0.0);
+        let camera = Camera::fit(&bounds, UpAxis::Z, 1.0, &FitParams::default());
         assert!(is_finite(camera.eye) && norm(sub(camera.eye, camera.target)) > 0.0);
         bounds.add([1.0, 2.0, 3.0]);
         assert_eq!(bounds.center(), [1.0, 2.0, 3.0]);

@@ -57,10 +57,21 @@ impl ColorMap {
         if t.is_nan() {
             return Rgb([0.5; 3]);
         }
-        let table = self.table();
-        let at = t.clamp(0.0, 1.0) as f32 * (TABLE - 1) as f32;
-        let i = (at as usize).min(TABLE - 2);
-        Rgb(lerp(table[i], table[i + 1], at - i as f32))
+        Rgb(look_up(self.table(), t))
+    }
+
+    /// Linear light of [`ColorMap::color`] at `t`, from a table of its own: a pixel cannot afford three powers.
+    pub(crate) fn linear(self, t: f64) -> V3 {
+        static SEQUENTIAL: OnceLock<[V3; TABLE]> = OnceLock::new();
+        static DIVERGING: OnceLock<[V3; TABLE]> = OnceLock::new();
+        if t.is_nan() {
+            return Rgb([0.5; 3]).to_linear();
+        }
+        let cache = match self {
+            ColorMap::Sequential => &SEQUENTIAL,
+            ColorMap::Diverging => &DIVERGING,
+        };
+        look_up(cache.get_or_init(|| self.table().map(|c| Rgb(c).to_linear())), t)
     }
 
     fn table(self) -> &'static [V3; TABLE] {
@@ -92,6 +103,12 @@ impl ColorMap {
             }),
         }
     }
+}
+
+fn look_up(table: &[V3; TABLE], t: f64) -> V3 {
+    let at = t.clamp(0.0, 1.0) as f32 * (TABLE - 1) as f32;
+    let i = (at as usize).min(TABLE - 2);
+    lerp(table[i], table[i + 1], at - i as f32)
 }
 
 fn tabulate(controls: &[[f32; 3]]) -> [V3; TABLE] {

@@ -38,6 +38,12 @@ pub(crate) fn lerp(a: V3, b: V3, t: f32) -> V3 {
     [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t, a[2] + (b[2] - a[2]) * t]
 }
 
+/// Applies `f` to each component. Inlines where `<[f32; 3]>::map` was seen to stay a call per pixel.
+#[inline(always)]
+pub(crate) fn each(a: V3, f: impl Fn(f32) -> f32) -> V3 {
+    [f(a[0]), f(a[1]), f(a[2])]
+}
+
 #[inline(always)]
 pub(crate) fn dot(a: V3, b: V3) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

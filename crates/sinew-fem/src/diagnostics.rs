@@ -1,0 +1,129 @@
+//! Looking at a state from outside: whom to blame, volumes, inverted cells, mean stress, momentum.
+
+#![allow(non_snake_case)]
+
+use sinew_math::{Mat3, Vec3};
+
+use crate::kinematics::PointMap;
+use crate::model::Model;
+use crate::report::Blame;
+use crate::state::State;
+
+/// What a body looks like in numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BodySummary {
+    /// Volume over rest volume.
+    pub volume: f64,
+    /// Cells with a quadrature point of non-positive volume.
+    pub inverted_cells: usize,
+    /// Smallest and largest volume ratio over all quadrature points.
+    pub min_volume_ratio: f64,
+    /// Largest volume ratio.
+    pub max_volume_ratio: f64,
+    /// Mean Cauchy stress over the deformed volume [Pa].
+    pub cauchy: Mat3,
+    /// Mean first Piola–Kirchhoff stress over the rest volume [Pa].
+    pub piola: Mat3,
+    /// Largest von Mises stress of a quadrature point [Pa].
+    pub max_von_mises: f64,
+    /// Mean deformation gradient over the rest volume.
+    pub deformation: Mat3,
+}
+
+/// Walks all quadrature points of a body once.
+pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
+    let mut s =
+        BodySummary { min_volume_ratio: f64::INFINITY, max_volume_ratio: f64::NEG_INFINITY, ..Default::default() };
+    let (mut rest, mut deformed) = (0.0, 0.0);
+    for block in &model.elastic[model.bodies[body].elastic.clone()] {
+        for cell in 0..block.cell_count() {
+            let mut is_inverted = false;
+            block.evaluate_cell(cell, x, |w, F, P| {
+                let J = F.determinant();
+                let kirchhoff = P * F.transpose();
+                rest += w;
+                deformed += w * J;
+                s.cauchy += kirchhoff * w;
+                s.piola += P * w;
+                s.deformation += F * w;
+                s.min_volume_ratio = s.min_volume_ratio.min(J);
+                s.max_volume_ratio = s.max_volume_ratio.max(J);
+                if J > 0.0 {
+                    s.max_von_mises = s.max_von_mises.max(crate::frame::von_mises(&(kirchhoff / J)));
+                }
+                is_inverted |= J <= 0.0;
+            });
+            s.inverted_cells += usize::from(is_inverted);
+        }
+    }
+    s.volume = deformed / rest;
+    s.cauchy = s.cauchy / deformed;
+    s.piola = s.piola / rest;
+    s.deformation = s.deformation / rest;
+    s
+}
+
+/// Linear momentum Σ m v of a range of points [kg m/s].
+pub fn momentum(model: &Model, state: &State, points: std::ops::Range<usize>) -> Vec3 {
+    points.map(|p| state.velocities[p] * model.masses[p]).sum()
+}
+
+/// Angular momentum Σ m x × v about the origin [kg m²/s].
+pub fn angular_momentum(model: &Model, state: &State, points: std::ops::Range<usize>) -> Vec3 {
+    points.map(|p| state.positions[p].cross(state.velocities[p]) * model.masses[p]).sum()
+}
+
+/// Centre of mass of a range of points [m].
+pub fn center_of_mass(model: &Model, x: &[Vec3], points: std::ops::Range<usize>) -> Vec3 {
+    let mass: f64 = points.clone().map(|p| model.masses[p]).sum();
+    points.map(|p| x[p] * model.masses[p]).sum::<Vec3>() / mass
+}
+
+/// The node with the largest residual (or with a position that is not finite), and its most compressed cell.
+pub(crate) fn find_blame(model: &Model, x: &[Vec3], gradient: &[Vec3]) -> Blame {
+    let badness = |point: usize| {
+        if !x[point].is_finite() {
+            return f64::INFINITY;
+        }
+        let residual = match model.kinematics.map(point) {
+            PointMap::Free(unknown) => gradient[unknown as usize].norm(),
+            _ => 0.0,
+        };
+        if residual.is_nan() { f64::INFINITY } else { residual }
+    };
+    let mut worst = (0, 0, -1.0);
+    for (index, body) in model.bodies.iter().enumerate() {
+        for point in body.points.clone() {
+            let value = badness(point);
+            if value > worst.2 {
+                worst = (index, point, value);
+            }
+        }
+    }
+    let (index, point, _) = worst;
+    let Some(body) = model.bodies.get(index) else {
+        return Blame { body: String::new(), node: 0, rest_position: [0.0; 3], cell: 0, volume_ratio: 1.0 };
+    };
+    let node = point - body.points.start;
+    let mut cell = (0, f64::INFINITY);
+    for block in &model.elastic[body.elastic.clone()] {
+        for k in 0..block.cell_count() {
+            let touches = (0..block.kind().nodes_per_cell()).any(|a| block.point(k, a) as usize == point);
+            if touches {
+                block.evaluate_cell(k, x, |_, F, _| {
+                    let J = F.determinant();
+                    if J < cell.1 || J.is_nan() {
+                        cell = (block.cells()[k] as usize, J);
+                    }
+                });
+            }
+        }
+    }
+    Blame {
+        body: body.name.clone(),
+        node,
+        rest_position: body.mesh.positions()[node].to_array(),
+        cell: cell.0,
+        volume_ratio: cell.1,
+    }
+}

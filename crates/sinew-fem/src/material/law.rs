@@ -1,0 +1,154 @@
+//! What a constitutive law is: ψ(F), P = ∂ψ/∂F and δP = (∂P/∂F) : δF at one point.
+
+#![allow(non_snake_case)]
+
+use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
+
+use super::tangent::{BlockSink, Tangent, Tangent9};
+
+/// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
+///
+/// `mu` and `lambda` are always the Lamé parameters of the small-strain limit [Pa], whatever the law, so that code that only
+/// needs a stiffness (time-step estimates, contact, scaling) can read them. What `extra` holds is said by each law.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MaterialPoint<S = f64> {
+    /// Shear modulus μ of the small-strain limit [Pa].
+    pub mu: S,
+    /// Second Lamé parameter λ of the small-strain limit [Pa].
+    pub lambda: S,
+    /// Further parameters of the law; zero where it has none.
+    pub extra: [S; 2],
+}
+
+impl<S> MaterialPoint<S> {
+    /// How many numbers a point holds: the width of a table of per-cell parameters.
+    pub const LEN: usize = 4;
+
+    /// The point with parameters `[mu, lambda, extra[0], extra[1]]`.
+    #[inline(always)]
+    pub fn from_array([mu, lambda, a, b]: [S; 4]) -> Self {
+        Self { mu, lambda, extra: [a, b] }
+    }
+
+    /// The parameters as `[mu, lambda, extra[0], extra[1]]`.
+    #[inline(always)]
+    pub fn into_array(self) -> [S; 4] {
+        let [a, b] = self.extra;
+        [self.mu, self.lambda, a, b]
+    }
+
+    /// Applies `f` to each parameter: to widen a point to lanes or to a derivative-carrying number.
+    #[inline(always)]
+    pub fn map<T>(self, f: impl FnMut(S) -> T) -> MaterialPoint<T> {
+        MaterialPoint::from_array(self.into_array().map(f))
+    }
+}
+
+impl<S: Scalar> MaterialPoint<S> {
+    /// The same parameters in every lane.
+    #[inline(always)]
+    pub fn from_f64(point: MaterialPoint<f64>) -> Self {
+        point.map(S::splat)
+    }
+}
+
+/// A hyperelastic law at one point.
+///
+/// Only [`energy_density`](Material::energy_density) must be written; stress and differential then follow by complex step
+/// [Martins00] and the definite tangent by an eigendecomposition. Hot laws write closed forms, and the test battery compares
+/// them with the defaults.
+///
+/// Implementations are branch-free (`Scalar::select`), analytic away from the selected thresholds, and marked
+/// `#[inline(always)]` so that a kernel under `sinew_math::dispatch` compiles for its instruction set down to the last
+/// multiplication.
+pub trait Material: Copy + Send + Sync + 'static {
+    /// Name in scene files and reports.
+    const NAME: &'static str;
+
+    /// Whether ψ(QF) = ψ(F) for rotations Q. False only for the small-strain law.
+    const OBJECTIVE: bool = true;
+
+    /// Whether ψ = +∞ for det F ≤ 0, so that a line search must stay among positive volumes. There, stress and tangent are
+    /// finite numbers without meaning.
+    const BARRIER: bool = false;
+
+    /// Energy density ψ(F) per rest volume [J/m³]; zero at rest.
+    fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S;
+
+    /// First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa]; default: complex step of ψ, nine evaluations.
+    #[inline(always)]
+    fn stress<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {
+        let constant = point.map(ComplexStep::constant);
+        complex_step::gradient(|F| self.energy_density(F, &constant), F)
+    }
+
+    /// δP = (∂P/∂F) : δF [Pa]; default: complex step of [`stress`](Material::stress).
+    #[inline(always)]
+    fn stress_differential<S: Scalar>(&self, F: &Mat3<S>, dF: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {
+        let constant = point.map(ComplexStep::constant);
+        complex_step::directional_derivative_matrix(|F| self.stress(F, &constant), F, dF)
+    }
+
+    /// Calls `sink.add(a, b, K)` for all b ≤ a with the exact blocks of the element matrix,
+    /// K\[i\]\[k\] = weight · Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\]; the block (b, a) is the transpose.
+    ///
+    /// `gradients` are the rest-space gradients of the N shape functions. The default contracts the 9×9 tangent; closed forms
+    /// build each block from a few outer products.
+    #[inline(always)]
+    fn nodal_blocks<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        Tangent9::exact(self, F, point).nodal_blocks(gradients, weight, sink);
+    }
+
+    /// The positive semi-definite part of ∂P/∂F: negative eigenvalues become zero. Default: numerical eigendecomposition of
+    /// the 9×9 matrix; isotropic laws use their principal stretches.
+    #[inline(always)]
+    fn definite_tangent<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Tangent9<S> {
+        Tangent9::exact(self, F, point).positive_part()
+    }
+
+    /// Like [`nodal_blocks`](Material::nodal_blocks), of the definite tangent.
+    #[inline(always)]
+    fn definite_nodal_blocks<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        self.definite_tangent(F, point).nodal_blocks(gradients, weight, sink);
+    }
+
+    /// The tangent ∂P/∂F as a 9×9 matrix, exact or definite.
+    #[inline(always)]
+    fn tangent<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>, kind: Tangent) -> Tangent9<S> {
+        match kind {
+            Tangent::Exact => Tangent9::exact(self, F, point),
+            Tangent::Definite => self.definite_tangent(F, point),
+        }
+    }
+
+    /// Element blocks of the exact or the definite tangent.
+    #[inline(always)]
+    fn tangent_blocks<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        kind: Tangent,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        match kind {
+            Tangent::Exact => self.nodal_blocks(F, point, gradients, weight, sink),
+            Tangent::Definite => self.definite_nodal_blocks(F, point, gradients, weight, sink),
+        }
+    }
+}

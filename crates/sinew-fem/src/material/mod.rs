@@ -1,0 +1,47 @@
+//! Constitutive laws: what flesh answers to a deformation gradient F.
+//!
+//! | law | ψ(F) | use |
+//! |---|---|---|
+//! | [`Linear`] | Hooke in the small strain | comparison with linear theory; not objective |
+//! | [`Corotated`] | distance from a rotation | robust general purpose, survives inversion |
+//! | [`StVenantKirchhoff`] | Hooke in the Green strain | large rotations, moderate strains |
+//! | [`NeoHookean`] | I₁ and ln J | rubber and flesh; barrier at J = 0 |
+//! | [`StableNeoHookean`] | I₁ and J | flesh that may invert and recover |
+//! | [`MooneyRivlin`] | isochoric I₁, I₂ and ln J | nearly incompressible tissue; barrier at J = 0 |
+//!
+//! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and may
+//! vary from cell to cell. Scenes name laws by [`MaterialSpec`], and loops over cells dispatch once per block by
+//! [`Law::visit`]. Every law of [`Law::ALL`] runs through the tests of `battery.rs`.
+//!
+//! To add a law: write ψ in a new file, add one variant to [`Law`] and one to [`MaterialSpec`], and let the compiler point out
+//! the rest; then replace the complex step defaults by closed forms where speed matters.
+
+mod corotated;
+mod jacobi;
+mod law;
+mod linear;
+mod mooney_rivlin;
+mod neo_hookean;
+mod polar;
+mod principal;
+mod spec;
+mod st_venant_kirchhoff;
+mod stable_neo_hookean;
+mod strain;
+mod tangent;
+
+pub mod closed_form;
+
+#[cfg(test)]
+mod battery;
+
+pub use corotated::Corotated;
+pub use law::{Material, MaterialPoint};
+pub use linear::Linear;
+pub use mooney_rivlin::MooneyRivlin;
+pub use neo_hookean::NeoHookean;
+pub use principal::{IsotropicLaw, PrincipalHessian, PrincipalTangent};
+pub use spec::{ElasticModuli, Law, MaterialError, MaterialSpec, MaterialVisitor};
+pub use st_venant_kirchhoff::StVenantKirchhoff;
+pub use stable_neo_hookean::StableNeoHookean;
+pub use tangent::{BlockSink, ElementBlocks, Tangent, Tangent9};

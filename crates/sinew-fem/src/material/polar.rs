@@ -1,0 +1,116 @@
+//! The rotation of the polar decomposition F = R S, and its derivative.
+//!
+//! R maximises tr(RᵀF) over rotations, so it stays a rotation for flat and inverted F (MCA-42). With G = RᵀF and
+//! D = tr(G) I − G, a rotation of R by the small vector w changes the skew part of G by −\[D w\]×. This gives a Newton step that
+//! polishes R, and the derivative δR = R \[D⁻¹ axl(RᵀδF)\]×.
+
+#![allow(non_snake_case)]
+
+use sinew_math::svd3::svd3;
+use sinew_math::{Mat3, Scalar, Vec3};
+
+use super::strain::add_to_diagonal;
+
+/// The rotation R, and D⁻¹ = (tr(S) I − S)⁻¹ that its derivative needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Polar<S> {
+    /// R, with det R = 1.
+    pub rotation: Mat3<S>,
+    /// D⁻¹; large but finite where two singular values add up to zero and R is not unique.
+    pub spin_compliance: Mat3<S>,
+}
+
+/// Determinant of D relative to |D|³ below which R is taken as it is: the polish would amplify rounding errors.
+const NEARLY_SINGULAR: f64 = 1e-10;
+
+/// Relative floor of det D in its inverse: keeps derivatives finite where they do not exist.
+const SINGULAR: f64 = 1e-15;
+
+impl<S: Scalar> Polar<S> {
+    /// Decomposes F.
+    #[inline(always)]
+    pub fn of(F: &Mat3<S>) -> Self {
+        let rotation = Self::rotation_of(F);
+        let stretch = rotation.transpose_mul(F).symmetric_part();
+        let D = add_to_diagonal(-stretch, stretch.trace());
+        let (adjugate, determinant, scale) = adjugate(&D);
+        let floor = scale * S::splat(SINGULAR) + S::splat(f64::from(f32::MIN_POSITIVE));
+        Self { rotation, spin_compliance: adjugate * determinant.max(floor).recip() }
+    }
+
+    /// R = U Vᵀ of the value of F, then one Newton step on F itself.
+    ///
+    /// The step makes R exact to rounding and, in complex step arithmetic, gives it its derivative: U and V are not
+    /// differentiable at equal singular values, but R is, and a Newton step from the plain value is exact in first order
+    /// (and, since ψ is stationary in R, in second order for the energy).
+    #[inline(always)]
+    pub fn rotation_of(F: &Mat3<S>) -> Mat3<S> {
+        let rotation = svd3(&value_of(F)).rotation();
+        let G = rotation.transpose_mul(F);
+        let D = add_to_diagonal(-G.symmetric_part(), G.trace());
+        let (adjugate, determinant, scale) = adjugate(&D);
+        let regular = determinant.gt(scale * S::splat(NEARLY_SINGULAR));
+        let compliance = adjugate * S::select(regular, determinant, S::one()).recip();
+        let w = Vec3::select(regular, compliance * axial(&G), Vec3::zero());
+        rotation * cayley(w)
+    }
+
+    /// δR for δF.
+    #[inline(always)]
+    pub fn rotation_differential(&self, dF: &Mat3<S>) -> Mat3<S> {
+        self.rotation * Mat3::skew(self.spin_compliance * axial(&self.rotation.transpose_mul(dF)))
+    }
+}
+
+/// F without the derivatives that complex step numbers carry; F itself for all others.
+#[inline(always)]
+fn value_of<S: Scalar>(F: &Mat3<S>) -> Mat3<S> {
+    // Only numbers with an imaginary unit have a square root of −1. The compiler knows, so plain numbers and lanes skip this.
+    if S::any(S::splat(-1.0).sqrt().ge(S::zero())) {
+        let mut out = Mat3::zero();
+        for i in 0..3 {
+            for j in 0..3 {
+                out[(i, j)] = value_by_digits(F[(i, j)]);
+            }
+        }
+        out
+    } else {
+        *F
+    }
+}
+
+/// The real part, collected bit by bit from powers of two, which are constants. Slow, and only for derivatives.
+fn value_by_digits<S: Scalar>(x: S) -> S {
+    let mut value = S::zero();
+    // A double has 53 binary digits.
+    for _ in 0..53 {
+        let rest = x - value;
+        let magnitude = rest.abs().binary_magnitude();
+        let digit = S::select(rest.lt(S::zero()), -magnitude, magnitude);
+        value += S::select(rest.abs().gt(S::zero()), digit, S::zero());
+    }
+    value
+}
+
+/// The vector a with \[a\]× = A − Aᵀ.
+#[inline(always)]
+fn axial<S: Scalar>(A: &Mat3<S>) -> Vec3<S> {
+    Vec3::new(A[(2, 1)] - A[(1, 2)], A[(0, 2)] - A[(2, 0)], A[(1, 0)] - A[(0, 1)])
+}
+
+/// Adjugate and determinant of a symmetric matrix, and the cube of its norm.
+#[inline(always)]
+fn adjugate<S: Scalar>(D: &Mat3<S>) -> (Mat3<S>, S, S) {
+    let cofactor = D.cofactor();
+    let square = D.norm_squared();
+    (cofactor, D.row(0).dot(cofactor.row(0)), square * square.sqrt())
+}
+
+/// The rotation (I − \[w\]×/2)⁻¹ (I + \[w\]×/2), equal to exp \[w\]× up to third order and exactly orthogonal.
+#[inline(always)]
+fn cayley<S: Scalar>(w: Vec3<S>) -> Mat3<S> {
+    let q = w * S::splat(0.5);
+    let factor = S::splat(2.0) / (S::one() + q.norm_squared());
+    let K = Mat3::skew(q);
+    add_to_diagonal((K + K * K) * factor, S::one())
+}

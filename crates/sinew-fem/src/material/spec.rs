@@ -1,0 +1,373 @@
+//! Materials as plain data: which law, with which parameters.
+
+use thiserror::Error;
+
+use super::law::{Material, MaterialPoint};
+use super::{Corotated, Linear, MooneyRivlin, NeoHookean, StVenantKirchhoff, StableNeoHookean};
+
+/// Two moduli of isotropic elasticity in the small-strain limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ElasticModuli {
+    /// What a tension test measures.
+    YoungPoisson {
+        /// Young's modulus E [Pa], positive.
+        young: f64,
+        /// Poisson's ratio ν, between −1 and 0.5 exclusive.
+        poisson: f64,
+    },
+    /// What the formulas use.
+    Lame {
+        /// Shear modulus μ [Pa], positive.
+        mu: f64,
+        /// Second Lamé parameter λ [Pa]; bulk modulus λ + 2μ/3 positive.
+        lambda: f64,
+    },
+}
+
+impl ElasticModuli {
+    /// Lamé parameters (μ, λ) [Pa]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
+    pub fn lame(&self) -> (f64, f64) {
+        match *self {
+            Self::YoungPoisson { young, poisson } => {
+                (young / (2.0 * (1.0 + poisson)), young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)))
+            }
+            Self::Lame { mu, lambda } => (mu, lambda),
+        }
+    }
+
+    /// Young's modulus [Pa] and Poisson's ratio: E = μ(3λ + 2μ)/(λ + μ), ν = λ/(2(λ + μ)).
+    pub fn young_poisson(&self) -> (f64, f64) {
+        match *self {
+            Self::YoungPoisson { young, poisson } => (young, poisson),
+            Self::Lame { mu, lambda } => {
+                (mu * (3.0 * lambda + 2.0 * mu) / (lambda + mu), lambda / (2.0 * (lambda + mu)))
+            }
+        }
+    }
+
+    /// Checks that both moduli are finite and the energy is positive definite.
+    pub fn validate(&self) -> Result<(), MaterialError> {
+        match *self {
+            Self::YoungPoisson { young, poisson } => {
+                positive("young", young)?;
+                // Written so that NaN fails too.
+                if poisson > -1.0 && poisson < 0.5 { Ok(()) } else { Err(MaterialError::Poisson { value: poisson }) }
+            }
+            Self::Lame { mu, lambda } => {
+                positive("mu", mu)?;
+                finite("lambda", lambda)?;
+                positive("bulk modulus lambda + 2 mu / 3", lambda + 2.0 / 3.0 * mu)
+            }
+        }
+    }
+}
+
+/// The laws by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Law {
+    /// [`Linear`]
+    Linear,
+    /// [`Corotated`]
+    Corotated,
+    /// [`StVenantKirchhoff`]
+    StVenantKirchhoff,
+    /// [`NeoHookean`]
+    NeoHookean,
+    /// [`StableNeoHookean`]
+    StableNeoHookean,
+    /// [`MooneyRivlin`]
+    MooneyRivlin,
+}
+
+/// Something to be done with a law whose type is known only at run time; generic inside, so that loops are compiled for
+/// each law and dispatched once.
+pub trait MaterialVisitor {
+    /// What comes out.
+    type Output;
+    /// Called with the law.
+    fn visit<M: Material>(self, material: M) -> Self::Output;
+}
+
+impl Law {
+    /// All laws.
+    pub const ALL: [Self; 6] = [
+        Self::Linear,
+        Self::Corotated,
+        Self::StVenantKirchhoff,
+        Self::NeoHookean,
+        Self::StableNeoHookean,
+        Self::MooneyRivlin,
+    ];
+
+    /// Calls the visitor with the type of this law.
+    #[inline(always)]
+    pub fn visit<V: MaterialVisitor>(self, visitor: V) -> V::Output {
+        match self {
+            Self::Linear => visitor.visit(Linear),
+            Self::Corotated => visitor.visit(Corotated),
+            Self::StVenantKirchhoff => visitor.visit(StVenantKirchhoff),
+            Self::NeoHookean => visitor.visit(NeoHookean),
+            Self::StableNeoHookean => visitor.visit(StableNeoHookean),
+            Self::MooneyRivlin => visitor.visit(MooneyRivlin),
+        }
+    }
+
+    /// Name in scene files and reports.
+    pub fn name(self) -> &'static str {
+        struct Name;
+        impl MaterialVisitor for Name {
+            type Output = &'static str;
+            fn visit<M: Material>(self, _: M) -> &'static str {
+                M::NAME
+            }
+        }
+        self.visit(Name)
+    }
+
+    /// Whether ψ(QF) = ψ(F) for rotations Q.
+    pub fn is_objective(self) -> bool {
+        struct Objective;
+        impl MaterialVisitor for Objective {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::OBJECTIVE
+            }
+        }
+        self.visit(Objective)
+    }
+
+    /// Whether ψ = +∞ where det F ≤ 0.
+    pub fn has_barrier(self) -> bool {
+        struct Barrier;
+        impl MaterialVisitor for Barrier {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::BARRIER
+            }
+        }
+        self.visit(Barrier)
+    }
+}
+
+/// A material as a user describes it: a law and its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MaterialSpec {
+    /// [`Linear`]
+    Linear(ElasticModuli),
+    /// [`Corotated`]
+    Corotated(ElasticModuli),
+    /// [`StVenantKirchhoff`]
+    StVenantKirchhoff(ElasticModuli),
+    /// [`NeoHookean`]
+    NeoHookean(ElasticModuli),
+    /// [`StableNeoHookean`]
+    StableNeoHookean(ElasticModuli),
+    /// [`MooneyRivlin`]
+    MooneyRivlin {
+        /// Coefficient c₁₀ of the first invariant [Pa], not negative.
+        c10: f64,
+        /// Coefficient c₀₁ of the second invariant [Pa], not negative; c₁₀ + c₀₁ positive.
+        c01: f64,
+        /// Bulk modulus κ [Pa], positive.
+        bulk: f64,
+    },
+}
+
+impl MaterialSpec {
+    /// A material of this law with the small-strain limit (E, ν). For Mooney–Rivlin half of the shear modulus comes from
+    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)).
+    pub fn with_young(law: Law, young: f64, poisson: f64) -> Self {
+        let moduli = ElasticModuli::YoungPoisson { young, poisson };
+        match law {
+            Law::Linear => Self::Linear(moduli),
+            Law::Corotated => Self::Corotated(moduli),
+            Law::StVenantKirchhoff => Self::StVenantKirchhoff(moduli),
+            Law::NeoHookean => Self::NeoHookean(moduli),
+            Law::StableNeoHookean => Self::StableNeoHookean(moduli),
+            Law::MooneyRivlin => {
+                let quarter = moduli.lame().0 / 4.0;
+                Self::MooneyRivlin { c10: quarter, c01: quarter, bulk: young / (3.0 * (1.0 - 2.0 * poisson)) }
+            }
+        }
+    }
+
+    /// The law.
+    pub fn law(&self) -> Law {
+        match self {
+            Self::Linear(_) => Law::Linear,
+            Self::Corotated(_) => Law::Corotated,
+            Self::StVenantKirchhoff(_) => Law::StVenantKirchhoff,
+            Self::NeoHookean(_) => Law::NeoHookean,
+            Self::StableNeoHookean(_) => Law::StableNeoHookean,
+            Self::MooneyRivlin { .. } => Law::MooneyRivlin,
+        }
+    }
+
+    /// Moduli of the small-strain limit.
+    pub fn moduli(&self) -> ElasticModuli {
+        match *self {
+            Self::Linear(moduli)
+            | Self::Corotated(moduli)
+            | Self::StVenantKirchhoff(moduli)
+            | Self::NeoHookean(moduli)
+            | Self::StableNeoHookean(moduli) => moduli,
+            Self::MooneyRivlin { c10, c01, bulk } => {
+                ElasticModuli::Lame { mu: 2.0 * (c10 + c01), lambda: bulk - 4.0 / 3.0 * (c10 + c01) }
+            }
+        }
+    }
+
+    /// Lamé parameters (μ, λ) of the small-strain limit [Pa].
+    pub fn lame(&self) -> (f64, f64) {
+        self.moduli().lame()
+    }
+
+    /// The parameters as the law reads them.
+    pub fn point(&self) -> MaterialPoint<f64> {
+        let (mu, lambda) = self.lame();
+        let extra = match *self {
+            Self::MooneyRivlin { c01, bulk, .. } => [c01, bulk],
+            _ => [0.0; 2],
+        };
+        MaterialPoint { mu, lambda, extra }
+    }
+
+    /// The same material with all stiffnesses multiplied by `factor`.
+    pub fn scaled(&self, factor: f64) -> Self {
+        let scale = |moduli| match moduli {
+            ElasticModuli::YoungPoisson { young, poisson } => {
+                ElasticModuli::YoungPoisson { young: young * factor, poisson }
+            }
+            ElasticModuli::Lame { mu, lambda } => ElasticModuli::Lame { mu: mu * factor, lambda: lambda * factor },
+        };
+        match *self {
+            Self::Linear(moduli) => Self::Linear(scale(moduli)),
+            Self::Corotated(moduli) => Self::Corotated(scale(moduli)),
+            Self::StVenantKirchhoff(moduli) => Self::StVenantKirchhoff(scale(moduli)),
+            Self::NeoHookean(moduli) => Self::NeoHookean(scale(moduli)),
+            Self::StableNeoHookean(moduli) => Self::StableNeoHookean(scale(moduli)),
+            Self::MooneyRivlin { c10, c01, bulk } => {
+                Self::MooneyRivlin { c10: c10 * factor, c01: c01 * factor, bulk: bulk * factor }
+            }
+        }
+    }
+
+    /// Checks that the parameters are finite and describe a stable rest state.
+    pub fn validate(&self) -> Result<(), MaterialError> {
+        match *self {
+            Self::MooneyRivlin { c10, c01, bulk } => {
+                not_negative("c10", c10)?;
+                not_negative("c01", c01)?;
+                positive("c10 + c01", c10 + c01)?;
+                positive("bulk", bulk)
+            }
+            _ => self.moduli().validate(),
+        }
+    }
+
+    /// Calls the visitor with the type of the law.
+    #[inline(always)]
+    pub fn visit<V: MaterialVisitor>(&self, visitor: V) -> V::Output {
+        self.law().visit(visitor)
+    }
+}
+
+/// A parameter that no material can have.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+pub enum MaterialError {
+    /// NaN or infinite.
+    #[error("{parameter} must be finite, got {value}")]
+    NotFinite {
+        /// Which parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A stiffness that must be positive.
+    #[error("{parameter} must be positive, got {value} Pa")]
+    NotPositive {
+        /// Which parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A stiffness that may be zero but not negative.
+    #[error("{parameter} must not be negative, got {value} Pa")]
+    Negative {
+        /// Which parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Poisson's ratio outside (−1, 0.5).
+    #[error("Poisson's ratio must be above -1 and below 0.5, got {value}")]
+    Poisson {
+        /// Its value.
+        value: f64,
+    },
+}
+
+fn finite(parameter: &'static str, value: f64) -> Result<(), MaterialError> {
+    if value.is_finite() { Ok(()) } else { Err(MaterialError::NotFinite { parameter, value }) }
+}
+
+fn positive(parameter: &'static str, value: f64) -> Result<(), MaterialError> {
+    finite(parameter, value)?;
+    if value > 0.0 { Ok(()) } else { Err(MaterialError::NotPositive { parameter, value }) }
+}
+
+fn not_negative(parameter: &'static str, value: f64) -> Result<(), MaterialError> {
+    finite(parameter, value)?;
+    if value >= 0.0 { Ok(()) } else { Err(MaterialError::Negative { parameter, value }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moduli_convert_there_and_back() {
+        for poisson in [-0.5, 0.0, 0.3, 0.49] {
+            let given = ElasticModuli::YoungPoisson { young: 30e3, poisson };
+            let (mu, lambda) = given.lame();
+            let (young, back) = ElasticModuli::Lame { mu, lambda }.young_poisson();
+            // (1 − 2ν) amplifies rounding fifty times at ν = 0.49.
+            assert!((young - 30e3).abs() < 30e3 * 1e-13 && (back - poisson).abs() < 1e-13);
+            for law in Law::ALL {
+                let (m, l) = MaterialSpec::with_young(law, 30e3, poisson).lame();
+                assert!(
+                    (m - mu).abs() < 1e-12 * mu && (l - lambda).abs() < 1e-11 * mu.max(lambda.abs()),
+                    "{}",
+                    law.name()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_parameters_are_named() {
+        let spec = |young, poisson| MaterialSpec::with_young(Law::NeoHookean, young, poisson).validate();
+        assert_eq!(spec(1e4, 0.3), Ok(()));
+        assert_eq!(spec(1e4, 0.5), Err(MaterialError::Poisson { value: 0.5 }));
+        assert_eq!(spec(1e4, -1.0), Err(MaterialError::Poisson { value: -1.0 }));
+        assert!(matches!(spec(1e4, f64::NAN), Err(MaterialError::Poisson { .. })));
+        assert_eq!(spec(0.0, 0.3), Err(MaterialError::NotPositive { parameter: "young", value: 0.0 }));
+        assert!(matches!(spec(f64::INFINITY, 0.3), Err(MaterialError::NotFinite { .. })));
+        let rubber = |c10, c01, bulk| MaterialSpec::MooneyRivlin { c10, c01, bulk }.validate();
+        assert_eq!(rubber(1e3, 0.0, 1e5), Ok(()));
+        assert_eq!(rubber(-1.0, 2.0, 1e5), Err(MaterialError::Negative { parameter: "c10", value: -1.0 }));
+        assert_eq!(rubber(0.0, 0.0, 1e5), Err(MaterialError::NotPositive { parameter: "c10 + c01", value: 0.0 }));
+        let lame = MaterialSpec::Linear(ElasticModuli::Lame { mu: 1.0, lambda: -0.7 });
+        assert!(lame.validate().is_err(), "negative bulk modulus");
+    }
+
+    #[test]
+    fn scaling_a_material_scales_both_moduli() {
+        for law in Law::ALL {
+            let spec = MaterialSpec::with_young(law, 1e4, 0.3);
+            let (a, b) = (spec.point(), spec.scaled(1.1).point());
+            assert!((b.mu - 1.1 * a.mu).abs() < 1e-10 && (b.lambda - 1.1 * a.lambda).abs() < 1e-10);
+            assert_eq!(spec.scaled(1.1).law(), law);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The tangent ∂P/∂F as a 9×9 matrix, and its contraction to blocks of the element matrix.
+
+#![allow(non_snake_case)]
+
+use sinew_math::{Mat3, Scalar, Vec3};
+
+use super::jacobi::SymmetricEigen;
+use super::law::{Material, MaterialPoint};
+
+/// Which derivative of the stress a solver asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tangent {
+    /// ∂P/∂F itself: quadratic convergence of Newton's method near a minimum, and the only one for sensitivities.
+    Exact,
+    /// ∂P/∂F with its negative eigenvalues set to zero: always gives a direction of descent [Teran05inv].
+    Definite,
+}
+
+/// Receives blocks of an element matrix. Implement it with `#[inline(always)]` for kernels on lanes; closures work too, for
+/// code that is not hot.
+pub trait BlockSink<S> {
+    /// Takes the block of row node `a` and column node `b` ≤ `a`; the block (b, a) is its transpose.
+    fn add(&mut self, a: usize, b: usize, block: Mat3<S>);
+}
+
+impl<S, C: FnMut(usize, usize, Mat3<S>)> BlockSink<S> for C {
+    #[inline(always)]
+    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
+        self(a, b, block);
+    }
+}
+
+/// Lower blocks of an element matrix, summed over quadrature points.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementBlocks<S, const N: usize> {
+    /// `blocks[a][b]` for b ≤ a; zero above.
+    pub blocks: [[Mat3<S>; N]; N],
+}
+
+impl<S: Scalar, const N: usize> ElementBlocks<S, N> {
+    /// The zero matrix.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        Self { blocks: [[Mat3::zero(); N]; N] }
+    }
+}
+
+impl<S: Scalar, const N: usize> BlockSink<S> for ElementBlocks<S, N> {
+    #[inline(always)]
+    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
+        self.blocks[a][b] += block;
+    }
+}
+
+/// ∂P/∂F as a symmetric 9×9 matrix; the entry Fᵢⱼ has index 3i + j.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tangent9<S = f64>(pub [[S; 9]; 9]);
+
+impl<S: Scalar> Tangent9<S> {
+    /// The exact tangent, column by column from [`Material::stress_differential`].
+    #[inline(always)]
+    pub fn exact<M: Material>(material: &M, F: &Mat3<S>, point: &MaterialPoint<S>) -> Self {
+        let mut out = Self([[S::zero(); 9]; 9]);
+        for column in 0..9 {
+            out.set_column(column, material.stress_differential(F, &unit_direction(column), point));
+        }
+        out
+    }
+
+    /// Replaces a column by δP for the δF with a single entry.
+    #[inline(always)]
+    pub(super) fn set_column(&mut self, column: usize, dP: Mat3<S>) {
+        for row in 0..9 {
+            self.0[row][column] = dP[(row / 3, row % 3)];
+        }
+    }
+
+    /// δP = (∂P/∂F) : δF.
+    #[inline(always)]
+    pub fn apply(&self, dF: &Mat3<S>) -> Mat3<S> {
+        let mut dP = Mat3::zero();
+        for row in 0..9 {
+            let mut sum = S::zero();
+            for column in 0..9 {
+                sum += self.0[row][column] * dF[(column / 3, column % 3)];
+            }
+            dP[(row / 3, row % 3)] = sum;
+        }
+        dP
+    }
+
+    /// The nearest positive semi-definite matrix: negative eigenvalues become zero (SIF-030).
+    ///
+    /// A numerical eigendecomposition of the whole matrix, for laws without principal stretches and as the reference for those
+    /// that have them.
+    #[inline(always)]
+    pub fn positive_part(&self) -> Self {
+        Self(SymmetricEigen::of(self.0).positive_part())
+    }
+
+    /// Blocks weight · Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\] for all b ≤ a; see [`Material::nodal_blocks`].
+    #[inline(always)]
+    pub fn nodal_blocks<const N: usize>(&self, gradients: &[Vec3<S>; N], weight: S, sink: &mut impl BlockSink<S>) {
+        for b in 0..N {
+            // T[ij][k] = Σₗ (∂Pᵢⱼ/∂Fₖₗ) g_b[l], shared by all blocks of column b.
+            let g = gradients[b] * weight;
+            let mut column = [[S::zero(); 3]; 9];
+            for row in 0..9 {
+                for k in 0..3 {
+                    let entries = &self.0[row];
+                    column[row][k] = entries[3 * k] * g.x + entries[3 * k + 1] * g.y + entries[3 * k + 2] * g.z;
+                }
+            }
+            for a in b..N {
+                let g = gradients[a];
+                let mut block = Mat3::zero();
+                for i in 0..3 {
+                    for k in 0..3 {
+                        block[(i, k)] =
+                            column[3 * i][k] * g.x + column[3 * i + 1][k] * g.y + column[3 * i + 2][k] * g.z;
+                    }
+                }
+                sink.add(a, b, block);
+            }
+        }
+    }
+}
+
+/// The δF whose only entry is 1 at index 3i + j.
+#[inline(always)]
+pub(super) fn unit_direction<S: Scalar>(index: usize) -> Mat3<S> {
+    let mut dF = Mat3::zero();
+    dF[(index / 3, index % 3)] = S::one();
+    dF
+}

@@ -1,0 +1,93 @@
+//! A deformable body: its mesh, its points and the surface one sees.
+
+use std::ops::Range;
+
+use sinew_geometry::CellMesh;
+use sinew_geometry::embedding::Embedding;
+use sinew_math::Vec3;
+
+use crate::material::MaterialSpec;
+
+/// What [`crate::ModelBuilder::add_body`] needs to know.
+pub struct BodyParams {
+    /// Name, unique in the model.
+    pub name: String,
+    /// Mesh at rest, already in its place.
+    pub mesh: CellMesh,
+    /// Law of each cell.
+    pub materials: Vec<MaterialSpec>,
+    /// Density of each cell [kg/m³].
+    pub densities: Vec<f64>,
+    /// α of Rayleigh damping [1/s].
+    pub mass_damping: f64,
+    /// β of Rayleigh damping [s].
+    pub stiffness_damping: f64,
+    /// Initial velocity of each node [m/s]; empty for none.
+    pub velocities: Vec<Vec3>,
+    /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.
+    pub surface: Option<(Vec<[u32; 3]>, Embedding)>,
+}
+
+/// The visible surface of a body.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    /// Triangles over the surface vertices.
+    pub triangles: Vec<[u32; 3]>,
+    /// For each vertex the nearest node at rest.
+    pub nearest_nodes: Vec<u32>,
+    /// Points of the body and weights that carry each vertex; `None` when vertices are nodes (those in `nearest_nodes`).
+    pub embedding: Option<Embedding>,
+    /// Rest area that belongs to each vertex [m²].
+    pub areas: Vec<f64>,
+}
+
+impl Surface {
+    /// Number of vertices.
+    pub fn vertex_count(&self) -> usize {
+        self.nearest_nodes.len()
+    }
+
+    /// Calls `visit(node, weight)` for the nodes that carry a vertex.
+    pub fn for_each_carrier(&self, vertex: usize, mut visit: impl FnMut(u32, f64)) {
+        match &self.embedding {
+            None => visit(self.nearest_nodes[vertex], 1.0),
+            Some(embedding) => {
+                let (nodes, weights) = embedding.entries(vertex);
+                for (&node, &weight) in nodes.iter().zip(weights) {
+                    visit(node, weight);
+                }
+            }
+        }
+    }
+
+    /// Positions of the vertices for the given node positions.
+    pub fn positions(&self, nodes: &[Vec3]) -> Vec<Vec3> {
+        (0..self.vertex_count())
+            .map(|vertex| {
+                let mut p = Vec3::zero();
+                self.for_each_carrier(vertex, |node, weight| p += nodes[node as usize] * weight);
+                p
+            })
+            .collect()
+    }
+}
+
+/// A deformable body of a model.
+pub struct Body {
+    /// Name from the scene.
+    pub name: String,
+    /// Mesh at rest.
+    pub mesh: CellMesh,
+    /// Points of its nodes.
+    pub points: Range<usize>,
+    /// What one sees.
+    pub surface: Surface,
+    /// Elastic blocks of the body.
+    pub elastic: Range<usize>,
+    /// Law of each cell.
+    pub materials: Vec<MaterialSpec>,
+    /// Rest volume [m³].
+    pub rest_volume: f64,
+    /// Mass [kg].
+    pub mass: f64,
+}

@@ -1,0 +1,788 @@
+//! Puts a [`Model`] together piece by piece.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sinew_geometry::CellKind;
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::shape::{AnyShape, Pose};
+use sinew_math::{Quaternion, Vec3};
+use thiserror::Error;
+
+use super::rigid::extents;
+use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
+use crate::control::{ChannelId, ChannelTable};
+use crate::elastic::ElasticBlock;
+use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4};
+use crate::force::{
+    Anchor, Attachment, Collider, ContactForce, ContactMotion, Force, Gravity, Load, Pressure, SpringPoint,
+};
+use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::material::{Law, MaterialError, MaterialSpec};
+
+/// Why a model cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ModelError {
+    /// A law was given parameters it cannot have.
+    #[error("body \"{body}\", cell {cell}: {source}")]
+    Material {
+        /// The body.
+        body: String,
+        /// The first cell with the mistake.
+        cell: usize,
+        /// The mistake.
+        source: MaterialError,
+    },
+    /// A cell has no volume at a quadrature point.
+    #[error("body \"{body}\": {source}")]
+    Element {
+        /// The body.
+        body: String,
+        /// The mistake.
+        source: ElementError,
+    },
+    /// Density must be positive.
+    #[error("body \"{body}\", cell {cell}: density must be positive, got {density} kg/m³")]
+    Density {
+        /// The body.
+        body: String,
+        /// The first cell with the mistake.
+        cell: usize,
+        /// The value.
+        density: f64,
+    },
+    /// A node is bound or pinned twice.
+    #[error("body \"{body}\": node {node} is already bound")]
+    BoundTwice {
+        /// The body.
+        body: String,
+        /// The node.
+        node: u32,
+    },
+    /// A bound node cannot be pinned as well.
+    #[error("body \"{body}\": node {node} is bound and cannot be pinned as well")]
+    PinOnBound {
+        /// The body.
+        body: String,
+        /// The node.
+        node: u32,
+    },
+    /// The target of a binding is itself bound.
+    #[error("body \"{body}\": cannot bind to \"{target}\" where its own nodes are bound")]
+    BindToBound {
+        /// The body that is bound.
+        body: String,
+        /// The body it is bound to.
+        target: String,
+    },
+    /// The shape of a rigid body has no volume.
+    #[error("rigid body \"{name}\": {reason}")]
+    Rigid {
+        /// The rigid body.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A point to bind or attach lies too far from its target.
+    #[error("body \"{body}\": {reason}")]
+    Embedding {
+        /// The body.
+        body: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// A group of nodes to pin.
+#[derive(Clone, Debug)]
+pub struct PinParams {
+    /// Body index.
+    pub body: usize,
+    /// Name of the region; names the channels and the reaction probe.
+    pub name: String,
+    /// Nodes of the body.
+    pub nodes: Vec<u32>,
+    /// Pinned axes.
+    pub axes: [bool; 3],
+    /// Point that prescribed rotation and deformation leave in place [m].
+    pub pivot: Vec3,
+    /// Displacement of each node from its rest position before any motion [m]; empty for none.
+    pub offsets: Vec<Vec3>,
+}
+
+/// A collider and what it does to flesh.
+#[derive(Clone, Debug)]
+pub struct ColliderParams {
+    /// Name, unique in the model.
+    pub name: String,
+    /// Geometry.
+    pub shape: AnyShape,
+    /// Initial place.
+    pub pose: Pose,
+    /// Pressure per depth [Pa/m]; `None` derives it from each body's stiffness and cell size.
+    pub stiffness: Option<f64>,
+    /// Coefficient of friction.
+    pub friction: f64,
+}
+
+/// What nodes are attached or bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachTarget {
+    /// The world: the place of the node at rest, movable by channels.
+    World,
+    /// The flesh of another body.
+    Body(usize),
+    /// A rigid body.
+    Rigid(usize),
+}
+
+/// Collects the parts of a model.
+#[derive(Default)]
+pub struct ModelBuilder {
+    bodies: Vec<BodyParams>,
+    rigid: Vec<RigidParams>,
+    colliders: Vec<ColliderParams>,
+    bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
+    pins: Vec<PinParams>,
+    attachments: Vec<(usize, String, Vec<u32>, AttachTarget, f64)>,
+    pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
+    loads: Vec<(usize, String, Vec<(u32, f64)>)>,
+    nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
+    custom: Vec<Box<dyn Force>>,
+    gravity: Vec3,
+}
+
+impl ModelBuilder {
+    /// An empty model without gravity.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the default of the `gravity` channels [m/s²].
+    pub fn gravity(&mut self, acceleration: Vec3) -> &mut Self {
+        self.gravity = acceleration;
+        self
+    }
+
+    /// Adds a deformable body; returns its index.
+    pub fn add_body(&mut self, params: BodyParams) -> usize {
+        self.bodies.push(params);
+        self.bodies.len() - 1
+    }
+
+    /// Adds a rigid body; returns its index.
+    pub fn add_rigid(&mut self, params: RigidParams) -> usize {
+        self.rigid.push(params);
+        self.rigid.len() - 1
+    }
+
+    /// Adds a collider that touches all bodies; returns its index.
+    pub fn add_collider(&mut self, params: ColliderParams) -> usize {
+        self.colliders.push(params);
+        self.colliders.len() - 1
+    }
+
+    /// Pins nodes; their motion is set by the channels `BODY.pin.NAME.translation.x`, `….rotation.x`, `….deformation.xx` and so on.
+    pub fn pin(&mut self, params: PinParams) -> &mut Self {
+        self.pins.push(params);
+        self
+    }
+
+    /// Makes nodes follow the flesh of another body or a rigid body exactly.
+    pub fn bind(&mut self, body: usize, nodes: Vec<u32>, target: AttachTarget) -> &mut Self {
+        self.bindings.push((body, nodes, target));
+        self
+    }
+
+    /// Ties nodes by springs of total stiffness `stiffness` [N/m].
+    pub fn attach(
+        &mut self,
+        body: usize,
+        name: String,
+        nodes: Vec<u32>,
+        target: AttachTarget,
+        stiffness: f64,
+    ) -> &mut Self {
+        self.attachments.push((body, name, nodes, target, stiffness));
+        self
+    }
+
+    /// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` [Pa].
+    pub fn pressure(&mut self, body: usize, name: String, triangles: Vec<[u32; 3]>) -> &mut Self {
+        self.pressures.push((body, name, triangles));
+        self
+    }
+
+    /// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` … (weights that sum
+    /// to one make it a total force [N], areas make it a traction [Pa]).
+    pub fn load(&mut self, body: usize, name: String, weights: Vec<(u32, f64)>) -> &mut Self {
+        self.loads.push((body, name, weights));
+        self
+    }
+
+    /// Given forces on nodes of a body [N].
+    pub fn nodal_forces(&mut self, body: usize, name: String, forces: Vec<(u32, Vec3)>) -> &mut Self {
+        self.nodal_forces.push((body, name, forces));
+        self
+    }
+
+    /// A force over the points of the model written outside this crate.
+    pub fn custom(&mut self, force: Box<dyn Force>) -> &mut Self {
+        self.custom.push(force);
+        self
+    }
+
+    /// Checks everything and builds the model.
+    pub fn build(self) -> Result<Model, ModelError> {
+        Assembler::new(self)?.finish()
+    }
+}
+
+/// Work in progress of [`ModelBuilder::build`].
+struct Assembler {
+    parts: ModelBuilder,
+    kinematics: Kinematics,
+    initial: Vec<(u32, Vec3)>,
+    rotations: Vec<Quaternion>,
+    first_point: Vec<usize>,
+    rigid: Vec<RigidBody>,
+    masses: Vec<f64>,
+    velocities: Vec<Vec3>,
+    channels: ChannelTable,
+}
+
+impl Assembler {
+    fn new(parts: ModelBuilder) -> Result<Self, ModelError> {
+        let mut work = Self {
+            parts,
+            kinematics: Kinematics::default(),
+            initial: Vec::new(),
+            rotations: Vec::new(),
+            first_point: Vec::new(),
+            rigid: Vec::new(),
+            masses: Vec::new(),
+            velocities: Vec::new(),
+            channels: ChannelTable::default(),
+        };
+        work.place_rigid_bodies()?;
+        work.place_nodes()?;
+        Ok(work)
+    }
+
+    fn place_rigid_bodies(&mut self) -> Result<(), ModelError> {
+        for params in &self.parts.rigid {
+            let wrong = |reason: &str| ModelError::Rigid { name: params.name.clone(), reason: reason.into() };
+            let extent =
+                extents(&params.shape).ok_or_else(|| wrong("a plane has no volume and cannot be a rigid body"))?;
+            if !(params.mass > 0.0 && params.mass.is_finite()) {
+                return Err(wrong("mass must be positive"));
+            }
+            let block = self.kinematics.add_rigid_block();
+            let unknowns = self.kinematics.rigid_blocks()[block as usize];
+            self.initial.push((unknowns.translation, params.pose.translation));
+            self.rotations.push(params.pose.rotation);
+            if params.driven_about.is_some() {
+                self.kinematics.fix(unknowns.translation, [true; 3]);
+                self.kinematics.fix(unknowns.rotation, [true; 3]);
+            }
+            let first = self.kinematics.point_count();
+            for axis in 0..3 {
+                for sign in [-1.0, 1.0] {
+                    let local = Vec3::unit(axis) * (sign * 3f64.sqrt() * extent[axis]);
+                    self.kinematics.add_rigid_point(block, local);
+                    self.masses.push(params.mass / 6.0);
+                    let arm = params.pose.rotation.rotate(local);
+                    self.velocities.push(params.velocity + params.angular_velocity.cross(arm));
+                }
+            }
+            self.rigid.push(RigidBody {
+                name: params.name.clone(),
+                shape: params.shape.clone(),
+                block,
+                points: first..first + 6,
+                mass: params.mass,
+            });
+        }
+        Ok(())
+    }
+
+    /// Which target each bound node follows, per body.
+    fn bindings_by_node(&self) -> Result<Vec<BTreeMap<u32, AttachTarget>>, ModelError> {
+        let mut by_node = vec![BTreeMap::new(); self.parts.bodies.len()];
+        for (body, nodes, target) in &self.parts.bindings {
+            for &node in nodes {
+                if by_node[*body].insert(node, *target).is_some() {
+                    let body = self.parts.bodies[*body].name.clone();
+                    return Err(ModelError::BoundTwice { body, node });
+                }
+            }
+        }
+        Ok(by_node)
+    }
+
+    fn place_nodes(&mut self) -> Result<(), ModelError> {
+        let bindings = self.bindings_by_node()?;
+        let mut first = self.kinematics.point_count();
+        for body in &self.parts.bodies {
+            self.first_point.push(first);
+            first += body.mesh.node_count();
+        }
+        // Unknowns of all free nodes first, so that bindings to later bodies find them.
+        let mut unknown_of: Vec<Vec<Option<u32>>> = Vec::new();
+        for (body, bound) in self.parts.bodies.iter().zip(&bindings) {
+            unknown_of.push(
+                (0..body.mesh.node_count() as u32)
+                    .map(|node| (!bound.contains_key(&node)).then(|| self.kinematics.add_unknown()))
+                    .collect(),
+            );
+        }
+        for (index, bound) in bindings.iter().enumerate() {
+            let body = &self.parts.bodies[index];
+            let embeddings = self.embed_bound_nodes(index, bound)?;
+            for (node, &position) in body.mesh.positions().iter().enumerate() {
+                let node = node as u32;
+                match (unknown_of[index][node as usize], bound.get(&node)) {
+                    (Some(unknown), _) => {
+                        self.kinematics.add_point_of_unknown(unknown);
+                        self.initial.push((unknown, position));
+                    }
+                    (None, Some(AttachTarget::Rigid(rigid))) => {
+                        let pose = &self.parts.rigid[*rigid].pose;
+                        self.kinematics.add_rigid_point(self.rigid[*rigid].block, pose.to_local(position));
+                    }
+                    (None, _) => {
+                        let (target, entries) = &embeddings[&node];
+                        let weights: Option<Vec<(u32, f64)>> = entries
+                            .iter()
+                            .map(|&(n, w)| unknown_of[*target][n as usize].map(|unknown| (unknown, w)))
+                            .collect();
+                        let weights = weights.ok_or_else(|| ModelError::BindToBound {
+                            body: body.name.clone(),
+                            target: self.parts.bodies[*target].name.clone(),
+                        })?;
+                        self.kinematics.add_weighted_point(&weights);
+                    }
+                }
+                self.masses.push(0.0);
+                self.velocities.push(body.velocities.get(node as usize).copied().unwrap_or(Vec3::zero()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Weights of the nodes that are bound to other flesh: node → (target body, entries).
+    fn embed_bound_nodes(
+        &self,
+        index: usize,
+        bound: &BTreeMap<u32, AttachTarget>,
+    ) -> Result<BTreeMap<u32, (usize, Vec<(u32, f64)>)>, ModelError> {
+        let body = &self.parts.bodies[index];
+        let mut result = BTreeMap::new();
+        for target in 0..self.parts.bodies.len() {
+            let nodes: Vec<u32> =
+                bound.iter().filter(|(_, t)| **t == AttachTarget::Body(target)).map(|(n, _)| *n).collect();
+            if nodes.is_empty() {
+                continue;
+            }
+            let positions: Vec<Vec3> = nodes.iter().map(|&n| body.mesh.positions()[n as usize]).collect();
+            let embedding = self.embed(index, target, &positions)?;
+            for (k, node) in nodes.into_iter().enumerate() {
+                result.insert(node, (target, entries_of(&embedding, k)));
+            }
+        }
+        Ok(result)
+    }
+
+    fn embed(&self, body: usize, target: usize, positions: &[Vec3]) -> Result<Embedding, ModelError> {
+        Embedding::bind(&self.parts.bodies[target].mesh, positions).map_err(|error| ModelError::Embedding {
+            body: self.parts.bodies[body].name.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn point(&self, body: usize, node: u32) -> u32 {
+        (self.first_point[body] + node as usize) as u32
+    }
+
+    fn finish(mut self) -> Result<Model, ModelError> {
+        let point_count = self.kinematics.point_count();
+        let gravity = self.parts.gravity;
+        let acceleration = self.channels.add_vector("gravity", gravity.to_array());
+        let mut mass_damping = vec![0.0; point_count];
+        let mut elastic = Vec::new();
+        let mut stiffness_damping = Vec::new();
+        let mut bodies = Vec::new();
+        let body_params = std::mem::take(&mut self.parts.bodies);
+        for (index, params) in body_params.iter().enumerate() {
+            let first_block = elastic.len();
+            let blocks = self.elastic_blocks(index, params, point_count)?;
+            stiffness_damping.extend(std::iter::repeat_n(params.stiffness_damping, blocks.len()));
+            elastic.extend(blocks);
+            let points = self.first_point[index]..self.first_point[index] + params.mesh.node_count();
+            mass_damping[points.clone()].fill(params.mass_damping);
+            bodies.push((points, first_block..elastic.len()));
+        }
+        self.parts.bodies = body_params;
+        let pins = self.pins()?;
+        let driven = self.driven();
+        let attachments = self.attachments()?;
+        let (pressures, loads) = self.pressures_and_loads();
+        let colliders = self.colliders();
+        let bodies: Vec<Body> = std::mem::take(&mut self.parts.bodies)
+            .into_iter()
+            .zip(bodies)
+            .map(|(params, (points, blocks))| {
+                let surface = surface_of(&params);
+                let mass = points.clone().map(|p| self.masses[p]).sum();
+                Body {
+                    name: params.name,
+                    rest_volume: params.mesh.volume(),
+                    mesh: params.mesh,
+                    points,
+                    surface,
+                    elastic: blocks,
+                    materials: params.materials,
+                    mass,
+                }
+            })
+            .collect();
+        let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders);
+        let mut initial =
+            Unknowns { vectors: vec![Vec3::zero(); self.kinematics.unknown_count()], rotations: self.rotations };
+        for (unknown, value) in self.initial {
+            initial.vectors[unknown as usize] = value;
+        }
+        Ok(Model {
+            bodies,
+            rigid_bodies: self.rigid,
+            colliders,
+            kinematics: self.kinematics,
+            gravity: Gravity { masses: self.masses.clone(), acceleration },
+            masses: self.masses,
+            mass_damping,
+            stiffness_damping,
+            elastic,
+            pins,
+            driven,
+            attachments,
+            pressures,
+            loads,
+            contacts,
+            custom: self.parts.custom,
+            channels: Arc::new(self.channels),
+            initial,
+            initial_velocities: self.velocities,
+        })
+    }
+
+    /// Groups the cells of a body by kind, law and whether all their nodes are unknowns; lumps their mass.
+    fn elastic_blocks(
+        &mut self,
+        index: usize,
+        params: &BodyParams,
+        point_count: usize,
+    ) -> Result<Vec<ElasticBlock>, ModelError> {
+        for (cell, spec) in params.materials.iter().enumerate() {
+            spec.validate().map_err(|source| ModelError::Material { body: params.name.clone(), cell, source })?;
+        }
+        for (cell, &density) in params.densities.iter().enumerate() {
+            if !(density > 0.0 && density.is_finite()) {
+                return Err(ModelError::Density { body: params.name.clone(), cell, density });
+            }
+        }
+        let mut groups: BTreeMap<(CellKind, Law, bool), Vec<u32>> = BTreeMap::new();
+        for (cell, (kind, nodes)) in params.mesh.cells().enumerate() {
+            let is_bound =
+                nodes.iter().any(|&n| !matches!(self.kinematics.map(self.point(index, n) as usize), PointMap::Free(_)));
+            let law = params.materials[cell].law();
+            groups.entry((kind, law, is_bound)).or_default().push(cell as u32);
+        }
+        let mut blocks = Vec::new();
+        for ((kind, _, has_bound_nodes), cells) in groups {
+            let nodes: Vec<u32> = cells.iter().flat_map(|&c| params.mesh.cell_nodes(c as usize)).copied().collect();
+            let densities: Vec<f64> = cells.iter().map(|&c| params.densities[c as usize]).collect();
+            let specs: Vec<MaterialSpec> = cells.iter().map(|&c| params.materials[c as usize]).collect();
+            let group = CellGroup { body: index, first_point: self.first_point[index], cells, nodes, densities, specs };
+            let rest = params.mesh.positions();
+            let mut block = match kind {
+                CellKind::Tet4 => group.into_block::<Tet4, 4>(rest, &mut self.masses, point_count),
+                CellKind::Hex8 => group.into_block::<Hex8, 8>(rest, &mut self.masses, point_count),
+            }
+            .map_err(|source| ModelError::Element { body: params.name.clone(), source })?;
+            block.has_bound_nodes = has_bound_nodes;
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
+        let mut pins = Vec::new();
+        for params in std::mem::take(&mut self.parts.pins) {
+            let body = &self.parts.bodies[params.body];
+            let prefix = format!("{}.pin.{}", body.name, params.name);
+            let mut nodes = Vec::new();
+            let mut points = Vec::new();
+            for (k, &node) in params.nodes.iter().enumerate() {
+                let offset = params.offsets.get(k).copied().unwrap_or(Vec3::zero());
+                let point = self.point(params.body, node);
+                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else {
+                    return Err(ModelError::PinOnBound { body: body.name.clone(), node });
+                };
+                self.kinematics.fix(unknown, params.axes);
+                nodes.push((unknown, body.mesh.positions()[node as usize] + offset));
+                points.push(point);
+            }
+            pins.push(Pin {
+                name: params.name,
+                body: params.body,
+                nodes,
+                points,
+                axes: params.axes,
+                pivot: params.pivot,
+                motion: PinMotion {
+                    translation: self.channels.add_vector(&format!("{prefix}.translation"), [0.0; 3]),
+                    rotation: self.channels.add_vector(&format!("{prefix}.rotation"), [0.0; 3]),
+                    deformation: self.channels.add_matrix(&format!("{prefix}.deformation")),
+                },
+            });
+        }
+        Ok(pins)
+    }
+
+    fn driven(&mut self) -> Vec<DrivenRigid> {
+        let (rigid, channels) = (&self.parts.rigid, &mut self.channels);
+        let driven = rigid.iter().enumerate().filter_map(|(index, params)| {
+            params.driven_about.map(|pivot| DrivenRigid {
+                rigid: index,
+                initial: params.pose.clone(),
+                pivot,
+                translation: channels.add_vector(&format!("{}.translation", params.name), [0.0; 3]),
+                rotation: channels.add_vector(&format!("{}.rotation", params.name), [0.0; 3]),
+            })
+        });
+        driven.collect()
+    }
+
+    fn attachments(&mut self) -> Result<Vec<Attachment>, ModelError> {
+        let mut attachments = Vec::new();
+        for (body, name, nodes, target, stiffness) in std::mem::take(&mut self.parts.attachments) {
+            let positions: Vec<Vec3> =
+                nodes.iter().map(|&n| self.parts.bodies[body].mesh.positions()[n as usize]).collect();
+            let stiffness = stiffness / nodes.len().max(1) as f64;
+            let anchors: Vec<Anchor> = match target {
+                AttachTarget::World => positions.iter().map(|&p| Anchor::Place(p)).collect(),
+                AttachTarget::Body(other) => {
+                    let embedding = self.embed(body, other, &positions)?;
+                    (0..nodes.len())
+                        .map(|k| {
+                            let entries = entries_of(&embedding, k);
+                            Anchor::Points(entries.into_iter().map(|(n, w)| (self.point(other, n), w)).collect())
+                        })
+                        .collect()
+                }
+                AttachTarget::Rigid(rigid) => {
+                    let pose = self.parts.rigid[rigid].pose.clone();
+                    positions
+                        .iter()
+                        .map(|&p| Anchor::Points(vec![(self.add_rigid_anchor(rigid, pose.to_local(p)), 1.0)]))
+                        .collect()
+                }
+            };
+            let prefix = format!("{}.attach.{name}", self.parts.bodies[body].name);
+            let motion = (target == AttachTarget::World).then(|| {
+                (
+                    self.channels.add_vector(&format!("{prefix}.translation"), [0.0; 3]),
+                    self.channels.add_vector(&format!("{prefix}.rotation"), [0.0; 3]),
+                )
+            });
+            let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
+            let springs = nodes
+                .iter()
+                .zip(anchors)
+                .map(|(&node, anchor)| SpringPoint { point: self.point(body, node), anchor, stiffness })
+                .collect();
+            attachments.push(Attachment { name: prefix, springs, motion, pivot });
+        }
+        Ok(attachments)
+    }
+
+    /// Adds a massless point fixed to a rigid body.
+    fn add_rigid_anchor(&mut self, rigid: usize, local: Vec3) -> u32 {
+        self.masses.push(0.0);
+        self.velocities.push(Vec3::zero());
+        self.kinematics.add_rigid_point(self.rigid[rigid].block, local)
+    }
+
+    fn pressures_and_loads(&mut self) -> (Vec<Pressure>, Vec<Load>) {
+        let mut pressures = Vec::new();
+        for (body, name, triangles) in std::mem::take(&mut self.parts.pressures) {
+            let name = format!("{}.pressure.{name}", self.parts.bodies[body].name);
+            let triangles: Vec<[u32; 3]> =
+                triangles.iter().map(|triangle| triangle.map(|n| self.point(body, n))).collect();
+            let is_closed = is_closed(&triangles);
+            let channel = self.channels.add(name.clone(), 0.0);
+            pressures.push(Pressure { name, triangles, channel, is_closed });
+        }
+        let mut loads = Vec::new();
+        for (body, name, weights) in std::mem::take(&mut self.parts.loads) {
+            let name = format!("{}.load.{name}", self.parts.bodies[body].name);
+            let points = weights.iter().map(|&(n, w)| (self.point(body, n), Vec3::splat(w))).collect();
+            let channels: [ChannelId; 3] = self.channels.add_vector(&name, [0.0; 3]);
+            loads.push(Load { name, points, channels: Some(channels) });
+        }
+        for (body, name, forces) in std::mem::take(&mut self.parts.nodal_forces) {
+            let name = format!("{}.load.{name}", self.parts.bodies[body].name);
+            let points = forces.into_iter().map(|(n, f)| (self.point(body, n), f)).collect();
+            loads.push(Load { name, points, channels: None });
+        }
+        (pressures, loads)
+    }
+
+    fn colliders(&mut self) -> Vec<Collider> {
+        let params = &self.parts.colliders;
+        let channels = &mut self.channels;
+        params
+            .iter()
+            .map(|params| Collider {
+                name: params.name.clone(),
+                shape: params.shape.clone(),
+                initial: params.pose.clone(),
+                motion: ContactMotion {
+                    translation: channels.add_vector(&format!("{}.translation", params.name), [0.0; 3]),
+                    rotation: channels.add_vector(&format!("{}.rotation", params.name), [0.0; 3]),
+                },
+            })
+            .collect()
+    }
+}
+
+/// Cells of one body, kind and law.
+struct CellGroup {
+    body: usize,
+    first_point: usize,
+    cells: Vec<u32>,
+    nodes: Vec<u32>,
+    densities: Vec<f64>,
+    specs: Vec<MaterialSpec>,
+}
+
+impl CellGroup {
+    /// Adds the lumped masses of the cells and packs them.
+    fn into_block<E: Element<N>, const N: usize>(
+        self,
+        rest_positions: &[Vec3],
+        masses: &mut [f64],
+        point_count: usize,
+    ) -> Result<ElasticBlock, ElementError> {
+        let geometry = RestGeometry::<N>::new::<E>(rest_positions, &self.nodes).map_err(|error| match error {
+            // Name the cell of the mesh, not of the group.
+            ElementError::NotPositive { cell, point, volume } => {
+                ElementError::NotPositive { cell: self.cells[cell] as usize, point, volume }
+            }
+            other => other,
+        })?;
+        geometry.add_lumped_mass(&self.nodes, &self.densities, &mut masses[self.first_point..]);
+        let points: Vec<u32> = self.nodes.iter().map(|&node| self.first_point as u32 + node).collect();
+        Ok(ElasticBlock::new(self.body, self.cells, &geometry, &points, &self.specs, point_count))
+    }
+}
+
+fn entries_of(embedding: &Embedding, k: usize) -> Vec<(u32, f64)> {
+    let (nodes, weights) = embedding.entries(k);
+    nodes.iter().copied().zip(weights.iter().copied()).filter(|e| e.1 != 0.0).collect()
+}
+
+/// Whether each edge is used once in each direction.
+fn is_closed(triangles: &[[u32; 3]]) -> bool {
+    let mut edges: Vec<(u32, u32)> = triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
+    let mut reversed: Vec<(u32, u32)> = edges.iter().map(|&(a, b)| (b, a)).collect();
+    edges.sort_unstable();
+    reversed.sort_unstable();
+    edges == reversed
+}
+
+/// The visible surface: the given embedded one, or the boundary of the mesh with compact vertices.
+fn surface_of(params: &BodyParams) -> Surface {
+    let x = params.mesh.positions();
+    let (triangles, nearest_nodes, embedding) = match &params.surface {
+        Some((triangles, embedding)) => {
+            let nearest = (0..embedding.len())
+                .map(|v| {
+                    let (nodes, weights) = embedding.entries(v);
+                    let heaviest = (0..nodes.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b])).unwrap_or(0);
+                    nodes[heaviest]
+                })
+                .collect();
+            (triangles.clone(), nearest, Some(embedding.clone()))
+        }
+        None => {
+            let mut vertex_of = vec![u32::MAX; x.len()];
+            let mut nodes = Vec::new();
+            let mut triangles = params.mesh.boundary_triangles();
+            for node in triangles.iter_mut().flatten() {
+                let vertex = &mut vertex_of[*node as usize];
+                if *vertex == u32::MAX {
+                    *vertex = nodes.len() as u32;
+                    nodes.push(*node);
+                }
+                *node = *vertex;
+            }
+            (triangles, nodes, None)
+        }
+    };
+    let mut surface = Surface { triangles, nearest_nodes, embedding, areas: Vec::new() };
+    let positions = surface.positions(x);
+    surface.areas = vec![0.0; positions.len()];
+    for triangle in &surface.triangles {
+        let [a, b, c] = triangle.map(|v| positions[v as usize]);
+        for &v in triangle {
+            surface.areas[v as usize] += (b - a).cross(c - a).norm() / 6.0;
+        }
+    }
+    surface
+}
+
+/// One contact force per body and collider.
+fn contact_forces(bodies: &[Body], colliders: &[Collider], params: &[ColliderParams]) -> Vec<ContactForce> {
+    let mut forces: Vec<ContactForce> = Vec::new();
+    for body in bodies {
+        let mut offsets = vec![0u32];
+        let mut entries = Vec::new();
+        for vertex in 0..body.surface.vertex_count() {
+            body.surface.for_each_carrier(vertex, |node, weight| {
+                entries.push(((body.points.start + node as usize) as u32, weight));
+            });
+            offsets.push(entries.len() as u32);
+        }
+        for (index, (collider, params)) in colliders.iter().zip(params).enumerate() {
+            forces.push(ContactForce {
+                name: format!("{}.contact.{}", body.name, collider.name),
+                collider: index,
+                shape: collider.clone(),
+                offsets: offsets.clone(),
+                entries: entries.clone(),
+                areas: body.surface.areas.clone(),
+                stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
+                friction: params.friction,
+                index: forces.len(),
+            });
+        }
+    }
+    forces
+}
+
+/// Penalty stiffness of flesh of modulus M = λ + 2μ in cells of size h: twenty layers of cells in series, 20 M / h.
+///
+/// A pressure of M/10, which squashes the flesh itself by about a tenth, then sinks the surface by h/200.
+fn default_stiffness(body: &Body) -> f64 {
+    let modulus = body
+        .materials
+        .iter()
+        .map(|spec| {
+            let point = spec.point();
+            point.lambda + 2.0 * point.mu
+        })
+        .fold(0.0, f64::max);
+    let cell_size = (body.rest_volume / body.mesh.cell_count().max(1) as f64).cbrt();
+    20.0 * modulus / cell_size
+}

@@ -1,0 +1,204 @@
+//! The constant part of a simulation: bodies, what connects them, what acts on them.
+//!
+//! A [`Model`] is built once by a [`ModelBuilder`], holds plain typed blocks, and is never changed by a step: one model serves many
+//! states and threads.
+
+mod body;
+mod builder;
+mod rigid;
+
+use std::sync::Arc;
+
+use sinew_geometry::shape::Pose;
+use sinew_math::{Mat3, Quaternion, Vec3};
+
+pub use body::{Body, BodyParams, Surface};
+pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, PinParams};
+pub use rigid::{RigidBody, RigidParams};
+
+use crate::contacts::Contacts;
+use crate::control::{ChannelId, ChannelTable, Control};
+use crate::elastic::ElasticBlock;
+use crate::force::{Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, StepContext};
+use crate::kinematics::{Kinematics, Unknowns};
+use crate::report::Energies;
+use crate::state::{History, State};
+
+/// Mechanical energies at positions `x` and velocities `v`.
+pub(crate) fn energies(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Vec3]) -> Energies {
+    let potential = |force: &dyn Force| force.potential(x, ctx).unwrap_or(0.0);
+    Energies {
+        elastic: model.elastic.iter().map(|block| block.energy(x)).sum(),
+        kinetic: sinew_math::parallel::sum(x.len(), |p| 0.5 * model.masses[p] * v[p].norm_squared()),
+        gravity: potential(&model.gravity),
+        contact: model.contacts.iter().map(|f| f.penalty_energy(x, ctx)).sum(),
+        other: model.attachments.iter().map(|f| potential(f)).sum::<f64>()
+            + model.pressures.iter().map(|f| potential(f)).sum::<f64>()
+            + model.loads.iter().map(|f| potential(f)).sum::<f64>()
+            + model.custom.iter().map(|f| potential(f.as_ref())).sum::<f64>(),
+    }
+}
+
+/// A group of pinned nodes.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// Name of the region.
+    pub name: String,
+    /// Body the nodes belong to.
+    pub body: usize,
+    /// Pinned unknowns with their place before any motion [m].
+    pub nodes: Vec<(u32, Vec3)>,
+    /// Points behind `nodes`, for reactions.
+    pub points: Vec<u32>,
+    /// Pinned axes.
+    pub axes: [bool; 3],
+    /// Point c that rotation and deformation leave in place [m].
+    pub pivot: Vec3,
+    /// Channels of the motion x ↦ c + R F (x − c) + t.
+    pub motion: PinMotion,
+}
+
+/// Channels that move pinned nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct PinMotion {
+    /// Translation t [m].
+    pub translation: [ChannelId; 3],
+    /// Rotation vector of R [rad].
+    pub rotation: [ChannelId; 3],
+    /// Deformation F.
+    pub deformation: [[ChannelId; 3]; 3],
+}
+
+/// A rigid body that follows channels instead of forces.
+#[derive(Clone, Debug)]
+pub struct DrivenRigid {
+    /// Index of the rigid body.
+    pub rigid: usize,
+    /// Place before any motion.
+    pub initial: Pose,
+    /// Centre of the rotation [m].
+    pub pivot: Vec3,
+    /// Channels of the translation [m].
+    pub translation: [ChannelId; 3],
+    /// Channels of the rotation vector [rad].
+    pub rotation: [ChannelId; 3],
+}
+
+impl DrivenRigid {
+    /// World from rigid body under `control`.
+    pub fn pose(&self, control: &Control) -> Pose {
+        let turn = Quaternion::exp_map(control.vector(self.rotation));
+        Pose {
+            translation: self.pivot
+                + turn.rotate(self.initial.translation - self.pivot)
+                + control.vector(self.translation),
+            rotation: (turn * self.initial.rotation).normalized(),
+        }
+    }
+}
+
+/// Everything that does not change in time.
+pub struct Model {
+    /// Deformable bodies.
+    pub bodies: Vec<Body>,
+    /// Dynamic rigid bodies.
+    pub rigid_bodies: Vec<RigidBody>,
+    /// Shapes moved by the scene.
+    pub colliders: Vec<Collider>,
+    /// Map from unknowns to points.
+    pub kinematics: Kinematics,
+    /// Mass of each point [kg].
+    pub masses: Vec<f64>,
+    /// Mass-proportional damping rate of each point, α in C = αM + βK [1/s].
+    pub mass_damping: Vec<f64>,
+    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK [s].
+    pub stiffness_damping: Vec<f64>,
+    /// Elastic cells, grouped by kind and law.
+    pub elastic: Vec<ElasticBlock>,
+    /// Weight.
+    pub gravity: Gravity,
+    /// Pinned nodes.
+    pub pins: Vec<Pin>,
+    /// Rigid bodies moved by the scene.
+    pub driven: Vec<DrivenRigid>,
+    /// Springs.
+    pub attachments: Vec<Attachment>,
+    /// Follower pressures.
+    pub pressures: Vec<Pressure>,
+    /// Dead loads.
+    pub loads: Vec<Load>,
+    /// Contact of bodies with colliders.
+    pub contacts: Vec<ContactForce>,
+    /// Forces written outside this crate.
+    pub custom: Vec<Box<dyn Force>>,
+    /// Control channels.
+    pub channels: Arc<ChannelTable>,
+    /// Unknowns of the initial state.
+    pub(crate) initial: Unknowns,
+    /// Velocities of the points in the initial state [m/s].
+    pub(crate) initial_velocities: Vec<Vec3>,
+}
+
+impl Model {
+    /// The state at time zero.
+    pub fn initial_state(&self) -> State {
+        let mut positions = vec![Vec3::zero(); self.kinematics.point_count()];
+        self.kinematics.place(&self.initial, &mut positions);
+        let mut history = History::default();
+        crate::contacts::collider_poses(self, &self.initial_control(), &mut history.collider_poses);
+        State {
+            time: 0.0,
+            unknowns: self.initial.clone(),
+            positions,
+            velocities: self.initial_velocities.clone(),
+            reactions: vec![Vec3::zero(); self.kinematics.point_count()],
+            history,
+        }
+    }
+
+    /// Mechanical energies of a state under `control`.
+    pub fn energies(&self, state: &State, control: &Control) -> Energies {
+        let contacts = Contacts::default();
+        let ctx = StepContext { time: state.time, dt: 1.0, previous: state, control, contacts: &contacts };
+        energies(self, &ctx, &state.positions, &state.velocities)
+    }
+
+    /// All channels at their defaults.
+    pub fn initial_control(&self) -> Control {
+        Control::new(self.channels.clone())
+    }
+
+    /// Everything that acts besides elasticity, in a fixed order.
+    pub fn forces(&self) -> impl Iterator<Item = &dyn Force> {
+        std::iter::once(&self.gravity as &dyn Force)
+            .chain(self.attachments.iter().map(|f| f as &dyn Force))
+            .chain(self.pressures.iter().map(|f| f as &dyn Force))
+            .chain(self.loads.iter().map(|f| f as &dyn Force))
+            .chain(self.contacts.iter().map(|f| f as &dyn Force))
+            .chain(self.custom.iter().map(|f| f.as_ref()))
+    }
+
+    /// Where pinned nodes must be under `control`: calls `set(unknown, axis, value)`.
+    pub fn for_each_prescribed(&self, control: &Control, mut set: impl FnMut(usize, usize, f64)) {
+        for pin in &self.pins {
+            let translation = control.vector(pin.motion.translation);
+            let rotation = Quaternion::exp_map(control.vector(pin.motion.rotation)).to_matrix();
+            let map = rotation * control.matrix(pin.motion.deformation);
+            // An identity map must leave pins exactly where they are, free of roundings.
+            let is_identity = map == Mat3::identity();
+            for &(unknown, place) in &pin.nodes {
+                let target = if is_identity { place } else { pin.pivot + map * (place - pin.pivot) } + translation;
+                for axis in 0..3 {
+                    if pin.axes[axis] {
+                        set(unknown as usize, axis, target[axis]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Body by name.
+    pub fn find_body(&self, name: &str) -> Option<usize> {
+        self.bodies.iter().position(|b| b.name == name)
+    }
+}

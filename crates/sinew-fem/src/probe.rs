@@ -1,0 +1,252 @@
+//! Named numbers over time: energies, volumes, reactions, points.
+
+use sinew_math::Vec3;
+
+use crate::diagnostics::{angular_momentum, center_of_mass, momentum, summarize};
+use crate::model::Model;
+use crate::report::StepReport;
+use crate::state::State;
+
+/// What a probe may look at.
+pub struct ProbeContext<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The state at the end of the frame.
+    pub state: &'a State,
+    /// How the frame was computed.
+    pub report: &'a StepReport,
+}
+
+/// A group of named numbers, evaluated once per frame.
+pub trait Probe: Send {
+    /// Names, in the order of the values.
+    fn names(&self, model: &Model) -> Vec<String>;
+    /// Appends one value per name.
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>);
+}
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+/// Components of a symmetric tensor, in the order of their names.
+const SYMMETRIC: [(&str, usize, usize); 6] =
+    [("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("yz", 1, 2), ("xz", 0, 2)];
+
+/// `prefix.x`, `prefix.y`, `prefix.z`.
+pub fn vector_names(prefix: &str) -> impl Iterator<Item = String> + '_ {
+    AXES.iter().map(move |axis| format!("{prefix}.{axis}"))
+}
+
+/// Appends the three components.
+pub fn push_vector(v: Vec3, out: &mut Vec<f64>) {
+    out.extend([v.x, v.y, v.z]);
+}
+
+/// Numbers of the whole model: energies, momentum, effort.
+pub struct GlobalProbe;
+
+impl Probe for GlobalProbe {
+    fn names(&self, _model: &Model) -> Vec<String> {
+        let mut names: Vec<String> = [
+            "energy.total",
+            "energy.elastic",
+            "energy.kinetic",
+            "energy.gravity",
+            "energy.contact",
+            "energy.other",
+            "inverted_cells",
+            "residual",
+            "newton_iterations",
+            "linear_iterations",
+            "substeps",
+            "contacts",
+        ]
+        .map(String::from)
+        .to_vec();
+        names.extend(vector_names("momentum"));
+        names.extend(vector_names("angular_momentum"));
+        names
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let ProbeContext { model, state, report } = *ctx;
+        let e = &report.energies;
+        let inverted: usize =
+            (0..model.bodies.len()).map(|body| summarize(model, body, &state.positions).inverted_cells).sum();
+        out.extend([e.total(), e.elastic, e.kinetic, e.gravity, e.contact, e.other, inverted as f64]);
+        out.extend([
+            report.relative_residual,
+            report.newton_iterations as f64,
+            report.linear_iterations as f64,
+            report.substeps as f64,
+            report.contacts as f64,
+        ]);
+        let all = 0..model.kinematics.point_count();
+        push_vector(momentum(model, state, all.clone()), out);
+        push_vector(angular_momentum(model, state, all), out);
+    }
+}
+
+/// Numbers of one body: volume, stress, centre, momentum, reactions of its pins.
+pub struct BodyProbe {
+    /// Index of the body.
+    pub body: usize,
+}
+
+impl Probe for BodyProbe {
+    fn names(&self, model: &Model) -> Vec<String> {
+        let body = &model.bodies[self.body].name;
+        let mut names: Vec<String> = [
+            "volume",
+            "inverted_cells",
+            "volume_ratio.min",
+            "volume_ratio.max",
+            "stress.von_mises.max",
+            "energy.elastic",
+        ]
+        .iter()
+        .map(|name| format!("{body}.{name}"))
+        .collect();
+        for (name, ..) in SYMMETRIC {
+            names.push(format!("{body}.stress.{name}"));
+        }
+        for (i, a) in AXES.iter().enumerate() {
+            for b in AXES {
+                names.push(format!("{body}.piola.{a}{b}"));
+            }
+            for b in AXES {
+                names.push(format!("{body}.deformation.{a}{b}"));
+            }
+            debug_assert!(i < 3);
+        }
+        names.extend(vector_names(&format!("{body}.center")));
+        names.extend(vector_names(&format!("{body}.momentum")));
+        names.extend(vector_names(&format!("{body}.min")));
+        names.extend(vector_names(&format!("{body}.max")));
+        for pin in model.pins.iter().filter(|pin| pin.body == self.body) {
+            names.push(format!("{body}.force.{}", pin.name));
+            names.extend(vector_names(&format!("{body}.force.{}", pin.name)));
+        }
+        names
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let ProbeContext { model, state, .. } = *ctx;
+        let x = &state.positions;
+        let body = &model.bodies[self.body];
+        let s = summarize(model, self.body, x);
+        let elastic: f64 = model.elastic[body.elastic.clone()].iter().map(|block| block.energy(x)).sum();
+        out.extend([
+            s.volume,
+            s.inverted_cells as f64,
+            s.min_volume_ratio,
+            s.max_volume_ratio,
+            s.max_von_mises,
+            elastic,
+        ]);
+        out.extend(SYMMETRIC.map(|(_, i, j)| s.cauchy[(i, j)]));
+        for i in 0..3 {
+            out.extend((0..3).map(|j| s.piola[(i, j)]));
+            out.extend((0..3).map(|j| s.deformation[(i, j)]));
+        }
+        push_vector(center_of_mass(model, x, body.points.clone()), out);
+        push_vector(momentum(model, state, body.points.clone()), out);
+        let bounds = sinew_geometry::Aabb::from_points(&x[body.points.clone()]);
+        push_vector(bounds.min, out);
+        push_vector(bounds.max, out);
+        for pin in model.pins.iter().filter(|pin| pin.body == self.body) {
+            let mut force = Vec3::zero();
+            for &point in &pin.points {
+                force += state.reactions[point as usize];
+            }
+            for axis in 0..3 {
+                if !pin.axes[axis] {
+                    force[axis] = 0.0;
+                }
+            }
+            out.push(force.norm());
+            push_vector(force, out);
+        }
+    }
+}
+
+/// Position and displacement of a named point of a body: a weighted sum of its nodes.
+pub struct PointProbe {
+    /// Full name, `BODY.NAME`.
+    pub name: String,
+    /// Points and weights.
+    pub carriers: Vec<(u32, f64)>,
+    /// Place at rest [m].
+    pub rest: Vec3,
+}
+
+impl Probe for PointProbe {
+    fn names(&self, _model: &Model) -> Vec<String> {
+        vector_names(&format!("{}.position", self.name))
+            .chain(vector_names(&format!("{}.displacement", self.name)))
+            .chain(vector_names(&format!("{}.velocity", self.name)))
+            .collect()
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let at = |values: &[Vec3]| self.carriers.iter().fold(Vec3::zero(), |s, &(p, w)| s + values[p as usize] * w);
+        let position = at(&ctx.state.positions);
+        push_vector(position, out);
+        push_vector(position - self.rest, out);
+        push_vector(at(&ctx.state.velocities), out);
+    }
+}
+
+/// Place and motion of a rigid body.
+pub struct RigidProbe {
+    /// Index of the rigid body.
+    pub rigid: usize,
+}
+
+impl Probe for RigidProbe {
+    fn names(&self, model: &Model) -> Vec<String> {
+        let name = &model.rigid_bodies[self.rigid].name;
+        vector_names(&format!("{name}.position"))
+            .chain(vector_names(&format!("{name}.velocity")))
+            .chain(vector_names(&format!("{name}.rotation")))
+            .chain(vector_names(&format!("{name}.momentum")))
+            .collect()
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let ProbeContext { model, state, .. } = *ctx;
+        let rigid = &model.rigid_bodies[self.rigid];
+        let block = model.kinematics.rigid_blocks()[rigid.block as usize];
+        let p = momentum(model, state, rigid.points.clone());
+        push_vector(state.unknowns.vectors[block.translation as usize], out);
+        push_vector(p / rigid.mass, out);
+        push_vector(state.unknowns.rotations[rigid.block as usize].log_map(), out);
+        push_vector(p, out);
+    }
+}
+
+/// Force of a collider on a body.
+pub struct ContactProbe {
+    /// Index of the contact force.
+    pub contact: usize,
+}
+
+impl Probe for ContactProbe {
+    fn names(&self, model: &Model) -> Vec<String> {
+        let name = &model.contacts[self.contact].name;
+        vector_names(&format!("{name}.force")).chain([format!("{name}.depth")]).collect()
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let contact = &ctx.model.contacts[self.contact];
+        let collider = &ctx.model.colliders[contact.collider];
+        let pose = ctx.state.history.collider_poses.get(contact.collider).cloned().unwrap_or(collider.initial.clone());
+        let mut touches = Vec::new();
+        contact.find_touches(collider, &pose, &ctx.state.positions, &mut touches);
+        let force: Vec3 = touches.iter().map(|t| t.normal * t.normal_force).sum();
+        let deepest = touches
+            .iter()
+            .map(|t| t.normal_force / (contact.stiffness * contact.areas[t.point as usize]))
+            .fold(0.0, f64::max);
+        push_vector(force, out);
+        out.push(deepest);
+    }
+}

@@ -1,0 +1,301 @@
+//! A running simulation: model, state, control, solver, and the tracks that move the controls.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use sinew_geometry::shape::Pose;
+use sinew_math::{Mat3, Vec3};
+
+use crate::command::Command;
+use crate::control::{ChannelId, Control, ControlError};
+use crate::elastic::ElasticBlock;
+use crate::frame::{BodyFrame, CellStress, Frame, ShapeFrame};
+use crate::model::Model;
+use crate::probe::{BodyProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
+use crate::report::{StepError, StepReport};
+use crate::solver::Solver;
+use crate::state::State;
+
+/// Moves control channels in time.
+pub trait Driver: Send {
+    /// Writes the values at `time` [s].
+    fn apply(&self, time: f64, control: &mut Control);
+}
+
+/// How frames are cut into steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameParams {
+    /// Frames per second [1/s].
+    pub frame_rate: f64,
+    /// Steps per frame.
+    pub substeps: usize,
+    /// How often a failed step may be halved before the frame fails.
+    pub max_halvings: usize,
+}
+
+impl Default for FrameParams {
+    fn default() -> Self {
+        Self { frame_rate: 60.0, substeps: 1, max_halvings: 6 }
+    }
+}
+
+/// Everything that runs.
+pub struct Simulation {
+    model: Model,
+    state: State,
+    control: Control,
+    solver: Box<dyn Solver>,
+    drivers: Vec<Box<dyn Driver>>,
+    probes: Vec<Box<dyn Probe>>,
+    probe_names: Vec<String>,
+    probe_values: Vec<f64>,
+    params: FrameParams,
+    frame_index: usize,
+    report: StepReport,
+    held: Vec<(ChannelId, f64)>,
+    backup: State,
+}
+
+impl Simulation {
+    /// A simulation at time zero with the standard probes and those in `probes`.
+    pub fn new(
+        model: Model,
+        solver: Box<dyn Solver>,
+        params: FrameParams,
+        drivers: Vec<Box<dyn Driver>>,
+        probes: Vec<Box<dyn Probe>>,
+    ) -> Self {
+        let mut control = model.initial_control();
+        for driver in &drivers {
+            driver.apply(0.0, &mut control);
+        }
+        let mut state = model.initial_state();
+        crate::contacts::collider_poses(&model, &control, &mut state.history.collider_poses);
+        let mut all: Vec<Box<dyn Probe>> = vec![Box::new(GlobalProbe)];
+        all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
+        all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
+        all.extend((0..model.contacts.len()).map(|contact| Box::new(ContactProbe { contact }) as Box<dyn Probe>));
+        all.extend(probes);
+        let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
+        let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
+        let mut simulation = Self {
+            model,
+            backup: state.clone(),
+            state,
+            control,
+            solver,
+            drivers,
+            probes: all,
+            probe_names,
+            probe_values: Vec::new(),
+            params,
+            frame_index: 0,
+            report,
+            held: Vec::new(),
+        };
+        simulation.evaluate_probes();
+        simulation
+    }
+
+    /// The constant part.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The state at the current frame.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Replaces the state, for example by a checkpoint.
+    pub fn set_state(&mut self, state: State) {
+        self.state = state;
+        self.evaluate_probes();
+    }
+
+    /// The commanded channels.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Simulated time [s].
+    pub fn time(&self) -> f64 {
+        self.state.time
+    }
+
+    /// Number of the current frame; 0 is the initial state.
+    pub fn frame_index(&self) -> usize {
+        self.frame_index
+    }
+
+    /// Names of all probes.
+    pub fn probe_names(&self) -> &[String] {
+        &self.probe_names
+    }
+
+    /// Value of a probe at the current frame.
+    pub fn probe(&self, name: &str) -> Option<f64> {
+        self.probe_names.iter().position(|n| n == name).map(|i| self.probe_values[i])
+    }
+
+    /// Applies a command from now on.
+    pub fn command(&mut self, command: &Command) -> Result<(), ControlError> {
+        let (Command::SetChannel { channel, .. } | Command::ReleaseChannel { channel }) = command;
+        let id =
+            self.control.table().find(channel).ok_or_else(|| ControlError::UnknownChannel { name: channel.clone() })?;
+        self.held.retain(|(held, _)| *held != id);
+        if let Command::SetChannel { value, .. } = command {
+            self.control.set_by_name(channel, *value)?;
+            self.held.push((id, *value));
+        }
+        Ok(())
+    }
+
+    /// Computes the next frame. On error the simulation is at the last frame, unchanged.
+    pub fn step_frame(&mut self) -> Result<StepReport, StepError> {
+        self.backup.clone_from(&self.state);
+        let start = self.frame_index as f64 / self.params.frame_rate;
+        let mut total: Option<StepReport> = None;
+        let mut rollbacks = 0;
+        for substep in 0..self.params.substeps {
+            let fraction = (substep + 1) as f64 / self.params.substeps as f64;
+            let target = start + fraction / self.params.frame_rate;
+            if let Err(error) = self.advance(target, self.params.max_halvings, &mut total, &mut rollbacks) {
+                self.state.clone_from(&self.backup);
+                let time = self.state.time;
+                self.drive(time);
+                return Err(error);
+            }
+        }
+        let mut report = total.unwrap_or_default();
+        report.rollbacks = rollbacks;
+        self.frame_index += 1;
+        self.report = report;
+        self.evaluate_probes();
+        Ok(report)
+    }
+
+    /// One step to `target`, or two halves of it, and so on.
+    fn advance(
+        &mut self,
+        target: f64,
+        halvings: usize,
+        total: &mut Option<StepReport>,
+        rollbacks: &mut usize,
+    ) -> Result<(), StepError> {
+        self.drive(target);
+        let dt = target - self.state.time;
+        match self.solver.step(&self.model, &mut self.state, &self.control, dt) {
+            Ok(report) => {
+                // Sums of steps drift by roundings; the clock does not.
+                self.state.time = target;
+                match total {
+                    Some(total) => total.absorb(&report),
+                    None => *total = Some(report),
+                }
+                Ok(())
+            }
+            Err(error) if halvings == 0 => Err(error),
+            Err(_) => {
+                *rollbacks += 1;
+                let middle = target - 0.5 * dt;
+                self.advance(middle, halvings - 1, total, rollbacks)?;
+                self.advance(target, halvings - 1, total, rollbacks)
+            }
+        }
+    }
+
+    fn drive(&mut self, time: f64) {
+        for driver in &self.drivers {
+            driver.apply(time, &mut self.control);
+        }
+        for &(channel, value) in &self.held {
+            self.control.set(channel, value);
+        }
+    }
+
+    fn evaluate_probes(&mut self) {
+        self.probe_values.clear();
+        let ctx = ProbeContext { model: &self.model, state: &self.state, report: &self.report };
+        for probe in &self.probes {
+            probe.evaluate(&ctx, &mut self.probe_values);
+        }
+        debug_assert_eq!(self.probe_values.len(), self.probe_names.len(), "one value per name");
+    }
+
+    /// What can be seen now.
+    pub fn frame(&self) -> Frame<'_> {
+        let model = &self.model;
+        let x = &self.state.positions;
+        let bodies = model
+            .bodies
+            .iter()
+            .map(|body| {
+                let positions = &x[body.points.clone()];
+                BodyFrame {
+                    name: &body.name,
+                    mesh: &body.mesh,
+                    positions,
+                    velocities: &self.state.velocities[body.points.clone()],
+                    surface_triangles: &body.surface.triangles,
+                    surface_positions: Cow::Owned(body.surface.positions(positions)),
+                    surface_nodes: &body.surface.nearest_nodes,
+                    stress: Box::new(BodyStress {
+                        model,
+                        blocks: body.elastic.clone(),
+                        x,
+                        cells: body.mesh.cell_count(),
+                    }),
+                }
+            })
+            .collect();
+        let rigid = model.rigid_bodies.iter().map(|rigid| {
+            let block = model.kinematics.rigid_blocks()[rigid.block as usize];
+            let pose = Pose {
+                translation: self.state.unknowns.vectors[block.translation as usize],
+                rotation: self.state.unknowns.rotations[rigid.block as usize],
+            };
+            ShapeFrame { name: &rigid.name, shape: &rigid.shape, pose, is_dynamic: true }
+        });
+        let colliders = model.colliders.iter().zip(&self.state.history.collider_poses).map(|(collider, pose)| {
+            ShapeFrame { name: &collider.name, shape: &collider.shape, pose: pose.clone(), is_dynamic: false }
+        });
+        Frame {
+            index: self.frame_index,
+            time: self.state.time,
+            topology_revision: 0,
+            bodies,
+            shapes: rigid.chain(colliders).collect(),
+            probe_names: &self.probe_names,
+            probe_values: &self.probe_values,
+            report: &self.report,
+        }
+    }
+}
+
+/// Evaluates F and P per cell for [`BodyFrame::cell_fields`].
+struct BodyStress<'a> {
+    model: &'a Model,
+    blocks: Range<usize>,
+    x: &'a [Vec3],
+    cells: usize,
+}
+
+impl CellStress for BodyStress<'_> {
+    fn evaluate(&self) -> Vec<(Mat3, Mat3)> {
+        let mut out = vec![(Mat3::zero(), Mat3::zero()); self.cells];
+        let blocks: &[ElasticBlock] = &self.model.elastic[self.blocks.clone()];
+        for block in blocks {
+            for (k, &cell) in block.cells().iter().enumerate() {
+                let (mut f, mut p) = (Mat3::zero(), Mat3::zero());
+                block.evaluate_cell(k, self.x, |weight, deformation, stress| {
+                    f += deformation * weight;
+                    p += stress * weight;
+                });
+                let volume = block.rest_volume(k);
+                out[cell as usize] = (f / volume, p / volume);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,524 @@
+//! Newton's method with projection on demand and acceptance on energy.
+//!
+//! Find q with Jᵀ ∂Φ/∂x = 0: solve H δ = −g, go along δ as far as the merit function Φ falls enough (Armijo). The exact tangent H is
+//! used until something shows that it is not positive definite (negative curvature in CG, a failed pivot, a direction that does not
+//! descend, a step cut below 0.3); then that iteration uses the definite one [Teran05inv]. Accepting a step because the residual fell
+//! would walk into saddles, so the residual decides only where the energy no longer can: inside its rounding error, or when a force
+//! has no potential.
+
+use std::time::Instant;
+
+use sinew_math::Vec3;
+use sinew_math::parallel::sum;
+
+use super::Solver;
+use super::params::{Projection, SolverParams};
+use super::problem::{Merit, Problem, ProblemScratch, Regime};
+use super::system::{LinearSystem, SolveFailure};
+use crate::contacts::{Contacts, collider_poses};
+use crate::control::Control;
+use crate::diagnostics::find_blame;
+use crate::force::StepContext;
+use crate::kinematics::Unknowns;
+use crate::material::Tangent;
+use crate::model::{Model, energies};
+use crate::report::{Blame, StepError, StepReport, StepTiming};
+use crate::state::State;
+
+/// Sufficient decrease: the share of the predicted decrease a step must deliver.
+const ARMIJO: f64 = 1e-4;
+/// A step cut below this fraction distrusts the tangent: the next iteration uses the definite one.
+const DISTRUST: f64 = 0.3;
+/// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
+const MIN_STEP: f64 = 1e-9;
+/// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
+const MAX_DRIVE: usize = 30;
+
+/// The one nonlinear solver: quasistatics and implicit Euler.
+pub struct NewtonSolver {
+    params: SolverParams,
+    scratch: ProblemScratch,
+    contacts: Contacts,
+    previous: State,
+    system: Option<LinearSystem>,
+    work: Work,
+}
+
+/// Vectors of the iteration.
+#[derive(Default)]
+struct Work {
+    q: Unknowns,
+    trial: Unknowns,
+    x: Vec<Vec3>,
+    trial_x: Vec<Vec3>,
+    point_gradient: Vec<Vec3>,
+    trial_point_gradient: Vec<Vec3>,
+    gradient: Vec<Vec3>,
+    trial_gradient: Vec<Vec3>,
+    direction: Vec<Vec3>,
+    rhs: Vec<Vec3>,
+}
+
+impl Work {
+    fn resize(&mut self, model: &Model) {
+        let (points, unknowns) = (model.kinematics.point_count(), model.kinematics.unknown_count());
+        for v in [&mut self.x, &mut self.trial_x, &mut self.point_gradient, &mut self.trial_point_gradient] {
+            v.resize(points, Vec3::zero());
+        }
+        for v in [&mut self.gradient, &mut self.trial_gradient, &mut self.direction, &mut self.rhs] {
+            v.resize(unknowns, Vec3::zero());
+        }
+    }
+}
+
+/// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
+enum Failure {
+    NotConverged { iterations: usize, relative_residual: f64 },
+    Stalled { relative_residual: f64 },
+    NotFinite,
+    Singular { reason: String },
+}
+
+fn norm(v: &[Vec3]) -> f64 {
+    sum(v.len(), |i| v[i].norm_squared()).sqrt()
+}
+
+fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    sum(a.len(), |i| a[i].dot(b[i]))
+}
+
+impl NewtonSolver {
+    /// A solver with these choices.
+    pub fn new(params: SolverParams) -> Self {
+        Self {
+            params,
+            scratch: ProblemScratch::default(),
+            contacts: Contacts::default(),
+            previous: State::default(),
+            system: None,
+            work: Work::default(),
+        }
+    }
+
+    /// The choices.
+    pub fn params(&self) -> &SolverParams {
+        &self.params
+    }
+
+    /// What `auto` chose for this model, in words.
+    pub fn linear_solver_reason(&mut self, model: &Model) -> String {
+        self.system(model).reason().to_string()
+    }
+
+    fn system(&mut self, model: &Model) -> &mut LinearSystem {
+        self.system.get_or_insert_with(|| LinearSystem::new(model, &self.params))
+    }
+}
+
+impl Solver for NewtonSolver {
+    fn step(&mut self, model: &Model, state: &mut State, control: &Control, dt: f64) -> Result<StepReport, StepError> {
+        let start = Instant::now();
+        self.system(model);
+        self.work.resize(model);
+        self.previous.clone_from(state);
+        let contact_start = Instant::now();
+        self.contacts.find(model, &self.previous);
+        let mut timing = StepTiming { contact: contact_start.elapsed(), ..StepTiming::default() };
+        let time = state.time + dt;
+        let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
+        let problem = Problem::new(model, ctx, self.params.regime, &mut self.scratch);
+        let system = self.system.as_mut().expect("created above");
+        let mut attempt = Attempt { problem, system, params: &self.params, work: &mut self.work, timing: &mut timing };
+        let outcome = attempt.run();
+        match outcome {
+            Ok(mut report) => {
+                commit(model, state, attempt.work, control, self.params.regime, dt);
+                report.energies = energies(model, &attempt.problem.ctx, &state.positions, &state.velocities);
+                report.time = time;
+                report.contacts = self.contacts.len();
+                timing.total = start.elapsed();
+                report.timing = timing;
+                Ok(report)
+            }
+            Err(failure) => {
+                let blame = find_blame(model, &attempt.work.x, &attempt.work.gradient);
+                Err(failure.into_error(time, blame))
+            }
+        }
+    }
+}
+
+impl Failure {
+    fn into_error(self, time: f64, blame: Blame) -> StepError {
+        match self {
+            Failure::NotConverged { iterations, relative_residual } => {
+                StepError::NotConverged { time, iterations, relative_residual, blame }
+            }
+            Failure::Stalled { relative_residual } => StepError::Stalled { time, relative_residual, blame },
+            Failure::NotFinite => StepError::NotFinite { time, blame },
+            Failure::Singular { reason } => StepError::Singular { time, reason, blame },
+        }
+    }
+}
+
+/// Writes an accepted step into the state.
+fn commit(model: &Model, state: &mut State, work: &Work, control: &Control, regime: Regime, dt: f64) {
+    let history = &mut state.history;
+    let unknowns = model.kinematics.unknown_count();
+    history.rates.resize(unknowns, Vec3::zero());
+    history.previous_rates.resize(unknowns, Vec3::zero());
+    std::mem::swap(&mut history.rates, &mut history.previous_rates);
+    for (i, rate) in history.rates.iter_mut().enumerate() {
+        *rate = (work.q.vectors[i] - state.unknowns.vectors[i]) / dt;
+    }
+    for (block, rigid) in model.kinematics.rigid_blocks().iter().enumerate() {
+        let turn = work.q.rotations[block] * state.unknowns.rotations[block].conjugate();
+        history.rates[rigid.rotation as usize] = turn.log_map() / dt;
+    }
+    let same_length = history.depth == 0 || (history.last_dt - dt).abs() <= 1e-9 * dt;
+    history.depth = if same_length { (history.depth + 1).min(2) } else { 1 };
+    history.last_dt = dt;
+    collider_poses(model, control, &mut history.collider_poses);
+    for ((v, &x), &old) in state.velocities.iter_mut().zip(&work.x).zip(&state.positions) {
+        *v = match regime {
+            Regime::Quasistatic => Vec3::zero(),
+            Regime::ImplicitEuler => (x - old) / dt,
+        };
+    }
+    state.unknowns.clone_from(&work.q);
+    state.positions.copy_from_slice(&work.x);
+    state.reactions.copy_from_slice(&work.point_gradient);
+    state.time += dt;
+}
+
+struct Attempt<'a> {
+    problem: Problem<'a>,
+    system: &'a mut LinearSystem,
+    params: &'a SolverParams,
+    work: &'a mut Work,
+    timing: &'a mut StepTiming,
+}
+
+impl Attempt<'_> {
+    fn run(&mut self) -> Result<StepReport, Failure> {
+        let mut report = StepReport { substeps: 1, ..StepReport::default() };
+        let reference_norm = self.start(&mut report)?;
+        let mut merit = self.gradient_at_iterate();
+        let mut residual = norm(&self.work.gradient);
+        let mut previous_residual = f64::INFINITY;
+        let mut distrust = false;
+        let mut slow = 0;
+        loop {
+            if !residual.is_finite() || !merit.magnitude.is_finite() {
+                return Err(Failure::NotFinite);
+            }
+            let relative = if reference_norm > 0.0 { residual / reference_norm } else { 0.0 };
+            report.residual = residual;
+            report.relative_residual = relative;
+            let rounding = self.system.rounding_floor(&self.work.q);
+            if residual <= self.params.tolerance * reference_norm || residual <= rounding {
+                return Ok(report);
+            }
+            if report.newton_iterations >= self.params.max_newton {
+                let iterations = report.newton_iterations;
+                return Err(Failure::NotConverged { iterations, relative_residual: relative });
+            }
+            report.newton_iterations += 1;
+            let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm);
+            let definite = distrust || self.params.projection == Projection::Always;
+            self.find_direction(definite, forcing, &mut report)?;
+            let slope = dot(&self.work.gradient, &self.work.direction);
+            let step = self.line_search(merit, slope, residual, &mut report);
+            previous_residual = residual;
+            match step {
+                Some((fraction, new_merit)) => {
+                    distrust = fraction < DISTRUST;
+                    slow = if fraction < 1e-3 { slow + 1 } else { 0 };
+                    merit = new_merit;
+                    residual = norm(&self.work.gradient);
+                }
+                // The tangent may be at fault: once more with the definite one before giving up.
+                None if !definite && !distrust => distrust = true,
+                None if residual <= 1e3 * rounding => return Ok(report),
+                None => return Err(Failure::Stalled { relative_residual: relative }),
+            }
+            if slow > 10 {
+                return Err(Failure::Stalled { relative_residual: relative });
+            }
+        }
+    }
+
+    /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
+    /// nodes leads. Returns the reference residual.
+    fn start(&mut self, report: &mut StepReport) -> Result<f64, Failure> {
+        let model = self.problem.model;
+        let previous = self.problem.ctx.previous;
+        self.work.q.clone_from(&previous.unknowns);
+        self.work.trial.clone_from(&previous.unknowns);
+        let mut moved = 0.0f64;
+        let q = &mut self.work.q.vectors;
+        model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+            moved = moved.max((q[unknown][axis] - value).abs());
+            q[unknown][axis] = value;
+        });
+        for driven in &model.driven {
+            let (pose, block) =
+                (driven.pose(self.problem.ctx.control), model.rigid_bodies[driven.rigid].block as usize);
+            let place = &mut self.work.q.vectors[model.kinematics.rigid_blocks()[block].translation as usize];
+            let turn = (pose.rotation * self.work.q.rotations[block].conjugate()).log_map();
+            moved = moved.max((*place - pose.translation).norm()).max(turn.norm());
+            *place = pose.translation;
+            self.work.q.rotations[block] = pose.rotation;
+        }
+        model.kinematics.place(&self.work.q, &mut self.work.x);
+        let merit = self.gradient_at_iterate();
+        let is_valid = merit.magnitude.is_finite();
+        let reference = norm(&self.work.gradient);
+        if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
+            // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays
+            // the residual under the new boundary data where that exists.
+            self.work.q.clone_from(&previous.unknowns);
+            model.kinematics.place(&self.work.q, &mut self.work.x);
+            self.drive(report)?;
+            if !is_valid {
+                self.gradient_at_iterate();
+                return Ok(norm(&self.work.gradient));
+            }
+            return Ok(reference);
+        }
+        if !is_valid {
+            return Err(Failure::NotFinite);
+        }
+        self.extrapolate(merit);
+        Ok(reference)
+    }
+
+    /// Tries qₙ + h q̇ₙ (+ half the change of the rate): kept only when the merit is lower there.
+    fn extrapolate(&mut self, merit: Merit) {
+        let model = self.problem.model;
+        let history = &self.problem.ctx.previous.history;
+        let Some(potential) = merit.potential else { return };
+        if history.depth == 0 || self.params.regime == Regime::Quasistatic {
+            return;
+        }
+        let h = self.problem.ctx.dt;
+        for (i, d) in self.work.direction.iter_mut().enumerate() {
+            *d = history.rates[i] * h;
+            if history.depth == 2 {
+                *d += (history.rates[i] - history.previous_rates[i]) * h;
+            }
+        }
+        model.kinematics.filter(&mut self.work.direction);
+        model.kinematics.advance(&self.work.q, &self.work.direction, 1.0, &mut self.work.trial);
+        model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        let trial = self.problem.evaluate(&self.work.trial_x);
+        if trial.potential.is_some_and(|p| p < potential) {
+            std::mem::swap(&mut self.work.q, &mut self.work.trial);
+            std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+        }
+    }
+
+    /// Moves prescribed unknowns to their targets while the rest follows by the linearised equilibrium, as far per iteration as all
+    /// cells stay valid.
+    fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let model = self.problem.model;
+        for _ in 0..MAX_DRIVE {
+            let merit = self.gradient_at_iterate();
+            if !merit.magnitude.is_finite() {
+                return Err(Failure::NotFinite);
+            }
+            let start = Instant::now();
+            self.system.assemble(
+                &self.problem,
+                &self.work.q,
+                &self.work.x,
+                &self.work.point_gradient,
+                Tangent::Definite,
+            );
+            self.timing.assembly += start.elapsed();
+            // Prescribed increment δ_p; the free rows see −g − H δ_p.
+            self.work.direction.fill(Vec3::zero());
+            let (q, direction) = (&self.work.q.vectors, &mut self.work.direction);
+            let mut remaining = 0.0f64;
+            model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+                direction[unknown][axis] = value - q[unknown][axis];
+                remaining = remaining.max(direction[unknown][axis].abs());
+            });
+            for driven in &model.driven {
+                let (pose, block) =
+                    (driven.pose(self.problem.ctx.control), model.rigid_bodies[driven.rigid].block as usize);
+                let unknowns = model.kinematics.rigid_blocks()[block];
+                let shift = pose.translation - self.work.q.vectors[unknowns.translation as usize];
+                let turn = (pose.rotation * self.work.q.rotations[block].conjugate()).log_map();
+                remaining = remaining.max(shift.norm()).max(turn.norm());
+                self.work.direction[unknowns.translation as usize] = shift;
+                self.work.direction[unknowns.rotation as usize] = turn;
+            }
+            if remaining == 0.0 {
+                return Ok(());
+            }
+            self.system.unfiltered_product(&self.work.direction, &mut self.work.rhs);
+            for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
+                *r = -*r - g;
+            }
+            model.kinematics.filter(&mut self.work.rhs);
+            self.work.trial_gradient.copy_from_slice(&self.work.direction);
+            let start = Instant::now();
+            let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, 1e-4);
+            self.timing.linear_solve += start.elapsed();
+            match solved {
+                Ok(iterations) => report.linear_iterations += iterations,
+                Err(SolveFailure::Indefinite { reason } | SolveFailure::NotConverged { reason }) => {
+                    return Err(Failure::Singular { reason });
+                }
+            }
+            for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
+                *d += p;
+            }
+            let mut fraction = 1.0;
+            loop {
+                model.kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
+                if fraction == 1.0 {
+                    // Exactly on target, free of rounding.
+                    let trial = &mut self.work.trial.vectors;
+                    model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+                        trial[unknown][axis] = value;
+                    });
+                }
+                model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
+                if self.problem.evaluate(&self.work.trial_x).magnitude.is_finite() {
+                    break;
+                }
+                fraction *= 0.5;
+                if fraction < 1e-4 {
+                    return Err(Failure::NotFinite);
+                }
+            }
+            std::mem::swap(&mut self.work.q, &mut self.work.trial);
+            std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+            if fraction == 1.0 {
+                return Ok(());
+            }
+        }
+        Err(Failure::NotFinite)
+    }
+
+    /// Merit, point gradient and filtered gradient over the unknowns at the iterate.
+    fn gradient_at_iterate(&mut self) -> Merit {
+        let start = Instant::now();
+        let merit = self.problem.evaluate_gradient(&self.work.x, &mut self.work.point_gradient);
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.pull_back(&self.work.q, &self.work.point_gradient, &mut self.work.gradient);
+        kinematics.filter(&mut self.work.gradient);
+        self.timing.gradient += start.elapsed();
+        merit
+    }
+
+    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`.
+    fn find_direction(&mut self, definite: bool, forcing: f64, report: &mut StepReport) -> Result<(), Failure> {
+        for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
+            *r = -g;
+        }
+        let mut tangent = if definite { Tangent::Definite } else { Tangent::Exact };
+        loop {
+            if tangent == Tangent::Definite {
+                report.projections += 1;
+            }
+            let start = Instant::now();
+            self.system.assemble(&self.problem, &self.work.q, &self.work.x, &self.work.point_gradient, tangent);
+            self.timing.assembly += start.elapsed();
+            let start = Instant::now();
+            let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, forcing);
+            self.timing.linear_solve += start.elapsed();
+            let descends = |work: &Work| dot(&work.gradient, &work.direction) < 0.0;
+            match solved {
+                Ok(iterations) => {
+                    report.linear_iterations += iterations;
+                    if tangent == Tangent::Definite || descends(self.work) {
+                        return Ok(());
+                    }
+                }
+                Err(SolveFailure::Indefinite { reason } | SolveFailure::NotConverged { reason }) => {
+                    if tangent == Tangent::Definite {
+                        return Err(Failure::Singular { reason });
+                    }
+                }
+            }
+            tangent = Tangent::Definite;
+        }
+    }
+
+    /// Backtracks along `direction`; on success the iterate, its gradient and its merit are those of the accepted point.
+    fn line_search(
+        &mut self,
+        merit: Merit,
+        slope: f64,
+        residual: f64,
+        report: &mut StepReport,
+    ) -> Option<(f64, Merit)> {
+        let model = self.problem.model;
+        let kinematics = &model.kinematics;
+        let mut fraction = self.max_step();
+        loop {
+            kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
+            kinematics.place(&self.work.trial, &mut self.work.trial_x);
+            let start = Instant::now();
+            let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
+            kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
+            kinematics.filter(&mut self.work.trial_gradient);
+            self.timing.gradient += start.elapsed();
+            if self.is_accepted(merit, trial, slope, fraction, residual) {
+                std::mem::swap(&mut self.work.q, &mut self.work.trial);
+                std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+                std::mem::swap(&mut self.work.point_gradient, &mut self.work.trial_point_gradient);
+                std::mem::swap(&mut self.work.gradient, &mut self.work.trial_gradient);
+                return Some((fraction, trial));
+            }
+            report.cuts += 1;
+            fraction *= 0.5;
+            if fraction < MIN_STEP {
+                return None;
+            }
+        }
+    }
+
+    fn is_accepted(&self, merit: Merit, trial: Merit, slope: f64, fraction: f64, residual: f64) -> bool {
+        if !trial.magnitude.is_finite() {
+            return false;
+        }
+        let trial_residual = norm(&self.work.trial_gradient);
+        if !trial_residual.is_finite() {
+            return false;
+        }
+        match merit.potential.zip(trial.potential) {
+            Some((old, new)) => {
+                // 64 roundings of the largest part: what summing the parts over the mesh may lose.
+                let rounding = 64.0 * f64::EPSILON * merit.magnitude.max(trial.magnitude);
+                let expected = ARMIJO * fraction * slope;
+                new <= old + expected
+                    || ((new - old).abs() <= rounding
+                        && fraction * slope.abs() <= 16.0 * rounding
+                        && trial_residual < residual)
+            }
+            None => trial_residual <= residual * (1.0 - ARMIJO * fraction),
+        }
+    }
+
+    fn max_step(&mut self) -> f64 {
+        let model = self.problem.model;
+        if model.custom.is_empty() {
+            return 1.0;
+        }
+        model.kinematics.push_forward(&self.work.q, &self.work.direction, &mut self.work.trial_x);
+        model
+            .forces()
+            .map(|force| force.max_step(&self.work.x, &self.problem.ctx, &self.work.trial_x))
+            .fold(1.0, f64::min)
+    }
+}
+
+/// Relative accuracy of the linear solve: Eisenstat–Walker, at most 0.1, no tighter than the goal needs [EisenstatWalker96].
+fn forcing_term(residual: f64, previous: f64, goal: f64) -> f64 {
+    let quadratic = if previous.is_finite() { 0.9 * (residual / previous).powi(2) } else { 0.1 };
+    quadratic.clamp(1e-5, 0.1).max((0.3 * goal / residual).min(0.1))
+}

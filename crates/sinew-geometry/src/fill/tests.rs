@@ -1,0 +1,196 @@
+//! Fillings of surfaces whose volume, topology and faults are known.
+
+use std::f64::consts::PI;
+
+use super::*;
+use crate::procedural::{box_surface, fusiform_surface, icosphere, torus_surface};
+
+fn kuhn() -> FillOptions {
+    FillOptions { pattern: TetPattern::Kuhn, ..FillOptions::default() }
+}
+
+fn winding() -> FillOptions {
+    FillOptions { repair: Repair::Winding, ..FillOptions::default() }
+}
+
+/// Two surfaces as one.
+fn joined(a: &TriMesh, b: &TriMesh) -> TriMesh {
+    let offset = a.vertex_count() as u32;
+    let positions = a.positions().iter().chain(b.positions()).copied().collect();
+    let triangles = a.triangles().iter().copied().chain(b.triangles().iter().map(|t| t.map(|v| v + offset))).collect();
+    TriMesh::new(positions, triangles).unwrap()
+}
+
+/// The cells at the surface stick out by a part of their size, so the excess volume is about area × cell.
+fn check_covers(surface: &TriMesh, filled: &Filled, cell: f64) {
+    let excess = filled.report.lattice_volume - filled.report.surface_volume;
+    assert!(excess > 0.0);
+    assert!(excess < surface.area() * cell, "{}", filled.report);
+    assert_eq!(filled.embedding.len(), surface.vertex_count());
+    // Every vertex is inside, up to the rounding that the choice of cells allows itself.
+    assert!(filled.embedding.report().max_distance < 1e-8 * cell);
+    let mut placed = vec![Vec3::zero(); surface.vertex_count()];
+    filled.embedding.positions(filled.mesh.positions(), &mut placed);
+    assert!(placed.iter().zip(surface.positions()).all(|(a, b)| a.distance(*b) < 1e-12));
+    assert!(filled.mesh.quality().min_dihedral.to_degrees() > 44.9);
+}
+
+#[test]
+fn filled_torus_covers_the_tube_and_leaves_the_hole_open() {
+    let surface = torus_surface(0.3, 0.1, 0.03).unwrap();
+    for options in [FillOptions::default(), kuhn(), winding()] {
+        let cell = 0.025;
+        let filled = fill_surface(&surface, cell, &options).unwrap();
+        check_covers(&surface, &filled, cell);
+        assert!(filled.report.is_clean());
+        assert_eq!(filled.report.component_count, 1);
+        // The hole has radius 0.2; nothing reaches to the axis.
+        assert!(filled.mesh.positions().iter().all(|x| x.x.hypot(x.y) > 0.2 - 2.0 * cell));
+        let (boundary, _) = filled.mesh.boundary_surface().unwrap();
+        assert_eq!(boundary.topology().euler_characteristic, 0);
+    }
+}
+
+/// V → 2 π² R r² with first order.
+#[test]
+fn volume_of_a_filled_torus_converges_to_the_exact_volume() {
+    let surface = torus_surface(0.3, 0.1, 0.02).unwrap();
+    let exact = 2.0 * PI * PI * 0.3 * 0.01;
+    let excess = |cell: f64| fill_surface(&surface, cell, &kuhn()).unwrap().report.lattice_volume / exact - 1.0;
+    let (coarse, fine) = (excess(0.04), excess(0.02));
+    assert!(fine > 0.0 && fine < 0.4, "{fine}");
+    let order = (coarse / fine).log2();
+    assert!((0.8..1.3).contains(&order), "order {order}");
+}
+
+/// Cells weighted by the part that is inside add up to the body; sampling errors of thousands of cut cells average out.
+#[test]
+fn inside_fractions_give_the_volume_of_the_body() {
+    let surface = icosphere(1.0, 6).unwrap();
+    let filled = fill_surface(&surface, 0.25, &FillOptions::default()).unwrap();
+    let fractions = filled.inside_fractions(&surface);
+    let inside: f64 = filled.mesh.cell_volumes().iter().zip(&fractions).map(|(v, f)| v * f).sum();
+    assert!(filled.report.lattice_volume / filled.report.surface_volume > 1.2);
+    assert!((inside / filled.report.surface_volume - 1.0).abs() < 0.02, "{inside} in {}", filled.report);
+    assert!(fractions.iter().all(|f| (0.05..=1.0).contains(f)));
+}
+
+#[test]
+fn box_along_lattice_planes_is_filled_exactly() {
+    let surface = box_surface(Vec3::new(0.4, 0.2, 0.3), [1, 1, 1]).unwrap();
+    let filled = fill_surface(&surface, 0.1, &kuhn()).unwrap();
+    assert_eq!(filled.mesh.cell_count(), 6 * 24);
+    assert!((filled.report.lattice_volume - 0.024).abs() < 1e-15);
+    check_like_a_box(&fill_surface(&surface, 0.1, &FillOptions::default()).unwrap());
+}
+
+/// The body-centred lattice cannot end in a plane, so it sticks out by at most half a cell.
+fn check_like_a_box(filled: &Filled) {
+    let bounds = filled.mesh.bounds();
+    assert!(bounds.min.min_component() > -0.0501 && bounds.max.x < 0.4501);
+}
+
+#[test]
+fn cavity_stays_empty_and_parts_are_labelled() {
+    let shell = joined(&icosphere(1.0, 8).unwrap(), &icosphere(0.6, 6).unwrap().flipped());
+    let filled = fill_surface(&shell, 0.1, &FillOptions::default()).unwrap();
+    check_covers(&shell, &filled, 0.1);
+    assert!(filled.mesh.positions().iter().all(|x| x.norm() > 0.4));
+
+    let apart = icosphere(0.5, 4).unwrap().mapped(|x| x + Vec3::new(3.0, 0.0, 0.0)).unwrap();
+    let options = FillOptions { labels: CellLabels::Component, ..FillOptions::default() };
+    let filled = fill_surface(&joined(&icosphere(0.5, 4).unwrap(), &apart), 0.2, &options).unwrap();
+    assert_eq!(filled.report.component_count, 2);
+    assert_eq!(filled.mesh.cell_labels().iter().max(), Some(&2));
+    assert_eq!(filled.mesh.cell_labels().iter().min(), Some(&1));
+}
+
+#[test]
+fn inside_out_surface_is_filled_and_reported() {
+    let surface = fusiform_surface(0.3, 0.05, 0.02, 0.02).unwrap();
+    let filled = fill_surface(&surface, 0.02, &FillOptions::default()).unwrap();
+    let reversed = fill_surface(&surface.clone().flipped(), 0.02, &FillOptions::default()).unwrap();
+    assert!(reversed.report.is_inside_out && !reversed.report.is_clean());
+    assert_eq!(filled.mesh, reversed.mesh);
+}
+
+#[test]
+fn open_surface_is_rejected_with_its_place_or_repaired() {
+    let sphere = icosphere(1.0, 6).unwrap();
+    let top = |t: &[u32; 3]| t.iter().all(|v| sphere.positions()[*v as usize].z > 0.85);
+    let triangles: Vec<[u32; 3]> = sphere.triangles().iter().filter(|t| !top(t)).copied().collect();
+    let open = TriMesh::new(sphere.positions().to_vec(), triangles).unwrap();
+    let error = fill_surface(&open, 0.2, &FillOptions::default()).unwrap_err();
+    let FillError::Open { count, edge, at } = error.clone() else { panic!("{error}") };
+    assert_eq!(count, open.boundary_edges().len());
+    assert!(at.z > 0.7 && open.boundary_edges().contains(&edge));
+    assert!(error.to_string().starts_with("the surface is open: "));
+
+    let filled = fill_surface(&open, 0.1, &winding()).unwrap();
+    assert_eq!(filled.report.boundary_edges, count);
+    assert!(!filled.report.is_clean());
+    // The hole is closed by a smooth cap near where the sphere was.
+    let ratio = filled.report.lattice_volume / (4.0 / 3.0 * PI);
+    assert!((0.95..1.35).contains(&ratio), "{ratio}");
+    assert!(filled.mesh.positions().iter().all(|x| x.norm() < 1.2));
+}
+
+#[test]
+fn self_intersecting_surface_is_rejected_with_a_pair_or_repaired() {
+    let a = icosphere(0.5, 5).unwrap();
+    let b = a.mapped(|x| x + Vec3::new(0.6, 0.02, 0.01)).unwrap();
+    let crossing = joined(&a, &b);
+    let error = fill_surface(&crossing, 0.1, &FillOptions::default()).unwrap_err();
+    let FillError::SelfIntersecting { count, triangles, at } = error else { panic!("{error}") };
+    assert!(count > 5 && triangles[0] < triangles[1]);
+    // They meet in the plane half-way.
+    assert!((at.x - 0.3).abs() < 0.2);
+    let filled = fill_surface(&crossing, 0.1, &winding()).unwrap();
+    assert_eq!(filled.report.self_intersections, count);
+    assert_eq!(filled.report.component_count, 1);
+}
+
+#[test]
+fn inconsistently_wound_surface_is_rejected_or_repaired() {
+    let sphere = icosphere(1.0, 5).unwrap();
+    let mut triangles = sphere.triangles().to_vec();
+    triangles[7].swap(0, 1);
+    let mixed = TriMesh::new(sphere.positions().to_vec(), triangles).unwrap();
+    let error = fill_surface(&mixed, 0.2, &FillOptions::default()).unwrap_err();
+    assert!(matches!(error, FillError::InconsistentWinding { count: 3, .. }));
+    let filled = fill_surface(&mixed, 0.2, &winding()).unwrap();
+    assert_eq!(filled.report.inconsistent_edges, 3);
+}
+
+#[test]
+fn doubled_vertices_are_welded_for_the_inspection() {
+    let sphere = icosphere(1.0, 4).unwrap();
+    let positions: Vec<Vec3> = (0..sphere.triangle_count()).flat_map(|t| sphere.corners(t)).collect();
+    let triangles = (0..sphere.triangle_count() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+    let soup = TriMesh::new(positions, triangles).unwrap();
+    let filled = fill_surface(&soup, 0.25, &FillOptions::default()).unwrap();
+    assert_eq!(filled.embedding.len(), soup.vertex_count());
+    assert_eq!(filled.report.welded_vertices, soup.vertex_count() - sphere.vertex_count());
+    assert_eq!(filled.mesh, fill_surface(&sphere, 0.25, &FillOptions::default()).unwrap().mesh);
+}
+
+#[test]
+fn absurd_cell_sizes_are_refused_before_allocation() {
+    let sphere = icosphere(1.0, 2).unwrap();
+    for cell in [0.0, -0.1, f64::NAN, f64::INFINITY] {
+        let error = fill_surface(&sphere, cell, &FillOptions::default()).unwrap_err();
+        assert!(matches!(error, FillError::CellSize { .. }));
+    }
+    for cell in [1e-6, 1e-300] {
+        let error = fill_surface(&sphere, cell, &FillOptions::default()).unwrap_err();
+        assert!(matches!(error, FillError::TooManyCells { limit: MAX_CELLS, .. }));
+    }
+    // Cells larger than the body are coarse, not wrong.
+    assert!(fill_surface(&sphere, 100.0, &FillOptions::default()).is_ok());
+}
+
+#[test]
+fn surface_without_volume_is_refused() {
+    let flat = box_surface(Vec3::splat(1.0), [1, 1, 1]).unwrap().mapped(|x| Vec3::new(x.x, x.y, 0.0)).unwrap();
+    assert!(fill_surface(&flat, 0.3, &FillOptions::default()).is_err());
+}

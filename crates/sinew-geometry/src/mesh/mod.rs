@@ -1,0 +1,31 @@
+//! Meshes: plain arrays, checked once on construction.
+//!
+//! - [`CellMesh`]: volume meshes of tetrahedra and hexahedra, with labels and node sets
+//! - [`TriMesh`]: triangle surfaces, their topology, normals and winding numbers
+//! - [`FaceAdjacency`], [`NodeCells`], [`Components`]: who touches whom
+//! - [`MeshQuality`]: how well shaped the cells are
+//! - [`Aabb`]: bounding boxes
+
+mod aabb;
+mod adjacency;
+mod cell;
+mod cell_mesh;
+mod check;
+mod intersection;
+mod quality;
+mod tri_mesh;
+mod tri_topology;
+mod winding;
+
+pub use aabb::Aabb;
+pub use adjacency::{Components, FaceAdjacency, NodeCells};
+pub use cell::{CellBlock, CellKind, tet_volume};
+pub use cell_mesh::CellMesh;
+pub use check::{MAX_COORDINATE, MAX_ENTRIES, MeshError, MeshReport};
+pub use quality::MeshQuality;
+pub use tri_mesh::{TriMesh, closest_on_triangle, vertex_normals};
+pub use tri_topology::SurfaceTopology;
+pub use winding::WindingNumber;
+
+pub(crate) use cell::{hex_gradient, hex_weights};
+pub(crate) use intersection::overlap_depth;

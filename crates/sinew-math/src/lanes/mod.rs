@@ -1,0 +1,241 @@
+//! Loops over many elements at once, with the instruction set chosen at run time.
+//!
+//! A hot loop is a [`LaneKernel`]: written once, generic over an [`Isa`], working on blocks of [`F32_LANES`] f32 or
+//! [`F64_LANES`] f64. [`dispatch`] compiles it for each instruction-set level and runs the best one the processor has. The
+//! block sizes are the same at every level, so the order of sums never depends on the processor, and since the arithmetic is
+//! the same too (see [`scalar`](crate::scalar)), **every level gives the same bits**.
+//!
+//! ```
+//! use sinew_math::lanes::{Isa, LaneKernel, dispatch, F64_LANES};
+//! use sinew_math::{LaneScalar, Scalar};
+//!
+//! /// The formula, generic: works for plain f64, for lanes, and for complex step.
+//! #[inline(always)]
+//! fn damped<S: Scalar>(x: S) -> S {
+//!     (-x).exp() * x
+//! }
+//!
+//! struct Damp<'a>(&'a mut [f64]);
+//!
+//! impl LaneKernel for Damp<'_> {
+//!     type Output = ();
+//!     #[inline(always)]
+//!     fn run<I: Isa>(self) {
+//!         for block in self.0.chunks_exact_mut(F64_LANES) {
+//!             damped(I::F64::load(block)).store(block);
+//!         }
+//!     }
+//! }
+//!
+//! let mut values = [0.5; 16];
+//! dispatch(Damp(&mut values));
+//! assert_eq!(values[3], damped(0.5));
+//! ```
+//!
+//! `run` and all functions that it calls on lanes must be `#[inline(always)]`: a function that is not inlined is compiled
+//! without the instruction set and costs a hundred times more. Closures are not always inlined; write functions.
+//!
+//! The environment variable `SINEW_ISA` (`scalar`, `neon`, `avx2`, `avx512`) forces a level; one that the processor lacks is
+//! ignored, as [`active_isa`] shows.
+//!
+//! Implementation note: raw `std::arch` intrinsics rather than a portable layer, because bit equality needs control of every
+//! operation (exact square root and division, integer reciprocal square root, no fused operations unless asked).
+
+mod pair;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod register;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+pub use pair::Pair;
+pub use portable::{Portable, PortableMask};
+
+use crate::scalar::LaneScalar;
+
+/// Lanes of f32 at every level: one AVX-512 register.
+pub const F32_LANES: usize = 16;
+
+/// Lanes of f64 at every level: one AVX-512 register.
+pub const F64_LANES: usize = 8;
+
+/// The lane types of one instruction-set level. Implementations are private: a kernel gets one only from [`dispatch`], after
+/// the processor has been asked whether it has the instructions.
+pub trait Isa: Copy + Send + Sync + 'static + sealed::Sealed {
+    /// [`F32_LANES`] lanes of f32.
+    type F32: LaneScalar<Element = f32>;
+    /// [`F64_LANES`] lanes of f64.
+    type F64: LaneScalar<Element = f64>;
+    /// Which level this is.
+    const LEVEL: IsaLevel;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Work that is compiled once per instruction-set level.
+pub trait LaneKernel {
+    /// What the kernel returns.
+    type Output;
+
+    /// Does the work with the lane types of `I`. Put `#[inline(always)]` on it and on everything generic that it calls.
+    fn run<I: Isa>(self) -> Self::Output;
+}
+
+/// Instruction-set levels, from narrow to wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IsaLevel {
+    /// Arrays in plain Rust; fused multiply-add may be a library call.
+    Scalar,
+    /// 64-bit ARM: arrays in plain Rust, which the compiler turns into NEON instructions since every such processor has them.
+    Neon,
+    /// x86-64 with AVX2 and fused multiply-add.
+    Avx2,
+    /// x86-64 with AVX-512 (F, BW, DQ, VL).
+    Avx512,
+}
+
+impl IsaLevel {
+    /// All levels, whether this machine has them or not.
+    pub const ALL: [Self; 4] = [Self::Scalar, Self::Neon, Self::Avx2, Self::Avx512];
+
+    /// Whether this processor can run the level.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Scalar => true,
+            Self::Neon => cfg!(target_arch = "aarch64"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// The widest level that this processor can run.
+    pub fn best_available() -> Self {
+        Self::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Self::Scalar)
+    }
+
+    /// The word used in `SINEW_ISA`, checkpoints and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+}
+
+impl fmt::Display for IsaLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A word that names no instruction-set level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownIsaLevel {
+    /// The word.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownIsaLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown instruction-set level `{}`; hint: scalar, neon, avx2 or avx512", self.name)
+    }
+}
+
+impl std::error::Error for UnknownIsaLevel {}
+
+impl FromStr for IsaLevel {
+    type Err = UnknownIsaLevel;
+
+    fn from_str(name: &str) -> Result<Self, UnknownIsaLevel> {
+        let wanted = name.trim().to_ascii_lowercase();
+        Self::ALL
+            .into_iter()
+            .find(|level| level.name() == wanted)
+            .ok_or_else(|| UnknownIsaLevel { name: name.to_owned() })
+    }
+}
+
+/// The level that a request for `wanted` leads to: the wanted one if it exists and the processor has it, else the best.
+fn resolve(wanted: Option<&str>) -> IsaLevel {
+    wanted
+        .and_then(|name| name.parse::<IsaLevel>().ok())
+        .filter(|level| level.is_available())
+        .unwrap_or_else(IsaLevel::best_available)
+}
+
+/// The level that [`dispatch`] uses. Decided once per process, from `SINEW_ISA` and the processor.
+pub fn active_isa() -> IsaLevel {
+    static ACTIVE: OnceLock<IsaLevel> = OnceLock::new();
+    *ACTIVE.get_or_init(|| resolve(std::env::var("SINEW_ISA").ok().as_deref()))
+}
+
+/// Runs the kernel at the active level.
+#[inline]
+pub fn dispatch<K: LaneKernel>(kernel: K) -> K::Output {
+    run_at(active_isa(), kernel)
+}
+
+/// Runs the kernel at the given level, or not at all if the processor lacks it. For tests and benchmarks.
+pub fn dispatch_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> Option<K::Output> {
+    level.is_available().then(|| run_at(level, kernel))
+}
+
+/// The caller has checked that `level` is available.
+#[inline]
+fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
+    debug_assert!(level.is_available(), "level {level} must be checked before use");
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: both callers pass only levels whose `is_available` was true, so the processor has AVX2 and FMA.
+        IsaLevel::Avx2 => unsafe { run_avx2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above, for the AVX-512 subsets named at the function.
+        IsaLevel::Avx512 => unsafe { run_avx512(kernel) },
+        _ => kernel.run::<PortableIsa>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<K: LaneKernel>(kernel: K) -> K::Output {
+    kernel.run::<x86::Avx2>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
+fn run_avx512<K: LaneKernel>(kernel: K) -> K::Output {
+    kernel.run::<x86::Avx512>()
+}
+
+/// Arrays in plain Rust: the fallback on x86-64 and the NEON level on 64-bit ARM.
+#[derive(Clone, Copy)]
+struct PortableIsa;
+
+impl sealed::Sealed for PortableIsa {}
+
+impl Isa for PortableIsa {
+    type F32 = Portable<f32, F32_LANES>;
+    type F64 = Portable<f64, F64_LANES>;
+    const LEVEL: IsaLevel = if cfg!(target_arch = "aarch64") { IsaLevel::Neon } else { IsaLevel::Scalar };
+}
+
+#[cfg(test)]
+mod tests;

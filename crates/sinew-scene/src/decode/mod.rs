@@ -1,0 +1,15 @@
+//! From text to typed data, collecting every problem on the way.
+//!
+//! `text ─tree→ Node (values with spans) ─codec→ plain structs + diagnostics`. serde stops at the first error and forgets
+//! where it was; here a wrong value is reported, replaced by a fallback, and decoding goes on. Each table of the scene is
+//! declared once (`table!`, `tagged!`, `keyed!`, `words!`), and the declaration yields the struct, its decoder, its JSON schema and
+//! its section of the reference page.
+
+#[macro_use]
+pub(crate) mod table;
+pub(crate) mod codec;
+pub(crate) mod compound;
+pub(crate) mod shape;
+pub(crate) mod tree;
+
+pub(crate) use codec::{Codec, Context};

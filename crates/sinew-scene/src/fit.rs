@@ -1,0 +1,42 @@
+//! Orders of convergence: the slope of log(error) over log(h).
+
+/// Least-squares slope of ln y over ln x, for y = c·xᵖ the exponent p.
+///
+/// `None` with fewer than two different x, or when a value is not positive and finite: an error of exactly zero has no order.
+pub fn order(points: &[(f64, f64)]) -> Option<f64> {
+    let mut logs = Vec::with_capacity(points.len());
+    for &(x, y) in points {
+        if !(x > 0.0 && y > 0.0 && x.is_finite() && y.is_finite()) {
+            return None;
+        }
+        logs.push((x.ln(), y.ln()));
+    }
+    let count = logs.len() as f64;
+    let mean = logs.iter().fold((0.0, 0.0), |sum, log| (sum.0 + log.0 / count, sum.1 + log.1 / count));
+    let (mut covariance, mut variance) = (0.0, 0.0);
+    for (x, y) in logs {
+        covariance += (x - mean.0) * (y - mean.1);
+        variance += (x - mean.0) * (x - mean.0);
+    }
+    (variance > 1e-12).then(|| covariance / variance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    #[test]
+    fn exponent_of_a_power_law_is_found() {
+        let points: Vec<(f64, f64)> = [1.0, 0.5, 0.25].iter().map(|&h: &f64| (h, 3.0 * h.powf(1.75))).collect();
+        assert!((order(&points).unwrap() - 1.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_has_no_order_has_none() {
+        assert_eq!(order(&[]), None);
+        assert_eq!(order(&[(1.0, 1.0)]), None);
+        assert_eq!(order(&[(1.0, 1.0), (1.0, 2.0)]), None);
+        assert_eq!(order(&[(1.0, 1.0), (0.5, 0.0)]), None);
+        assert_eq!(order(&[(1.0, 1.0), (0.5, f64::NAN)]), None);
+    }
+}

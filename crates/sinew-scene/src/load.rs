@@ -1,0 +1,139 @@
+//! From a file to a checked scene.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    decode::{
+        Codec, Context,
+        table::table,
+        tree::{self, Node},
+    },
+    diagnostic::{Diagnostic, SceneError, SourceText, Span},
+    overrides::{self, Override},
+    source::Source,
+    spec::Scene,
+    validate,
+};
+
+/// Largest scene file in bytes. Meshes live in files of their own; a larger scene is a wrong file.
+pub const LARGEST_SCENE: u64 = 16 << 20;
+
+impl Scene {
+    /// Reads a scene from a file. Files it refers to are relative to the file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
+        Self::load_with(path, &[])
+    }
+
+    /// Reads a scene from a file with some values changed.
+    pub fn load_with(path: impl AsRef<Path>, overrides: &[Override]) -> Result<Self, SceneError> {
+        let path = path.as_ref();
+        let text = read_text(path)?;
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Self::from_text(&text, &path.display().to_string(), folder, overrides)
+    }
+
+    /// Reads a scene from a text; `name` stands in messages, files are relative to `folder`.
+    pub fn from_str(text: &str, name: &str, folder: impl Into<PathBuf>) -> Result<Self, SceneError> {
+        Self::from_text(text, name, folder, &[])
+    }
+
+    /// Reads a scene from a text with some values changed.
+    pub fn from_text(
+        text: &str,
+        name: &str,
+        folder: impl Into<PathBuf>,
+        overrides: &[Override],
+    ) -> Result<Self, SceneError> {
+        let mut sources = vec![SourceText::new(name, text)];
+        sources.extend(overrides.iter().map(|set| SourceText::new("<--set>", set.text())));
+
+        let mut problems = Vec::new();
+        let mut root = tree::parse_document(text, 0, &mut problems);
+        let has_syntax_errors = !problems.is_empty();
+        for (i, set) in overrides.iter().enumerate() {
+            overrides::apply(&mut root, set, i + 1, &mut problems);
+        }
+
+        let mut cx = Context::recovering(has_syntax_errors);
+        let mut scene = table::<Self>().decode(&root, &mut cx);
+        if has_syntax_errors {
+            keep_certain(&sources[0], &problems, &mut cx.problems);
+        }
+        problems.append(&mut cx.problems);
+        scene.source = Source::new(sources.clone(), root, folder.into());
+        if !has_syntax_errors {
+            // A value that could not be read has been replaced; what follows from the replacement is no problem of its own.
+            let sound = problems.is_empty();
+            validate::check(&scene, sound, &mut problems);
+        }
+        if problems.is_empty() { Ok(scene) } else { Err(SceneError::new(sources, problems)) }
+    }
+
+    /// A problem at a value of this scene, such as `body[0].mesh.file`.
+    pub fn problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        self.source.problem(path, message)
+    }
+
+    /// An error of this scene.
+    pub fn error(&self, problems: Vec<Diagnostic>) -> SceneError {
+        self.source.error(problems)
+    }
+
+    /// The same scene read again with some more values changed; for studies.
+    pub fn with_overrides(&self, overrides: &[Override]) -> Result<Self, SceneError> {
+        let mut all = self.source.overrides();
+        all.extend_from_slice(overrides);
+        Self::from_text(self.source.text(), self.source.name(), self.source.folder(), &all)
+    }
+}
+
+/// Decodes a tree and returns only the first problem; for values that a study will set.
+pub(crate) fn first_problem(root: &Node) -> Option<Diagnostic> {
+    let mut cx = Context::default();
+    table::<Scene>().decode(root, &mut cx);
+    cx.problems.into_iter().next()
+}
+
+/// Drops problems on lines that are no valid TOML: they follow from what the parser guessed there.
+fn keep_certain(source: &SourceText, syntax: &[Diagnostic], found: &mut Vec<Diagnostic>) {
+    let line = |problem: &Diagnostic| problem.span.map(|span| (span.source, source.line_column(span.start).0));
+    let broken: Vec<_> = syntax.iter().take(1000).map(line).collect();
+    found.truncate(1000);
+    found.retain(|problem| !broken.contains(&line(problem)));
+}
+
+/// The text of a file, or why it cannot be a scene.
+fn read_text(path: &Path) -> Result<String, SceneError> {
+    let unreadable = |reason: std::io::Error| SceneError::unreadable(path, &reason);
+    let file = File::open(path).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?;
+    if size.is_dir() {
+        let problem = Diagnostic::nowhere(format!("`{}` is a folder, not a scene file", path.display()));
+        return Err(SceneError::nowhere(problem.hint("name the .toml file inside it")));
+    }
+    // The size of a pipe or device is not known in advance, so the bound is kept while reading.
+    let mut bytes = Vec::with_capacity(size.len().min(LARGEST_SCENE) as usize);
+    file.take(LARGEST_SCENE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST_SCENE {
+        let problem = Diagnostic::nowhere(format!("`{}` is larger than {} MiB", path.display(), LARGEST_SCENE >> 20));
+        return Err(SceneError::nowhere(problem.hint("meshes belong into files of their own, named by the scene")));
+    }
+    decode_utf8(bytes, &path.display().to_string())
+}
+
+fn decode_utf8(bytes: Vec<u8>, name: &str) -> Result<String, SceneError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let start = error.utf8_error().valid_up_to();
+        let byte = error.as_bytes().get(start).copied().unwrap_or_default();
+        // Lossy decoding keeps everything in front of the mistake, so the place stays right.
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        let problem = Diagnostic::at(Span { source: 0, start, end: start + 3 }, "the file is not valid UTF-8")
+            .label(format!("byte 0x{byte:02x}"))
+            .hint("save the file as UTF-8");
+        SceneError::new(vec![SourceText::new(name, text)], vec![problem])
+    })
+}

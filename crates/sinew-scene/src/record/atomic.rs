@@ -1,0 +1,217 @@
+//! Files that appear whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sinew_fem::RecordError;
+
+/// A file under a temporary name in the folder of its destination.
+///
+/// [`AtomicFile::commit`] flushes it to the disk and moves it to its name in one step; dropping it without a commit removes
+/// it. Readers see the old file or the new one, never half of it.
+#[derive(Debug)]
+pub struct AtomicFile {
+    destination: PathBuf,
+    temporary: PathBuf,
+    /// `None` after the commit.
+    file: Option<BufWriter<File>>,
+}
+
+impl AtomicFile {
+    /// Opens a temporary file beside `destination`, whose folder is created if it is missing.
+    pub fn create(destination: impl Into<PathBuf>) -> Result<AtomicFile, RecordError> {
+        /// Tells apart temporary files of one process.
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let destination = destination.into();
+        let folder = match destination.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        std::fs::create_dir_all(&folder).map_err(|source| RecordError::Io { path: folder.clone(), source })?;
+        let mut name = OsString::from(".");
+        name.push(destination.file_name().unwrap_or_default());
+        name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
+        let temporary = folder.join(name);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .map_err(|source| RecordError::Io { path: destination.clone(), source })?;
+        Ok(AtomicFile { destination, temporary, file: Some(BufWriter::new(file)) })
+    }
+
+    /// Where the file will appear.
+    pub fn path(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Names the destination in an error of the system.
+    pub fn error(&self, source: std::io::Error) -> RecordError {
+        RecordError::Io { path: self.destination.clone(), source }
+    }
+
+    /// Appends bytes.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), RecordError> {
+        self.write_all(bytes).map_err(|source| self.error(source))
+    }
+
+    /// Flushes to the disk and moves the file to its name.
+    pub fn commit(mut self) -> Result<(), RecordError> {
+        self.commit_in_place()
+    }
+
+    fn commit_in_place(&mut self) -> Result<(), RecordError> {
+        let Some(writer) = self.file.take() else { return Ok(()) };
+        let result = writer
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)
+            // A full disk may only show here: without it a rename could publish a file with holes.
+            .and_then(|file| file.sync_all())
+            .and_then(|()| std::fs::rename(&self.temporary, &self.destination));
+        result.map_err(|source| {
+            // Best effort: the first error is the one worth telling.
+            let _ = std::fs::remove_file(&self.temporary);
+            RecordError::Io { path: self.destination.clone(), source }
+        })
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.file {
+            Some(file) => file.write(bytes),
+            None => Err(std::io::Error::other("the file was already committed")),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            let _ = std::fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Scratch space on the disk beside a destination, for formats that group what arrives over time. Vanishes when dropped.
+#[derive(Debug)]
+pub(crate) struct Spool(AtomicFile);
+
+impl Spool {
+    pub fn create(destination: &Path) -> Result<Spool, RecordError> {
+        AtomicFile::create(destination).map(Spool)
+    }
+
+    /// Appends everything written so far to `out`; more may follow.
+    pub fn copy_to(&mut self, out: &mut AtomicFile) -> Result<(), RecordError> {
+        let Some(writer) = &mut self.0.file else { return Ok(()) };
+        let destination = self.0.destination.clone();
+        let mut copy = || -> std::io::Result<()> {
+            writer.flush()?;
+            let file = writer.get_mut();
+            file.seek(SeekFrom::Start(0))?;
+            let mut buffer = vec![0; 1 << 16];
+            loop {
+                let count = file.read(&mut buffer)?;
+                if count == 0 {
+                    break;
+                }
+                out.write_all(&buffer[..count])?;
+            }
+            file.seek(SeekFrom::End(0)).map(|_| ())
+        };
+        copy().map_err(|source| RecordError::Io { path: destination, source })
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Writes a whole file at once.
+pub fn write_file(destination: impl Into<PathBuf>, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = AtomicFile::create(destination)?;
+    file.put(bytes)?;
+    file.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::TestFolder;
+
+    #[test]
+    fn file_appears_with_the_commit_and_not_before() {
+        let folder = TestFolder::new("atomic-commit");
+        let path = folder.path("deep/er/file.txt");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.put(b"whole").unwrap();
+        assert!(!path.exists());
+        file.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn dropped_file_leaves_the_old_one() {
+        let folder = TestFolder::new("atomic-drop");
+        let path = folder.path("file.txt");
+        write_file(&path, b"old").unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.put(b"new").unwrap();
+        drop(file);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(folder.entries(), ["file.txt"]);
+    }
+
+    #[test]
+    fn errors_name_the_path_and_the_cause() {
+        let folder = TestFolder::new("atomic-error");
+        write_file(folder.path("plain"), b"x").unwrap();
+        // A file where a folder should be: refused for every user, root included.
+        let error = AtomicFile::create(folder.path("plain/inside.txt")).unwrap_err().to_string();
+        assert!(error.contains("plain") && error.contains("cannot write"), "{error}");
+    }
+
+    #[test]
+    fn commit_onto_a_folder_fails_and_cleans_up() {
+        let folder = TestFolder::new("atomic-onto");
+        std::fs::create_dir_all(folder.path("taken/child")).unwrap();
+        let mut file = AtomicFile::create(folder.path("taken")).unwrap();
+        file.put(b"x").unwrap();
+        assert!(file.commit().is_err());
+        assert_eq!(folder.entries(), ["taken"]);
+    }
+
+    #[test]
+    fn spool_can_be_copied_and_continued() {
+        let folder = TestFolder::new("spool");
+        let mut spool = Spool::create(&folder.path("a.usda")).unwrap();
+        spool.write_all(b"one ").unwrap();
+        let mut out = AtomicFile::create(folder.path("first")).unwrap();
+        spool.copy_to(&mut out).unwrap();
+        out.commit().unwrap();
+        spool.write_all(b"two").unwrap();
+        let mut out = AtomicFile::create(folder.path("second")).unwrap();
+        spool.copy_to(&mut out).unwrap();
+        out.commit().unwrap();
+        drop(spool);
+        assert_eq!(std::fs::read(folder.path("first")).unwrap(), b"one ");
+        assert_eq!(std::fs::read(folder.path("second")).unwrap(), b"one two");
+        assert_eq!(folder.entries(), ["first", "second"]);
+    }
+}

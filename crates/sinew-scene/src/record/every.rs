@@ -1,0 +1,29 @@
+//! Passes on every n-th frame.
+
+use sinew_fem::{Frame, RecordError, Recorder};
+
+/// A recorder that hands every `every`-th frame (and the first) to another.
+pub struct Every<R> {
+    inner: R,
+    every: usize,
+    seen: usize,
+}
+
+impl<R: Recorder> Every<R> {
+    /// `every` of at least one.
+    pub fn new(every: usize, inner: R) -> Every<R> {
+        Every { inner, every: every.max(1), seen: 0 }
+    }
+}
+
+impl<R: Recorder> Recorder for Every<R> {
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
+        let is_due = self.seen % self.every == 0;
+        self.seen += 1;
+        if is_due { self.inner.frame(frame) } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        self.inner.finish()
+    }
+}

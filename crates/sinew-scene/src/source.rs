@@ -1,0 +1,127 @@
+//! Where the data of a scene came from: its texts, its tree of values, its folder. Lets later steps point into the file.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    decode::tree::{Node, Value},
+    diagnostic::{Diagnostic, SceneError, SourceText, Span},
+    overrides::{Override, split_path},
+};
+
+/// The origin of a scene. Empty for scenes made in Rust.
+#[derive(Clone, Default)]
+pub struct Source {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    texts: Vec<SourceText>,
+    root: Node,
+    folder: PathBuf,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self { texts: Vec::new(), root: Node::empty_table(Span::default()), folder: PathBuf::new() }
+    }
+}
+
+impl Source {
+    pub(crate) fn new(texts: Vec<SourceText>, root: Node, folder: PathBuf) -> Self {
+        Self { inner: Arc::new(Inner { texts, root, folder }) }
+    }
+
+    /// The name of the scene file, empty for scenes made in Rust.
+    pub fn name(&self) -> &str {
+        self.inner.texts.first().map_or("", |text| &text.name)
+    }
+
+    /// The text of the scene file.
+    pub fn text(&self) -> &str {
+        self.inner.texts.first().map_or("", |text| &text.text)
+    }
+
+    /// The overrides the scene was read with.
+    pub fn overrides(&self) -> Vec<Override> {
+        self.inner.texts.iter().skip(1).map(|text| Override::from(&*text.text)).collect()
+    }
+
+    /// The folder that references are relative to.
+    pub fn folder(&self) -> &Path {
+        &self.inner.folder
+    }
+
+    /// The path of a file that the scene refers to.
+    pub fn resolve(&self, reference: &str) -> PathBuf {
+        self.inner.folder.join(reference)
+    }
+
+    pub(crate) fn root(&self) -> &Node {
+        &self.inner.root
+    }
+
+    /// The place of a value, such as `body[0].mesh.file`, `body.flesh.pin[1].region` or `control."arm.activation"`; the place of the
+    /// innermost table that contains it when the value itself is not in the file (a default).
+    pub fn span(&self, path: &str) -> Span {
+        self.descend(path).0.span
+    }
+
+    /// The value at a path; `None` when it is not in the file.
+    pub(crate) fn node(&self, path: &str) -> Option<&Node> {
+        let (node, is_whole) = self.descend(path);
+        is_whole.then_some(node)
+    }
+
+    /// The innermost value on a path, and whether it is the end of the path.
+    fn descend(&self, path: &str) -> (&Node, bool) {
+        let mut node = &self.inner.root;
+        for segment in split_path(path).unwrap_or_default() {
+            let next = match &node.value {
+                Value::Table(entries) => entries.iter().find(|entry| entry.key == segment.key).map(|entry| &entry.node),
+                Value::List(items) => segment
+                    .key
+                    .parse()
+                    .map_or_else(|_| find_named(items, &segment.key), |index: usize| items.get(index)),
+                _ => None,
+            };
+            let Some(next) = next else { return (node, false) };
+            node = next;
+        }
+        (node, true)
+    }
+
+    /// A problem at the value with this path (see [`Source::span`]).
+    pub fn problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        match self.inner.texts.is_empty() {
+            true => Diagnostic::nowhere(message).label(format!("at `{path}`")),
+            false => Diagnostic::at(self.span(path), message),
+        }
+    }
+
+    /// An error with the texts its problems point into.
+    pub fn error(&self, problems: Vec<Diagnostic>) -> SceneError {
+        SceneError::new(self.inner.texts.clone(), problems)
+    }
+}
+
+/// The table of a list whose `name` is `name`.
+pub(crate) fn find_named<'a>(items: &'a [Node], name: &str) -> Option<&'a Node> {
+    items.iter().find(|item| item.get("name").and_then(Node::as_text) == Some(name))
+}
+
+/// Two scenes are equal when their data is, wherever it was written.
+impl PartialEq for Source {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({:?})", self.name())
+    }
+}

@@ -1,0 +1,168 @@
+//! A deformable body: its mesh, what it is made of, how it is held and what pulls at it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    material::{Damping, Material, MaterialRegion},
+    mesh::Mesh,
+    motion::{Motion, Rotation},
+    region::{Region, region},
+};
+use crate::{
+    decode::{
+        Codec, Context,
+        codec::{length, name, number, quantity, text},
+        compound::{list, map, track, vector},
+        shape::{Definitions, Shape},
+        table::{one_of, table},
+        tree::Node,
+    },
+    diagnostic::Diagnostic,
+    track::Track,
+    value::Dimension,
+};
+
+/// A set of axes, written as a text such as `"xz"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axes {
+    /// Whether x, y and z belong to the set.
+    pub xyz: [bool; 3],
+}
+
+struct AxesCodec;
+
+impl Codec for AxesCodec {
+    type Output = Axes;
+
+    fn decode(&self, node: &Node, cx: &mut Context) -> Axes {
+        let mut axes = Axes { xyz: [false; 3] };
+        let sound = node.as_text().is_some_and(|text| {
+            !text.is_empty()
+                && text.chars().all(|c| match "xyz".find(c) {
+                    // Each axis once.
+                    Some(axis) => !std::mem::replace(&mut axes.xyz[axis], true),
+                    None => false,
+                })
+        });
+        if !sound {
+            let message = format!("{} must name axes, for instance \"x\", \"yz\" or \"xyz\"", cx.subject());
+            cx.report(Diagnostic::at(node.span, message).label(format!("got {}", node.describe())));
+            return self.fallback();
+        }
+        axes
+    }
+
+    fn fallback(&self) -> Axes {
+        Axes { xyz: [true; 3] }
+    }
+
+    fn shape(&self, _: &mut Definitions) -> Shape {
+        Shape::Text("`x`, `yz`, `xyz` …")
+    }
+}
+
+table! {
+    /// Nodes held in place or moved along given paths.
+    pub struct Pin as "pin" {
+        /// The nodes.
+        region: String = text("name of a region"), required, example("x-min");
+        /// The axes that are held; the others stay free.
+        axes: Axes = AxesCodec, default("xyz");
+        /// How the held axes move; at rest when left out.
+        motion: Option<Motion> = table(), optional;
+    }
+}
+
+table! {
+    /// Springs from the nodes of a region to points of another body, a rigid or the world, at rest in the initial pose.
+    pub struct Attachment as "attach" {
+        /// The nodes.
+        region: String = text("name of a region"), required, example("x-min");
+        /// The other body or rigid, or "world".
+        to: String = text("name of a body or rigid, or \"world\""), required, example("bone");
+        /// Stiffness of all springs of the region together [N/m].
+        stiffness: f64 = quantity(Dimension::STIFFNESS).positive(), required, example("1 kN/m");
+    }
+}
+
+table! {
+    /// Nodes that follow a point of another body or a rigid exactly; forces flow both ways.
+    pub struct Binding as "bind" {
+        /// The nodes.
+        region: String = text("name of a region"), required, example("x-min");
+        /// The other body or rigid. In the initial pose each node keeps its place relative to it.
+        to: String = text("name of a body or rigid"), required, example("bone");
+    }
+}
+
+table! {
+    /// Pressure on the boundary faces whose nodes all lie in a region; it follows the deformed surface.
+    pub struct Pressure as "pressure" {
+        /// The faces.
+        region: String = text("name of a region"), required, example("surface");
+        /// Pressure over time [Pa], positive when it pushes inwards.
+        value: Track<f64> = track(quantity(Dimension::PRESSURE)), required, example("2 kPa");
+    }
+}
+
+table! {
+    /// Traction on the boundary faces whose nodes all lie in a region; per rest area, fixed in direction.
+    pub struct Traction as "traction" {
+        /// The faces.
+        region: String = text("name of a region"), required, example("x-max");
+        /// Force per area over time [Pa].
+        value: Track<[f64; 3]> = track(vector(quantity(Dimension::PRESSURE))), required, example(["1 kPa", 0, 0]);
+    }
+}
+
+table! {
+    /// A force shared equally by the nodes of a region, fixed in direction.
+    pub struct Load as "force" {
+        /// The nodes.
+        region: String = text("name of a region"), required, example("x-max");
+        /// The whole force over time [N].
+        value: Track<[f64; 3]> = track(vector(quantity(Dimension::FORCE))), required, example([0, 0, "-2 N"]);
+    }
+}
+
+table! {
+    /// A deformable body.
+    pub struct Body as "body" {
+        /// The name by which everything else refers to it.
+        name: String = name("letters, digits, `_` and `-`"), required, example("flesh");
+        /// Where its cells come from.
+        mesh: Mesh = one_of(), required, example({ from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm" });
+        /// A factor on the coordinates of the mesh, for instance 0.001 for a file in millimetres.
+        scale: f64 = number().positive(), default(1);
+        /// Rotation in the initial pose, before `position`.
+        rotation: Option<Rotation> = table(), optional;
+        /// Place of the origin of body coordinates in the initial pose [m].
+        position: [f64; 3] = vector(length()), default([0, 0, 0]), example([0, 0, "50 cm"]);
+        /// Mass per rest volume [kg/m³].
+        density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
+        /// The elastic law.
+        material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
+        /// Other parameters in parts of the body.
+        material_regions: Vec<MaterialRegion> = list(table()), default([]);
+        /// Rayleigh damping.
+        damping: Damping = table(), default({});
+        /// Initial velocity [m/s].
+        velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
+        /// Initial angular velocity about the centre of mass [rad/s].
+        angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]), example([0, 0, "90 deg/s"]);
+        /// Named regions of the body.
+        regions: BTreeMap<String, Region> = map(region()), default({});
+        /// Nodes held in place or moved along given paths.
+        pin: Vec<Pin> = list(table()), default([]);
+        /// Springs to another body, a rigid or the world.
+        attach: Vec<Attachment> = list(table()), default([]);
+        /// Nodes that follow another body or a rigid exactly.
+        bind: Vec<Binding> = list(table()), default([]);
+        /// Pressure on the surface.
+        pressure: Vec<Pressure> = list(table()), default([]);
+        /// Force per area on the surface.
+        traction: Vec<Traction> = list(table()), default([]);
+        /// Forces on nodes.
+        force: Vec<Load> = list(table()), default([]);
+    }
+}

@@ -1,0 +1,165 @@
+//! What must come out of a scene.
+
+use crate::{
+    decode::{
+        Codec, Context,
+        codec::{any_quantity, number, text, time},
+        compound::fixed,
+        shape::{Definitions, Shape},
+        table::{Table, TableOf, table},
+        tree::{Node, Value},
+    },
+    spec::expect::codecs::{InstantCodec, SpanCodec},
+};
+
+words! {
+    /// How a value must run over time.
+    pub enum Monotone {
+        /// Each value greater than the one before.
+        "increasing" => Increasing,
+        /// Each value less than the one before.
+        "decreasing" => Decreasing,
+        /// No value less than the one before.
+        "nondecreasing" => Nondecreasing,
+        /// No value greater than the one before.
+        "nonincreasing" => Nonincreasing,
+    }
+}
+
+/// A moment of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Instant {
+    /// The last frame.
+    End,
+    /// The frame nearest to a time [s].
+    Time(f64),
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeSpan {
+    /// Every frame.
+    All,
+    /// From one time to another, both included [s].
+    Between(f64, f64),
+}
+
+table! {
+    /// The same value in another scene.
+    pub struct Compare as "compare" {
+        /// The other scene, relative to this one.
+        scene: String = text("path of a scene"), required, example("reference.toml");
+        /// The name of the value there; the same as here when left out.
+        probe: Option<String> = text("name of a value"), optional, example("tip.displacement.z");
+        /// Largest difference as a fraction of the other value.
+        relative: Option<f64> = number().at_least(0.0), optional, example(0.01);
+        /// Largest difference in the unit of the value.
+        absolute: Option<f64> = any_quantity().at_least(0.0), optional, example("1 mm");
+    }
+}
+
+table! {
+    /// What a value must be. A plain number or a text with a unit stands for `{ value = … }`; a list holds several expectations.
+    pub struct Expectation as "expectation" {
+        /// The value, in any unit. Without a tolerance it must agree to nine digits.
+        value: Option<f64> = any_quantity(), optional, example("270 N");
+        /// Largest difference from `value`.
+        absolute: Option<f64> = any_quantity().at_least(0.0), optional, example("1 mm");
+        /// Largest difference from `value` as a fraction of it.
+        relative: Option<f64> = number().at_least(0.0), optional, example(0.02);
+        /// Least value allowed.
+        min: Option<f64> = any_quantity(), optional, example(0);
+        /// Greatest value allowed.
+        max: Option<f64> = any_quantity(), optional, example("5 mm");
+        /// When: a time or "end".
+        at: Option<Instant> = InstantCodec, optional, example("1 s");
+        /// In which frames: "all" or two times. Without `at` and `over` the last frame counts.
+        over: Option<TimeSpan> = SpanCodec, optional, example("all");
+        /// How the value must run over time.
+        monotone: Option<Monotone> = crate::decode::codec::word(), optional, example("nonincreasing");
+        /// Agreement with another scene.
+        compare: Option<Compare> = table(), optional;
+    }
+}
+
+/// An expectation: a table, or only the value.
+pub(crate) struct ExpectationCodec(TableOf<Expectation>);
+
+/// An expectation: a table, or only the value.
+pub(crate) const fn expectation() -> ExpectationCodec {
+    ExpectationCodec(table())
+}
+
+impl Codec for ExpectationCodec {
+    type Output = Expectation;
+
+    fn decode(&self, node: &Node, cx: &mut Context) -> Expectation {
+        match node.value {
+            Value::Table(_) => self.0.decode(node, cx),
+            _ => Expectation { value: Some(any_quantity().decode(node, cx)), ..Expectation::empty() },
+        }
+    }
+
+    fn fallback(&self) -> Expectation {
+        Expectation::empty()
+    }
+
+    fn shape(&self, defs: &mut Definitions) -> Shape {
+        Shape::Either(vec![any_quantity().shape(defs), self.0.shape(defs)])
+    }
+}
+
+/// Codecs of moments and spans of time.
+mod codecs {
+    use super::*;
+
+    pub(crate) struct InstantCodec;
+
+    impl Codec for InstantCodec {
+        type Output = Instant;
+
+        fn decode(&self, node: &Node, cx: &mut Context) -> Instant {
+            match node.as_text() {
+                Some("end") => Instant::End,
+                _ => Instant::Time(time().at_least(0.0).decode(node, cx)),
+            }
+        }
+
+        fn fallback(&self) -> Instant {
+            Instant::End
+        }
+
+        fn shape(&self, defs: &mut Definitions) -> Shape {
+            Shape::Either(vec![time().at_least(0.0).shape(defs), Shape::Words(vec![("end", "the last frame")])])
+        }
+    }
+
+    pub(crate) struct SpanCodec;
+
+    impl Codec for SpanCodec {
+        type Output = TimeSpan;
+
+        fn decode(&self, node: &Node, cx: &mut Context) -> TimeSpan {
+            match &node.value {
+                Value::Text(word) if word == "all" => TimeSpan::All,
+                Value::List(_) => {
+                    let [from, to] = fixed(time().at_least(0.0)).decode(node, cx);
+                    TimeSpan::Between(from, to)
+                }
+                _ => {
+                    cx.wrong_kind(node, "\"all\" or two times");
+                    TimeSpan::All
+                }
+            }
+        }
+
+        fn fallback(&self) -> TimeSpan {
+            TimeSpan::All
+        }
+
+        fn shape(&self, defs: &mut Definitions) -> Shape {
+            let times = fixed::<2, _>(time().at_least(0.0)).shape(defs);
+            Shape::Either(vec![Shape::Words(vec![("all", "every frame")]), times])
+        }
+    }
+}

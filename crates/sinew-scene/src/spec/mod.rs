@@ -1,0 +1,228 @@
+//! The scene as plain data: what a file says, in SI units, with all defaults filled in.
+//!
+//! Each table is declared once; decoder, schema and reference page come from the declaration. Nothing here knows how a mesh is
+//! made or a force is computed.
+
+pub mod body;
+pub mod expect;
+pub mod material;
+pub mod mesh;
+pub mod motion;
+pub mod record;
+pub mod region;
+pub mod rigid;
+pub mod study;
+
+use std::collections::BTreeMap;
+
+use self::{
+    body::Body,
+    expect::{Expectation, expectation},
+    record::Record,
+    rigid::{Collider, Rigid},
+    study::Study,
+};
+use crate::{
+    decode::{
+        Codec, Context,
+        codec::{any_quantity, number, quantity, text, time, whole, word},
+        compound::{list, map, one_or_many, track, vector},
+        shape::{Definitions, Shape},
+        table::{Table, table},
+        tree::{Node, Value},
+    },
+    source::Source,
+    track::Track,
+    value::Dimension,
+};
+
+words! {
+    /// The axis that points up.
+    pub enum Up {
+        /// The x axis.
+        "x" => X,
+        /// The y axis.
+        "y" => Y,
+        /// The z axis.
+        "z" => Z,
+    }
+}
+
+impl Up {
+    /// The unit vector that points up.
+    pub fn direction(self) -> [f64; 3] {
+        match self {
+            Self::X => [1.0, 0.0, 0.0],
+            Self::Y => [0.0, 1.0, 0.0],
+            Self::Z => [0.0, 0.0, 1.0],
+        }
+    }
+}
+
+words! {
+    /// What is solved in each frame.
+    pub enum SolverKind {
+        /// Dynamics by backward Euler: inertia, damping, impact.
+        "implicit_euler" => ImplicitEuler,
+        /// Static equilibrium in each frame; time only moves boundary conditions and controls.
+        "quasistatic" => Quasistatic,
+    }
+}
+
+words! {
+    /// How the linear systems of Newton's method are solved.
+    pub enum LinearSolver {
+        /// Whichever is faster for the size of the system.
+        "auto" => Auto,
+        /// Preconditioned conjugate gradients.
+        "cg" => Cg,
+        /// Sparse Cholesky factorisation.
+        "cholesky" => Cholesky,
+    }
+}
+
+words! {
+    /// When element Hessians are made definite.
+    pub enum Projection {
+        /// Only when negative curvature shows: keeps the quadratic convergence of Newton's method.
+        "on_demand" => OnDemand,
+        /// In every iteration.
+        "always" => Always,
+    }
+}
+
+table! {
+    /// How a step is solved.
+    pub struct SolverSettings as "solver" {
+        /// What is solved in each frame.
+        kind as "type": SolverKind = word(), default("implicit_euler");
+        /// Newton stops when the residual is this fraction of the residual before the step.
+        tolerance: f64 = number().positive().below(1.0), default(1e-6);
+        /// Most Newton iterations of a step before it is given up and halved.
+        max_newton: usize = whole(1, 100_000), default(50);
+        /// How linear systems are solved.
+        linear: LinearSolver = word(), default("auto");
+        /// When element Hessians are made definite.
+        projection: Projection = word(), default("on_demand");
+        /// Steps per frame.
+        substeps: usize = whole(1, 100_000), default(1);
+        /// How often a failed step may be halved before the run ends with an error.
+        max_halvings: usize = whole(0, 30), default(6);
+    }
+}
+
+impl Default for SolverSettings {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+/// Gravity: a magnitude along −up, or a vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gravity {
+    /// Magnitude [m/s²], pointing against `up`.
+    Down(f64),
+    /// Acceleration [m/s²].
+    Vector([f64; 3]),
+}
+
+struct GravityCodec;
+
+impl Codec for GravityCodec {
+    type Output = Gravity;
+
+    fn decode(&self, node: &Node, cx: &mut Context) -> Gravity {
+        let acceleration = quantity(Dimension::ACCELERATION);
+        match node.value {
+            Value::List(_) => Gravity::Vector(vector(acceleration).decode(node, cx)),
+            _ => Gravity::Down(acceleration.decode(node, cx)),
+        }
+    }
+
+    fn fallback(&self) -> Gravity {
+        Gravity::Down(0.0)
+    }
+
+    fn shape(&self, defs: &mut Definitions) -> Shape {
+        let acceleration = quantity(Dimension::ACCELERATION);
+        Shape::Either(vec![acceleration.shape(defs), vector(acceleration).shape(defs)])
+    }
+}
+
+table! {
+    /// A named point or region to watch. Its values are `NAME.position.x`, `NAME.displacement.x`, `NAME.velocity.x` and so on.
+    pub struct Probe as "probe" {
+        /// The name under which its values are recorded and expected.
+        name: String = crate::decode::codec::name("letters, digits, `_` and `-`"), required, example("tip");
+        /// The body or rigid it belongs to; may be left out when there is only one.
+        body: Option<String> = text("name of a body or rigid"), optional, example("beam");
+        /// A point in body coordinates [m].
+        at: Option<[f64; 3]> = vector(crate::decode::codec::length()), optional, example(["40 cm", "5 cm", "5 cm"]);
+        /// A region of the body: the mean over its nodes.
+        region: Option<String> = text("name of a region"), optional, example("x-max");
+    }
+}
+
+table! {
+    /// A scene. Lengths, masses and times without a unit are in m, kg and s.
+    pub struct Scene as "scene" {
+        /// A sentence for reports.
+        title: Option<String> = text("a sentence"), optional, example("A soft block falls on the floor");
+        /// The axis that points up.
+        up: Up = word(), default("z");
+        /// How long the simulation runs [s].
+        duration: f64 = time().at_least(0.0), required, example("2 s");
+        /// Frames per second [1/s].
+        frame_rate: f64 = quantity(Dimension::FREQUENCY).positive(), default(60);
+        /// Gravity: a magnitude downwards, or a vector [m/s²].
+        gravity: Gravity = GravityCodec, default("9.81 m/s^2"), example(["0 m/s^2", 0, "-9.81 m/s^2"]);
+        /// Threads to compute with; all cores when left out. Results do not depend on it.
+        threads: Option<usize> = whole(1, 1024), optional, example(2);
+        /// How a step is solved.
+        solver: SolverSettings = table(), default({});
+        /// Deformable bodies.
+        body: Vec<Body> = list(table()), default([]);
+        /// Rigid bodies that move freely.
+        rigid: Vec<Rigid> = list(table()), default([]);
+        /// Rigid obstacles that rest or follow a given motion.
+        collider: Vec<Collider> = list(table()), default([]);
+        /// Channels of the model over time, by name.
+        control: BTreeMap<String, Track<f64>> = map(track(any_quantity())), default({});
+        /// Named points to watch.
+        probe: Vec<Probe> = list(table()), default([]);
+        /// What is written to the output folder.
+        record: Record = table(), default({});
+        /// What must come out, by the name of a value: this makes the scene a test.
+        expect: BTreeMap<String, Vec<Expectation>> = map(one_or_many(expectation())), default({});
+        /// Runs the scene for several values of a parameter and fits an order of convergence.
+        study: Option<Study> = table(), optional;
+    }
+    plus {
+        /// Where the data came from; for messages that point into the file.
+        source: Source,
+    }
+}
+
+/// Most frames of a scene: a day at a thousand frames per second, and small enough to count in memory.
+pub(crate) const MOST_FRAMES: f64 = 1e8;
+
+impl Scene {
+    /// Gravity as a vector [m/s²].
+    pub fn gravity_vector(&self) -> [f64; 3] {
+        match self.gravity {
+            // Subtraction from zero keeps the other components +0.
+            Gravity::Down(magnitude) => self.up.direction().map(|c| 0.0 - c * magnitude),
+            Gravity::Vector(vector) => vector,
+        }
+    }
+
+    /// How many frames follow the first one: duration × frame rate, rounded.
+    pub fn frame_count(&self) -> usize {
+        (self.duration * self.frame_rate).round().min(MOST_FRAMES) as usize
+    }
+
+    /// Time between frames [s].
+    pub fn frame_duration(&self) -> f64 {
+        1.0 / self.frame_rate
+    }
+}

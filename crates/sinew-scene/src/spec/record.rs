@@ -1,0 +1,119 @@
+//! What is written to the output folder, and how pictures are taken.
+
+use crate::{
+    decode::{
+        Codec, Context,
+        codec::{any_quantity, file_name, flag, length, quantity, text, whole},
+        compound::{direction, fixed, list, vector},
+        shape::{Definitions, Shape},
+        table::{Table, table},
+        tree::{Node, Value},
+    },
+    value::Dimension,
+};
+
+/// Whether a file is written, and under which name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Not at all.
+    Off,
+    /// Under the usual name.
+    On,
+    /// Under a name of its own.
+    Named(String),
+}
+
+impl Output {
+    /// The file name, `usual` when none is given; `None` when nothing is to be written.
+    pub fn file_name<'a>(&'a self, usual: &'a str) -> Option<&'a str> {
+        match self {
+            Self::Off => None,
+            Self::On => Some(usual),
+            Self::Named(name) => Some(name),
+        }
+    }
+}
+
+struct OutputCodec;
+
+impl Codec for OutputCodec {
+    type Output = Output;
+
+    fn decode(&self, node: &Node, cx: &mut Context) -> Output {
+        match node.value {
+            Value::Flag(true) => Output::On,
+            Value::Flag(false) => Output::Off,
+            Value::Text(_) => Output::Named(file_name("file name").decode(node, cx)),
+            _ => {
+                cx.wrong_kind(node, "true, false or a file name");
+                Output::Off
+            }
+        }
+    }
+
+    fn fallback(&self) -> Output {
+        Output::Off
+    }
+
+    fn shape(&self, _: &mut Definitions) -> Shape {
+        Shape::Either(vec![Shape::Flag, Shape::Text("file name")])
+    }
+}
+
+table! {
+    /// Where pictures are taken from. What is left out is chosen so that everything is in view.
+    pub struct Camera as "camera" {
+        /// Place of the camera [m].
+        eye: Option<[f64; 3]> = vector(length()), optional, example(["1 m", "-2 m", "1 m"]);
+        /// The point in the middle of the picture [m].
+        target: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "30 cm"]);
+        /// The direction that points up in the picture; `up` of the scene when left out.
+        up: Option<[f64; 3]> = direction(), optional, example([0, 0, 1]);
+        /// Vertical angle of view [rad].
+        fov: f64 = quantity(Dimension::ANGLE).positive().below(3.1), default("35 deg");
+    }
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+table! {
+    /// What is written to the output folder. Each file is switched on by `true`, or by a name of its own.
+    pub struct Record as "record" {
+        /// Cells with their fields for ParaView: one .vtu per frame and a .pvd over time.
+        vtu: Output = OutputCodec, default(false);
+        /// Moving surfaces for Blender, Houdini and usdview: one .usda.
+        usd: Output = OutputCodec, default(false), example("strip.usda");
+        /// Probes and measurements over time: one .csv.
+        csv: Output = OutputCodec, default(true);
+        /// One picture per recorded frame.
+        png: Output = OutputCodec, default(false);
+        /// One moving picture.
+        apng: Output = OutputCodec, default(false);
+        /// A page with animation, plots and expectations: one .html.
+        report: Output = OutputCodec, default(true);
+        /// Cell fields of .vtu files; all of them when left out.
+        fields: Option<Vec<String>> = list(text("name of a field")), optional, example(["von_mises", "J"]);
+        /// Every how many frames something is written.
+        every: usize = whole(1, 1_000_000), default(1);
+        /// Where pictures are taken from.
+        camera: Camera = table(), default({});
+        /// Width and height of pictures in pixels.
+        size: [usize; 2] = fixed(whole(16, 8192)), default([960, 720]);
+        /// The field that colours surfaces; plain flesh when left out.
+        color: Option<String> = text("name of a field"), optional, example("von_mises");
+        /// Values at both ends of the colour map, in any unit; from the data when left out.
+        range: Option<[f64; 2]> = fixed(any_quantity()), optional, example([0, "20 kPa"]);
+        /// Whether pictures show a ground under the scene.
+        ground: bool = flag(), default(true);
+    }
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self::empty()
+    }
+}

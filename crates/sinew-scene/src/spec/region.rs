@@ -1,0 +1,74 @@
+//! Named regions of a body: sets of nodes chosen at rest.
+
+use crate::decode::{
+    codec::{length, text, whole},
+    compound::{direction, fixed, list, vector},
+    table::{one_of, table},
+};
+
+/// Region names that every body has.
+///
+/// `x-min` and so on are the nodes on the sides of the bounding box at rest in body coordinates, `all` is every node, `surface` every
+/// node of the boundary.
+pub const BUILTIN_REGIONS: [&str; 8] = ["x-min", "x-max", "y-min", "y-max", "z-min", "z-max", "all", "surface"];
+
+table! {
+    /// A ball.
+    pub struct SphereRegion as "sphere region" {
+        /// Centre [m].
+        center: [f64; 3] = vector(length()), default([0, 0, 0]);
+        /// Radius [m].
+        radius: f64 = length().positive(), required, example("2 cm");
+    }
+}
+
+table! {
+    /// A plane.
+    pub struct PlaneRegion as "plane" {
+        /// A point of the plane [m].
+        point: [f64; 3] = vector(length()), default([0, 0, 0]);
+        /// Its normal; any length.
+        normal: [f64; 3] = direction(), required, example([0, 0, 1]);
+    }
+}
+
+table! {
+    /// Nodes near a point, a segment or a plane.
+    pub struct DistanceRegion as "distance region" {
+        /// Distance from a point [m].
+        point: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "5 cm"]);
+        /// Distance from the segment between two points [m].
+        segment: Option<[[f64; 3]; 2]> = fixed(vector(length())), optional, example([[0, 0, 0], ["10 cm", 0, 0]]);
+        /// Distance from a plane, on both sides.
+        plane: Option<PlaneRegion> = table(), optional;
+        /// Largest distance [m].
+        at_most: f64 = length().at_least(0.0), required, example("5 mm");
+    }
+}
+
+keyed! {
+    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation` and
+    /// `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of its bounding
+    /// box), `surface` and `all`; files may bring named node sets.
+    pub enum Region as "region" {
+        /// Nodes between two opposite corners, borders included [m].
+        "box" => Box([[f64; 3]; 2]) = fixed(vector(length())), example([[0, 0, 0], ["1 cm", "1 cm", "1 cm"]]);
+        /// Nodes in a ball.
+        "sphere" => Sphere(SphereRegion) = table(), example({ center = [0, 0, 0], radius = "2 cm" });
+        /// Nodes near a point, a segment or a plane.
+        "distance" => Distance(DistanceRegion) = table(), example({ point = [0, 0, 0], at_most = "5 mm" });
+        /// Nodes of the cells with a label.
+        "label" => Label(usize) = whole(0, u32::MAX as i64), example(3);
+        /// Nodes in any of some regions.
+        "union" => Union(Vec<String>) = list(text("name of a region")), example(["x-min", "x-max"]);
+        /// Nodes in all of some regions.
+        "intersection" => Intersection(Vec<String>) = list(text("name of a region")), example(["x-min", "z-min"]);
+        /// Nodes outside a region.
+        "outside" => Outside(String) = text("name of a region"), example("x-min");
+    }
+}
+
+/// The codec of a region.
+pub(crate) const fn region() -> impl crate::decode::Codec<Output = Region> {
+    one_of::<Region>()
+}

@@ -1,0 +1,585 @@
+//! Checks that need more than one value: names and references, sizes, files, times, alternatives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    decode::codec::MOST_PROBLEMS,
+    diagnostic::Diagnostic,
+    load,
+    overrides::{self, Override},
+    spec::{
+        MOST_FRAMES, Probe, Scene,
+        body::Body,
+        expect::{Expectation, Instant, TimeSpan},
+        material::Material,
+        mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
+        motion::Motion,
+        region::{BUILTIN_REGIONS, Region},
+        rigid::ColliderShape,
+        study::Study,
+    },
+    suggest,
+    value::{Dimension, format_number, format_quantity},
+};
+
+/// Most regions of a body: more are a wrong file, and cycles among them are looked for pair by pair.
+const MOST_REGIONS: usize = 1000;
+
+/// Most runs of a study.
+const MOST_RUNS: usize = 1000;
+
+/// Checks a decoded scene; `is_sound` says whether decoding found no problem.
+pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic>) {
+    let mut checker = Checker { scene, problems };
+    checker.check_times();
+    checker.check_names();
+    for (i, body) in scene.body.iter().enumerate() {
+        checker.check_body(body, &format!("body[{i}]"));
+    }
+    checker.check_rigids();
+    checker.check_probes();
+    checker.check_record();
+    for (name, expectations) in &scene.expect {
+        for (i, expectation) in expectations.iter().enumerate() {
+            let path = match expectations.len() {
+                1 => format!("expect.\"{name}\""),
+                _ => format!("expect.\"{name}\"[{i}]"),
+            };
+            checker.check_expectation(expectation, &path);
+        }
+    }
+    if let Some(study) = &scene.study {
+        checker.check_study(study, is_sound);
+    }
+}
+
+struct Checker<'a> {
+    scene: &'a Scene,
+    problems: &'a mut Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    fn at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        self.scene.source.problem(path, message)
+    }
+
+    fn report(&mut self, problem: Diagnostic) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    fn check_times(&mut self) {
+        let frames = self.scene.duration * self.scene.frame_rate;
+        if frames > MOST_FRAMES {
+            let problem = self.at("duration", "the scene has too many frames").label(format!(
+                "{} at {} are {} frames",
+                format_quantity(self.scene.duration, Dimension::TIME),
+                format_quantity(self.scene.frame_rate, Dimension::FREQUENCY),
+                format_number(frames.round())
+            ));
+            self.report(problem);
+        }
+    }
+
+    /// Bodies, rigids and colliders share one space of names: bindings, probes and controls refer to all of them alike.
+    fn check_names(&mut self) {
+        let scene = self.scene;
+        let things = (scene.body.iter().enumerate().map(|(i, body)| (&body.name, format!("body[{i}].name"))))
+            .chain(scene.rigid.iter().enumerate().map(|(i, rigid)| (&rigid.name, format!("rigid[{i}].name"))))
+            .chain(
+                scene.collider.iter().enumerate().map(|(i, collider)| (&collider.name, format!("collider[{i}].name"))),
+            );
+        self.check_unique(things.collect());
+        let probes = scene.probe.iter().enumerate().map(|(i, probe)| (&probe.name, format!("probe[{i}].name")));
+        self.check_unique(probes.collect());
+    }
+
+    fn check_unique(&mut self, names: Vec<(&String, String)>) {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, path) in &names {
+            if name.is_empty() || self.problems.len() >= MOST_PROBLEMS {
+                continue;
+            }
+            match seen.get(name.as_str()) {
+                None if name.as_str() == "world" => {
+                    let problem = self.at(path, "`world` is the name of everything that does not move");
+                    self.report(problem.hint("choose another name"));
+                }
+                None => drop(seen.insert(name, path)),
+                Some(first) => {
+                    let span = self.scene.source.span(first);
+                    let line =
+                        self.scene.source.text().get(..span.start).map_or(0, |text| text.matches('\n').count() + 1);
+                    let problem = self.at(path, format!("the name `{name}` is taken"));
+                    self.report(problem.label(format!("first used on line {line}")));
+                }
+            }
+        }
+    }
+
+    fn check_body(&mut self, body: &Body, path: &str) {
+        self.check_mesh(&body.mesh, &format!("{path}.mesh"));
+        self.check_regions(body, path);
+        for (i, entry) in body.material_regions.iter().enumerate() {
+            let at = format!("{path}.material_regions[{i}]");
+            self.check_region(body, &entry.region, &format!("{at}.region"));
+            let mooney = matches!(body.material, Material::MooneyRivlin(_));
+            let given = [
+                ("young", entry.young, false),
+                ("poisson", entry.poisson, false),
+                ("c10", entry.c10, true),
+                ("c01", entry.c01, true),
+                ("bulk", entry.bulk, true),
+            ];
+            for (key, value, of_mooney) in given {
+                if value.is_some() && of_mooney != mooney {
+                    let message = format!("`{key}` is no parameter of the law `{}`", body.material.word());
+                    let problem = self.at(&format!("{at}.{key}"), message);
+                    self.report(problem);
+                }
+            }
+            if let Some(gradient) = entry.gradient.as_ref().filter(|gradient| gradient.from == gradient.to) {
+                let problem = self.at(&format!("{at}.gradient.to"), "`from` and `to` of a gradient must differ");
+                self.report(problem.label(format!("both are {:?}", gradient.to)));
+            }
+        }
+        for (i, pin) in body.pin.iter().enumerate() {
+            self.check_region(body, &pin.region, &format!("{path}.pin[{i}].region"));
+        }
+        for (i, attach) in body.attach.iter().enumerate() {
+            self.check_region(body, &attach.region, &format!("{path}.attach[{i}].region"));
+            self.check_partner(body, &attach.to, &format!("{path}.attach[{i}].to"), true);
+        }
+        for (i, bind) in body.bind.iter().enumerate() {
+            self.check_region(body, &bind.region, &format!("{path}.bind[{i}].region"));
+            self.check_partner(body, &bind.to, &format!("{path}.bind[{i}].to"), false);
+        }
+        let loads = (body.pressure.iter().enumerate().map(|(i, load)| ("pressure", i, &load.region)))
+            .chain(body.traction.iter().enumerate().map(|(i, load)| ("traction", i, &load.region)))
+            .chain(body.force.iter().enumerate().map(|(i, load)| ("force", i, &load.region)));
+        for (kind, i, region) in loads {
+            self.check_region(body, region, &format!("{path}.{kind}[{i}].region"));
+        }
+    }
+
+    fn check_mesh(&mut self, mesh: &Mesh, path: &str) {
+        // A mesh that could not be read has been replaced by another.
+        let word = self.scene.source.node(&format!("{path}.from")).and_then(|from| from.as_text());
+        if word != Some(mesh.word()) {
+            return;
+        }
+        let (volume, cell) = match mesh {
+            Mesh::Box(mesh) => return self.check_box(mesh, path),
+            Mesh::File(mesh) => return self.check_file(&mesh.file, &format!("{path}.file")),
+            Mesh::Fill(mesh) => return self.check_file(&mesh.surface, &format!("{path}.surface")),
+            Mesh::Sphere(mesh) => (4.2 * mesh.radius.powi(3), mesh.cell),
+            Mesh::Cylinder(mesh) => (3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell),
+            Mesh::Torus(mesh) => {
+                if mesh.tube >= mesh.radius {
+                    let problem =
+                        self.at(&format!("{path}.tube"), "the tube of a torus must be thinner than its radius");
+                    self.report(
+                        problem.label(format!("`radius` is {}", format_quantity(mesh.radius, Dimension::LENGTH))),
+                    );
+                }
+                (20.0 * mesh.radius * mesh.tube.powi(2), mesh.cell)
+            }
+            Mesh::Fusiform(mesh) => {
+                if !(0.1 * mesh.radius..=mesh.radius).contains(&mesh.end_radius) {
+                    let message = "`end_radius` must lie between a tenth of `radius` and `radius`";
+                    let problem = self.at(&format!("{path}.end_radius"), message);
+                    self.report(
+                        problem.label(format!("`radius` is {}", format_quantity(mesh.radius, Dimension::LENGTH))),
+                    );
+                }
+                (3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell)
+            }
+        };
+        // A cube of edge `cell` holds six tetrahedra.
+        self.check_cell_count(6.0 * volume / cell.powi(3), &format!("{path}.cell"));
+    }
+
+    fn check_box(&mut self, mesh: &BoxMesh, path: &str) {
+        match (mesh.cell, mesh.cells) {
+            (None, None) => {
+                let problem = self.at(path, "a box needs `cell` or `cells`").hint("for instance `cell = \"2 cm\"`");
+                self.report(problem);
+            }
+            (Some(_), Some(_)) => {
+                let problem = self.at(&format!("{path}.cells"), "a box has either `cell` or `cells`, not both");
+                self.report(problem);
+            }
+            (Some(cell), None) => {
+                if let Some(longest) =
+                    mesh.size.iter().copied().reduce(f64::max).filter(|edge| edge / cell > MOST_CELLS_PER_AXIS as f64)
+                {
+                    let count = format_number((longest / cell).round());
+                    let problem = self.at(&format!("{path}.cell"), "the cells of this box are too small");
+                    self.report(
+                        problem.label(format!("gives {count} cells along one edge, at most {MOST_CELLS_PER_AXIS}")),
+                    );
+                    return;
+                }
+            }
+            (None, Some(_)) => {}
+        }
+        let cubes: f64 = mesh.cell_counts().iter().map(|&count| count as f64).product();
+        let per_cube = match (mesh.element, mesh.pattern) {
+            (Element::Hex8, _) => 1.0,
+            (Element::Tet4, Pattern::Kuhn) => 6.0,
+            (Element::Tet4, Pattern::Bcc) => 12.0,
+        };
+        let key = if mesh.cells.is_some() { "cells" } else { "cell" };
+        self.check_cell_count(per_cube * cubes, &format!("{path}.{key}"));
+        if mesh.element == Element::Hex8 && mesh.pattern != Pattern::Kuhn {
+            let problem =
+                self.at(&format!("{path}.pattern"), "`pattern` divides cubes into tetrahedra; hexahedra have none");
+            self.report(problem.hint("leave `pattern` out, or use `element = \"tet4\"`"));
+        }
+    }
+
+    fn check_cell_count(&mut self, count: f64, path: &str) {
+        if count > MOST_CELLS {
+            let problem = self.at(path, "this mesh would have too many cells").label(format!(
+                "about {} cells, at most {}",
+                format_number((count / 1e6).round() * 1e6),
+                format_number(MOST_CELLS)
+            ));
+            self.report(problem);
+        }
+    }
+
+    fn check_file(&mut self, reference: &str, path: &str) {
+        if reference.is_empty() {
+            return;
+        }
+        let file = self.scene.source.resolve(reference);
+        if file.is_file() {
+            return;
+        }
+        let problem = self.at(path, format!("cannot find the file `{reference}`")).label(match file.is_dir() {
+            true => "is a folder".to_string(),
+            false => format!("looked for `{}`", file.display()),
+        });
+        self.report(match suggest::near_file(&file) {
+            Some(near) => problem.hint(format!(
+                "did you mean `{}`?",
+                near.strip_prefix(self.scene.source.folder()).unwrap_or(&near).display()
+            )),
+            None => problem.hint("files are relative to the folder of the scene"),
+        });
+    }
+
+    fn check_regions(&mut self, body: &Body, path: &str) {
+        if body.regions.len() > MOST_REGIONS {
+            let problem = self.at(&format!("{path}.regions"), format!("a body has at most {MOST_REGIONS} regions"));
+            return self.report(problem.label(format!("has {}", body.regions.len())));
+        }
+        for (name, region) in &body.regions {
+            let at = format!("{path}.regions.\"{name}\"");
+            if BUILTIN_REGIONS.contains(&name.as_str()) {
+                let problem = self.at(&at, format!("the region `{name}` is built in")).hint("choose another name");
+                self.report(problem);
+            }
+            match region {
+                Region::Box([low, high]) => {
+                    if let Some(axis) = (0..3).find(|&axis| low[axis] > high[axis]) {
+                        let message = "the first corner of a box must be the lower one";
+                        let problem = self.at(&format!("{at}.box"), message);
+                        self.report(problem.label(format!(
+                            "{} is above {} along {}",
+                            format_quantity(low[axis], Dimension::LENGTH),
+                            format_quantity(high[axis], Dimension::LENGTH),
+                            ["x", "y", "z"][axis]
+                        )));
+                    }
+                }
+                Region::Distance(distance) => {
+                    let given = [distance.point.is_some(), distance.segment.is_some(), distance.plane.is_some()];
+                    if given.iter().filter(|&&given| given).count() != 1 {
+                        let message = "a distance is measured from exactly one of `point`, `segment`, `plane`";
+                        let problem = self.at(&format!("{at}.distance"), message);
+                        self.report(problem);
+                    }
+                }
+                Region::Union(names) | Region::Intersection(names) => {
+                    let key = if matches!(region, Region::Union(_)) { "union" } else { "intersection" };
+                    for (i, other) in names.iter().enumerate() {
+                        self.check_region(body, other, &format!("{at}.{key}[{i}]"));
+                    }
+                }
+                Region::Outside(other) => self.check_region(body, other, &format!("{at}.outside")),
+                Region::Sphere(_) | Region::Label(_) => {}
+            }
+            if leads_to_itself(body, name) {
+                let problem = self.at(&at, format!("the region `{name}` is made of itself"));
+                self.report(problem);
+            }
+        }
+    }
+
+    /// Names that a mesh file may bring are only known when it is read.
+    fn check_region(&mut self, body: &Body, name: &str, path: &str) {
+        let known = BUILTIN_REGIONS.contains(&name) || body.regions.contains_key(name);
+        if known || name.is_empty() || matches!(body.mesh, Mesh::File(_)) {
+            return;
+        }
+        let problem = self.at(path, format!("body `{}` has no region `{name}`", body.name));
+        let names = body.regions.keys().map(String::as_str).chain(BUILTIN_REGIONS);
+        self.report(match suggest::hint(name, names, "its regions") {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        });
+    }
+
+    fn check_partner(&mut self, body: &Body, to: &str, path: &str, world_allowed: bool) {
+        if to.is_empty() || (world_allowed && to == "world") {
+            return;
+        }
+        if to == "world" {
+            let problem = self.at(path, "nodes are bound to the world by `pin`");
+            self.report(problem.hint("move this entry to `pin`"));
+            return;
+        }
+        if to == body.name {
+            let problem = self.at(path, format!("body `{to}` cannot hold itself"));
+            self.report(problem);
+            return;
+        }
+        self.check_thing(to, path);
+    }
+
+    /// A reference to a body or a rigid.
+    fn check_thing(&mut self, name: &str, path: &str) {
+        let scene = self.scene;
+        let names =
+            scene.body.iter().map(|body| body.name.as_str()).chain(scene.rigid.iter().map(|rigid| rigid.name.as_str()));
+        if names.clone().any(|known| known == name) {
+            return;
+        }
+        let problem = self.at(path, format!("there is no body or rigid `{name}`"));
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        self.report(match suggest::hint(name, names, "bodies and rigids") {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        });
+    }
+
+    fn check_rigids(&mut self) {
+        let scene = self.scene;
+        for (i, rigid) in scene.rigid.iter().enumerate() {
+            let path = format!("rigid[{i}]");
+            if rigid.density.is_some() && rigid.mass.is_some() {
+                let problem = self.at(&format!("{path}.mass"), "a rigid has either `density` or `mass`, not both");
+                self.report(problem);
+            }
+            if rigid.fixed && rigid.motion.is_some() {
+                let problem = self.at(&format!("{path}.motion"), "a rigid that is `fixed` has no motion");
+                self.report(problem.hint("remove `fixed` or `motion`"));
+            }
+            self.check_rigid_motion(rigid.motion.as_ref(), &path);
+        }
+        for (i, collider) in scene.collider.iter().enumerate() {
+            let path = format!("collider[{i}]");
+            self.check_rigid_motion(collider.motion.as_ref(), &path);
+            if let ColliderShape::Capsule(capsule) = &collider.shape
+                && capsule.ends[0] == capsule.ends[1]
+            {
+                let problem = self.at(&format!("{path}.shape.ends"), "the two ends of a capsule must differ");
+                self.report(problem.hint("a capsule without length is `type = \"sphere\"`"));
+            }
+        }
+    }
+
+    fn check_rigid_motion(&mut self, motion: Option<&Motion>, path: &str) {
+        if motion.is_some_and(|motion| motion.deformation.is_some()) {
+            let problem = self.at(&format!("{path}.motion.deformation"), "what is rigid cannot deform");
+            self.report(problem.hint("`deformation` is for the pins of a body"));
+        }
+    }
+
+    fn check_probes(&mut self) {
+        let scene = self.scene;
+        for (i, probe) in scene.probe.iter().enumerate() {
+            let path = format!("probe[{i}]");
+            match (&probe.at, &probe.region) {
+                (Some(_), Some(_)) => {
+                    let problem = self.at(&format!("{path}.region"), "a probe has either `at` or `region`, not both");
+                    self.report(problem);
+                }
+                (None, None) => {
+                    let problem = self.at(&path, format!("probe `{}` needs `at` or `region`", probe.name));
+                    self.report(problem.hint("for instance `region = \"x-max\"`"));
+                }
+                _ => {}
+            }
+            self.check_probe_body(probe, &path);
+        }
+    }
+
+    fn check_probe_body(&mut self, probe: &Probe, path: &str) {
+        let scene = self.scene;
+        let body = match &probe.body {
+            Some(name) if name.is_empty() => return,
+            Some(name) => {
+                self.check_thing(name, &format!("{path}.body"));
+                scene.body.iter().find(|body| body.name == *name)
+            }
+            None if scene.body.len() + scene.rigid.len() == 1 => scene.body.first(),
+            None => {
+                let problem = self.at(path, format!("probe `{}` needs `body`", probe.name));
+                self.report(problem.label("there is more than one body, or none"));
+                return;
+            }
+        };
+        if let (Some(body), Some(region)) = (body, &probe.region) {
+            self.check_region(body, region, &format!("{path}.region"));
+        }
+    }
+
+    fn check_record(&mut self) {
+        let record = &self.scene.record;
+        if let Some([low, high]) = record.range
+            && low >= high
+        {
+            let problem = self.at("record.range", "the range of colours must increase");
+            self.report(problem.label(format!("from {} to {}", format_number(low), format_number(high))));
+        }
+        if record.camera.eye.is_some() && record.camera.eye == record.camera.target {
+            let problem = self.at("record.camera.target", "the camera cannot look at itself");
+            self.report(problem.label("is where `eye` is"));
+        }
+    }
+
+    fn check_expectation(&mut self, expectation: &Expectation, path: &str) {
+        let tolerance = expectation.absolute.is_some() || expectation.relative.is_some();
+        let claims = [
+            expectation.value.is_some(),
+            expectation.min.is_some(),
+            expectation.max.is_some(),
+            expectation.monotone.is_some(),
+            expectation.compare.is_some(),
+        ];
+        if !claims.contains(&true) {
+            let problem = self.at(path, "this expectation expects nothing");
+            self.report(problem.hint("give one of `value`, `min`, `max`, `monotone`, `compare`"));
+        }
+        if tolerance && expectation.value.is_none() {
+            let problem = self.at(path, "`absolute` and `relative` are tolerances of `value`");
+            self.report(problem.label("has no `value`"));
+        }
+        if let (Some(min), Some(max)) = (expectation.min, expectation.max)
+            && min > max
+        {
+            let problem = self.at(&format!("{path}.max"), "`max` must not be less than `min`");
+            self.report(problem.label(format!("`min` is {}", format_number(min))));
+        }
+        if expectation.at.is_some() && expectation.over.is_some() {
+            let problem = self.at(&format!("{path}.over"), "an expectation has either `at` or `over`, not both");
+            self.report(problem);
+        }
+        // Half a frame past the end is still the last frame.
+        let end = self.scene.duration + 0.5 / self.scene.frame_rate;
+        let after_end = format!("the scene ends at {}", format_quantity(self.scene.duration, Dimension::TIME));
+        if let Some(Instant::Time(time)) = expectation.at
+            && time > end
+        {
+            let problem = self.at(&format!("{path}.at"), "this moment never comes").label(after_end.clone());
+            self.report(problem);
+        }
+        if let Some(TimeSpan::Between(from, to)) = expectation.over {
+            if from > to {
+                let problem = self.at(&format!("{path}.over"), "the times of `over` must increase");
+                self.report(problem);
+            } else if from > end {
+                let problem = self.at(&format!("{path}.over"), "this time never comes").label(after_end);
+                self.report(problem);
+            }
+        }
+        if let Some(compare) = &expectation.compare {
+            self.check_file(&compare.scene, &format!("{path}.compare.scene"));
+        }
+    }
+
+    fn check_study(&mut self, study: &Study, is_sound: bool) {
+        let by_values = study.vary.is_some() || !study.values.is_empty();
+        let problem = match (by_values, !study.cases.is_empty()) {
+            (true, true) => Some(self.at("study.cases", "a study has either `vary` and `values` or `cases`, not both")),
+            (false, false) => Some(
+                self.at("study", "this study varies nothing")
+                    .hint("give `vary` and `values`, for instance `vary = \"body.beam.mesh.cell\"`, `values = [\"2 cm\", \"1 cm\"]`"),
+            ),
+            (true, false) if study.vary.is_none() => Some(self.at("study.values", "`values` need `vary`")),
+            (true, false) if study.values.is_empty() => Some(self.at("study.vary", "`vary` needs `values`")),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            return self.report(problem);
+        }
+        let runs = study.runs();
+        if runs.len() > MOST_RUNS {
+            let problem = self.at("study", format!("a study has at most {MOST_RUNS} runs"));
+            return self.report(problem.label(format!("has {}", runs.len())));
+        }
+        if runs.len() < 2 && !study.order.is_empty() {
+            let key = if by_values { "study.values" } else { "study.cases" };
+            let problem = self.at(key, "an order needs at least two runs");
+            self.report(problem);
+        }
+        for (name, order) in &study.order {
+            if let (Some(min), Some(max)) = (order.min, order.max)
+                && min > max
+            {
+                let problem = self.at(&format!("study.order.\"{name}\".max"), "`max` must not be less than `min`");
+                self.report(problem.label(format!("`min` is {}", format_number(min))));
+            }
+        }
+        if is_sound {
+            for (i, run) in runs.iter().enumerate() {
+                let key = if by_values { format!("study.values[{i}]") } else { format!("study.cases[{i}]") };
+                self.check_run(run, &key, by_values);
+            }
+        }
+    }
+
+    /// Decodes the scene with the values of one run: a mistake in them must not show after hours of other runs.
+    fn check_run(&mut self, run: &[Override], path: &str, by_values: bool) {
+        let mut root = self.scene.source.root().clone();
+        let mut found = Vec::new();
+        for set in run {
+            overrides::apply(&mut root, set, usize::MAX, &mut found);
+        }
+        if let Some(wrong) = found.into_iter().next() {
+            let at = if by_values { "study.vary" } else { path };
+            let problem = self.at(at, format!("the study cannot set this: {}", wrong.message));
+            self.report(Diagnostic { hint: wrong.hint, ..problem });
+        } else if let Some(wrong) = load::first_problem(&root) {
+            let about_path = by_values && wrong.message.starts_with("unknown key");
+            let problem = self.at(if about_path { "study.vary" } else { path }, wrong.message);
+            self.report(Diagnostic { label: wrong.label, hint: wrong.hint, ..problem });
+        }
+    }
+}
+
+/// Whether a region refers to itself through others.
+fn leads_to_itself(body: &Body, start: &str) -> bool {
+    let mut open = vec![start];
+    let mut seen = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        let next: Vec<&str> = match body.regions.get(name) {
+            Some(Region::Union(names) | Region::Intersection(names)) => names.iter().map(String::as_str).collect(),
+            Some(Region::Outside(name)) => vec![name],
+            _ => continue,
+        };
+        if next.contains(&start) {
+            return true;
+        }
+        for name in next {
+            if seen.insert(name) {
+                open.push(name);
+            }
+        }
+    }
+    false
+}

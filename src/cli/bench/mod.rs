@@ -1,0 +1,81 @@
+//! `sinew bench`: how fast this program is on this machine, in numbers that can be compared.
+
+mod beam;
+mod svd3;
+
+pub use svd3::{isa_name, quick_svd_check};
+
+use serde_json::Value;
+
+use super::talk::{self, Talk};
+use super::{Failure, Status, table};
+
+/// Measures the speed of this machine with this program
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Benchmark {
+    /// Singular value decompositions of 3×3 matrices, single precision, one core
+    Svd3(svd3::Arguments),
+    /// A clamped beam swings under its weight: 60 frames of implicit Euler
+    Beam(beam::Arguments),
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let (result, json) = match &arguments.benchmark {
+        Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
+        Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
+    };
+    talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;
+    Ok(Status::Done)
+}
+
+/// The same numbers for people.
+fn readable(result: &Value) -> String {
+    let entries = result.as_object().into_iter().flatten();
+    let rows: Vec<Vec<String>> = entries
+        .map(|(key, value)| {
+            let text = match value {
+                Value::Number(number) => number.as_f64().map_or(number.to_string(), sinew_scene::format_number),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            vec![key.replace('_', " "), text]
+        })
+        .collect();
+    table::layout(&rows, &[])
+}
+
+/// Median of some measurements: a single slow run (another program woke up) does not move it.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
+    }
+}
+
+/// (max − min) / median: how much a measurement can be trusted.
+fn spread(values: &[f64]) -> f64 {
+    let (least, most) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)));
+    (most - least) / median(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{median, spread};
+
+    #[test]
+    fn median_and_spread_of_small_samples() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(spread(&[3.0, 1.0, 2.0]), 1.0);
+    }
+}

@@ -1,0 +1,129 @@
+//! The command line: one file per command.
+//!
+//! Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.
+
+mod bench;
+mod check;
+mod demo;
+mod doctor;
+mod panic;
+mod progress;
+mod run;
+mod schema;
+mod table;
+mod talk;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use talk::Talk;
+
+/// Muscle, flesh and skin: from anatomy to simulated tissue.
+#[derive(Debug, Parser)]
+#[command(name = "sinew", version, propagate_version = true, arg_required_else_help = true, max_term_width = 100)]
+struct Arguments {
+    /// Says only what went wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Says more: one line per frame
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
+    /// Number of threads (results do not depend on it) [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs a scene, writes what it records, and checks what it expects
+    Run(run::Arguments),
+    /// Drops a soft body and writes report, USD and pictures
+    Demo(demo::Arguments),
+    /// Reads and compiles scenes without running them
+    Check(check::Arguments),
+    /// Prints the JSON schema of scene files
+    Schema(schema::Arguments),
+    /// Measures the speed of this machine with this program
+    Bench(bench::Arguments),
+    /// Tells whether this machine has what it takes
+    Doctor(doctor::Arguments),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Everything as asked.
+    Done,
+    /// The run is complete, but the scene expected something else.
+    Unexpected,
+}
+
+/// Why a command could not do its work; its text is what the user reads after `error:`.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// A scene cannot be read or compiled. The text carries its own `error:` lines.
+    #[error("{0}")]
+    Scene(#[from] sinew_scene::SceneError),
+    /// A run stopped. The text carries its own `error:` lines.
+    #[error("{0}")]
+    Run(#[from] sinew_scene::run::RunError),
+    /// Output that is asked for cannot be written.
+    #[error("error: cannot write {what}: {source}")]
+    Write {
+        /// File or stream.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The user has been told already.
+    #[error("")]
+    Told,
+    /// Anything else, in a sentence.
+    #[error("error: {0}")]
+    Other(String),
+}
+
+/// Reads the command line, runs the command, and turns every end into an exit status.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            // Help and version go to stdout with status 0, mistakes to stderr with status 2: clap knows which.
+            let _ = message.print();
+            return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
+        }
+    };
+    panic::guard(|| match execute(arguments) {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Unexpected) => ExitCode::from(1),
+        Err(Failure::Told) => ExitCode::from(2),
+        Err(failure) => {
+            talk::complain(&failure.to_string());
+            ExitCode::from(2)
+        }
+    })
+}
+
+fn execute(arguments: Arguments) -> Result<Status, Failure> {
+    if let Some(threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(threads))
+            .build_global()
+            .map_err(|error| Failure::Other(format!("cannot start {threads} threads: {error}")))?;
+    }
+    let talk = Talk::new(arguments.quiet, arguments.verbose);
+    match arguments.command {
+        Command::Run(arguments) => run::execute(&arguments, talk),
+        Command::Demo(arguments) => demo::execute(&arguments, talk),
+        Command::Check(arguments) => check::execute(&arguments, talk),
+        Command::Schema(arguments) => schema::execute(&arguments),
+        Command::Bench(arguments) => bench::execute(&arguments, talk),
+        Command::Doctor(arguments) => doctor::execute(&arguments),
+    }
+}

@@ -1,0 +1,156 @@
+//! `sinew run`: from a scene file to files one can look at, and a verdict.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sinew_fem::StepReport;
+use sinew_scene::expect::Checked;
+use sinew_scene::run::{Observer, RunOptions, RunOutcome};
+use sinew_scene::timing::TimingNode;
+use sinew_scene::{Override, Scene, format_number};
+
+use super::progress::{Progress, duration};
+use super::talk::Talk;
+use super::{Failure, Status, table, talk};
+
+/// Runs a scene, writes what it records, and checks what it expects
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Scene file (TOML)
+    pub scene: PathBuf,
+
+    /// Folder for the results [default: out/<name of the scene>]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Replaces a value of the scene, for example body.flesh.material.young="10 kPa"
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<String>,
+
+    /// Stops after this many frames
+    #[arg(long, value_name = "N")]
+    pub frames: Option<usize>,
+
+    /// Prints the result as one JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
+    let scene = Scene::load_with(&arguments.scene, &overrides)?;
+    let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
+    let options = RunOptions { output: Some(output), frames: arguments.frames, overrides };
+    simulate(&scene, &options, talk, arguments.json)
+}
+
+/// `out/<name of the scene>` in the current folder.
+fn default_output(scene: &Path) -> PathBuf {
+    Path::new("out").join(scene.file_stem().unwrap_or("scene".as_ref()))
+}
+
+/// Runs a scene that is already read; `demo` and `run` differ only in where the scene comes from.
+pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> Result<Status, Failure> {
+    let mut watch = Watch { talk, progress: Progress::new(talk), interrupted: interrupt_flag() };
+    let result = sinew_scene::run::run(scene, options, &mut watch);
+    watch.progress.clear();
+    let outcome = result?;
+    if json {
+        talk::print(&format!("{}\n", outcome.to_json()))?;
+    }
+    for note in &outcome.notes {
+        talk.note(&format!("note: {note}"));
+    }
+    talk.note(&timing_tree(&outcome.timing));
+    if let Some(study) = &outcome.study {
+        talk.note(&study.to_string());
+    }
+    if !outcome.expectations.is_empty() {
+        let failed = outcome.expectations.iter().any(|check| !check.passed);
+        if talk.notes || failed {
+            talk::complain(expectation_table(&outcome.expectations).trim_end());
+        }
+    }
+    for file in &outcome.outputs {
+        talk.note(&format!("wrote {}", file.display()));
+    }
+    verdict(&outcome, talk)
+}
+
+fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
+    if outcome.interrupted {
+        return Err(Failure::Other(format!("interrupted, {} frames kept", outcome.frames)));
+    }
+    let failed = outcome.expectations.iter().filter(|check| !check.passed).count();
+    if failed > 0 {
+        talk::complain(&format!("{failed} of {} expectations failed", outcome.expectations.len()));
+        return Ok(Status::Unexpected);
+    }
+    if !outcome.expectations.is_empty() {
+        talk.note(&format!("{} expectations hold", outcome.expectations.len()));
+    }
+    Ok(Status::Done)
+}
+
+/// Set by Ctrl-C or SIGTERM and read between frames; a second signal does not wait.
+fn interrupt_flag() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let shared = Arc::clone(&flag);
+    // Without a handler (already set, or not supported) Ctrl-C just ends the program; files still appear whole or not at all.
+    let _ = ctrlc::set_handler(move || {
+        if shared.swap(true, Ordering::SeqCst) {
+            std::process::exit(2);
+        }
+    });
+    flag
+}
+
+/// Shows progress and stops the run when asked to.
+struct Watch {
+    talk: Talk,
+    progress: Progress,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Observer for Watch {
+    fn stage(&mut self, text: &str) {
+        self.progress.clear();
+        self.talk.note(text);
+        self.progress = Progress::new(self.talk);
+    }
+
+    fn frame(&mut self, done: usize, all: usize, report: &StepReport) -> ControlFlow<()> {
+        self.progress.update(done, all, &report.to_string());
+        if self.interrupted.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The expectations as a table: what was expected, what came, and a word.
+fn expectation_table(checks: &[Checked]) -> String {
+    let mut rows = vec![["", "probe", "expected", "got", "time"].map(String::from).to_vec()];
+    for check in checks {
+        let word = if check.passed { "ok" } else { "FAILED" };
+        let time = check.time.map(|time| format!("{} s", format_number(time))).unwrap_or_default();
+        rows.push(vec![word.into(), check.name.clone(), check.expected.clone(), format_number(check.got), time]);
+    }
+    table::layout(&rows, &[false, false, false, true, true])
+}
+
+/// Where the time went, as an indented tree with shares of the whole.
+fn timing_tree(root: &TimingNode) -> String {
+    fn add(node: &TimingNode, whole: f64, depth: usize, rows: &mut Vec<Vec<String>>) {
+        let share = if whole > 0.0 { 100.0 * node.seconds / whole } else { 0.0 };
+        let name = format!("{}{}", "  ".repeat(depth), node.name);
+        rows.push(vec![name, duration(Duration::from_secs_f64(node.seconds.max(0.0))), format!("{share:.0} %")]);
+        for child in &node.children {
+            add(child, whole, depth + 1, rows);
+        }
+    }
+    let mut rows = Vec::new();
+    add(root, root.seconds, 0, &mut rows);
+    table::layout(&rows, &[false, true, true]).trim_end().to_string()
+}

@@ -1,0 +1,15 @@
+//! `sinew schema`: the JSON schema of scene files, for editors.
+
+use super::{Failure, Status, talk};
+
+/// Prints the JSON schema of scene files
+#[derive(Debug, clap::Args)]
+pub struct Arguments {}
+
+/// Runs the command.
+pub fn execute(_: &Arguments) -> Result<Status, Failure> {
+    let schema = serde_json::to_string_pretty(&sinew_scene::schema::json_schema())
+        .map_err(|error| Failure::Other(format!("the schema cannot be written as JSON: {error}")))?;
+    talk::print(&(schema + "\n"))?;
+    Ok(Status::Done)
+}

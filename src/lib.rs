@@ -1,0 +1,53 @@
+//! Muscle, flesh and skin: from anatomy to simulated tissue.
+//!
+//! ```text
+//! scene.toml ─parse→ Scene ─validate→ Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
+//! ```
+//!
+//! This crate is the door: it re-exports the others and holds the command line. Which crate to open for what:
+//!
+//! | module | says |
+//! |---|---|
+//! | [`math`] | numbers: `Scalar`, 3×3 matrices, batched SVD, sparse matrices and their solvers |
+//! | [`geometry`] | shapes without time: meshes, embeddings, distances |
+//! | [`fem`] | flesh in time: elements, materials, forces, contact, solvers |
+//! | [`scene`] | the outside world: scene files, import, recording, reports |
+//!
+//! ```
+//! use sinew::prelude::*;
+//!
+//! let scene = Scene::from_str(
+//!     r#"
+//!     duration = "0.1 s"
+//!     [[body]]
+//!     name = "block"
+//!     mesh = { from = "box", size = ["4 cm", "1 cm", "1 cm"], cell = "1 cm" }
+//!     material = { type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 }
+//!     pin = [{ region = "x-min" }]
+//!     "#,
+//!     "block.toml",
+//!     ".",
+//! )?;
+//! let mut simulation = compile(&scene)?;
+//! for _ in 0..scene.frame_count() {
+//!     simulation.step_frame()?;
+//! }
+//! assert!((simulation.time() - 0.1).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cli;
+
+pub use sinew_fem as fem;
+pub use sinew_geometry as geometry;
+pub use sinew_math as math;
+pub use sinew_scene as scene;
+
+/// What most programs need.
+pub mod prelude {
+    pub use sinew_fem::{Frame, Recorder, Simulation, StepError, StepReport};
+    pub use sinew_math::{Mat3, Vec3};
+    pub use sinew_scene::compile::compile;
+    pub use sinew_scene::run::{Observer, RunOptions, RunOutcome, run};
+    pub use sinew_scene::{Scene, SceneError};
+}

@@ -1,0 +1,310 @@
+//! Whatever a user feeds the program, it answers with the cause and exit status 2, leaves nothing behind, and never panics.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{fresh_folder, root};
+
+/// A body around a mesh; everything else is fine.
+fn scene_with_mesh(mesh: &str) -> String {
+    format!(
+        "duration = \"0.05 s\"\n[[body]]\nname = \"flesh\"\nmesh = {mesh}\n\
+         material = {{ type = \"neo_hookean\", young = \"30 kPa\", poisson = 0.45 }}\n"
+    )
+}
+
+fn scene_with(key: &str, value: &str) -> String {
+    let mesh = r#"{ from = "box", size = ["4 cm", "1 cm", "1 cm"], cell = "1 cm" }"#;
+    let material = r#"{ type = "neo_hookean", young = "30 kPa", poisson = 0.45 }"#;
+    let material = if key == "material" { value } else { material };
+    let extra = if key == "material" { String::new() } else { format!("{key} = {value}\n") };
+    format!("duration = \"0.05 s\"\n[[body]]\nname = \"flesh\"\nmesh = {mesh}\nmaterial = {material}\n{extra}")
+}
+
+/// A cube as an OBJ surface.
+fn cube(skip_faces: usize) -> String {
+    let mut text = String::new();
+    for corner in 0..8 {
+        let c = [corner & 1, corner >> 1 & 1, corner >> 2].map(|bit| 0.1 * f64::from(bit));
+        text += &format!("v {} {} {}\n", c[0], c[1], c[2]);
+    }
+    let faces = ["1 3 4 2", "5 6 8 7", "1 2 6 5", "3 7 8 4", "1 5 7 3", "2 4 8 6"];
+    for face in &faces[skip_faces..] {
+        text += &format!("f {face}\n");
+    }
+    text
+}
+
+/// Two cubes pushed into each other, as one surface.
+fn crossing_cubes() -> String {
+    let mut text = cube(0);
+    for line in cube(0).lines() {
+        let numbers: Vec<f64> = line.split_whitespace().skip(1).map(|word| word.parse().expect("number")).collect();
+        text += &match line.as_bytes()[0] {
+            b'v' => format!("v {} {} {}\n", numbers[0] + 0.05, numbers[1] + 0.03, numbers[2] + 0.04),
+            _ => format!("f {}\n", numbers.iter().map(|n| (n + 8.0).to_string()).collect::<Vec<_>>().join(" ")),
+        };
+    }
+    text
+}
+
+/// A VTU file of tetrahedra in text form.
+fn vtu(points: &str, cells: &[[usize; 4]]) -> String {
+    let count = points.split_whitespace().count() / 3;
+    let connectivity: Vec<String> = cells.iter().flatten().map(|node| node.to_string()).collect();
+    let offsets: Vec<String> = (1..=cells.len()).map(|cell| (4 * cell).to_string()).collect();
+    let types = vec!["10"; cells.len()];
+    format!(
+        "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\">\n\
+         <UnstructuredGrid><Piece NumberOfPoints=\"{count}\" NumberOfCells=\"{}\">\n\
+         <Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">{points}</DataArray></Points>\n\
+         <Cells><DataArray type=\"Int64\" Name=\"connectivity\" format=\"ascii\">{}</DataArray>\n\
+         <DataArray type=\"Int64\" Name=\"offsets\" format=\"ascii\">{}</DataArray>\n\
+         <DataArray type=\"UInt8\" Name=\"types\" format=\"ascii\">{}</DataArray></Cells>\n\
+         </Piece></UnstructuredGrid></VTKFile>\n",
+        cells.len(),
+        connectivity.join(" "),
+        offsets.join(" "),
+        types.join(" ")
+    )
+}
+
+const TET: &str = "0 0 0  0.1 0 0  0 0.1 0  0 0 0.1";
+
+fn run_scene(folder: &Path, extra: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
+    command.current_dir(root()).stdin(Stdio::null()).arg("run").arg(folder.join("scene.toml"));
+    command.arg("-o").arg(folder.join("out")).args(extra).output().expect("the program starts")
+}
+
+/// Runs a bad scene and checks everything that holds for all of them; returns what the user reads.
+fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str]) -> String {
+    let folder = fresh_folder(&format!("bad_{name}"));
+    std::fs::write(folder.join("scene.toml"), scene).expect("scene is written");
+    for (file, text) in files {
+        std::fs::write(folder.join(file), text).expect("file is written");
+    }
+    let start = Instant::now();
+    let output = run_scene(&folder, &[]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{name}: {text}");
+    assert!(start.elapsed() < Duration::from_secs(20), "{name}: refusing took {:?}", start.elapsed());
+    assert!(!folder.join("out").exists(), "{name}: something was left in the output folder");
+    assert!(output.stdout.is_empty(), "{name}: an error is talk, not data");
+    for word in ["panicked", "this is a bug"] {
+        assert!(!text.contains(word), "{name}: {text}");
+    }
+    assert!(text.starts_with("error: "), "{name}: {text}");
+    for cause in causes {
+        assert!(text.to_lowercase().contains(&cause.to_lowercase()), "{name}: \"{cause}\" is not named:\n{text}");
+    }
+    text
+}
+
+#[test]
+fn a_missing_scene_is_named_with_its_neighbour() {
+    let folder = fresh_folder("bad_missing");
+    std::fs::write(folder.join("scene2.toml"), "").expect("neighbour");
+    let output = run_scene(&folder, &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("scene.toml") && text.contains("did you mean") && text.contains("scene2.toml"), "{text}");
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn wrong_values_are_reported_at_their_place() {
+    let cases = [
+        (
+            "unit",
+            "material",
+            r#"{ type = "neo_hookean", young = "30 kg", poisson = 0.45 }"#,
+            &["young", "pressure", "scene.toml:5"][..],
+        ),
+        ("key", "densty", r#""1000 kg/m^3""#, &["densty", "did you mean `density`"]),
+        (
+            "incompressible",
+            "material",
+            r#"{ type = "neo_hookean", young = "30 kPa", poisson = 0.5 }"#,
+            &["Poisson", "0.5", "hint"],
+        ),
+        ("density", "density", r#""-1 kg/m^3""#, &["density", "-1"]),
+        ("region", "pin", r#"[{ region = "x-mim" }]"#, &["x-mim", "did you mean `x-min`"]),
+        ("kind", "position", "3", &["position"]),
+        ("infinite", "density", "inf", &["density"]),
+    ];
+    for (name, key, value, causes) in cases {
+        complaint(name, &scene_with(key, value), &[], causes);
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_reported_at_once() {
+    let scene = scene_with("densty", "1").replace("0.45", "0.7").replace("0.05 s", "0.05 kg");
+    let text = complaint("several", &scene, &[], &["densty", "poisson", "duration"]);
+    assert_eq!(text.matches("error: ").count(), 3, "{text}");
+}
+
+#[test]
+fn surfaces_that_enclose_nothing_are_refused() {
+    let fill = r#"{ from = "fill", surface = "skin.obj", cell = "2 cm" }"#;
+    complaint("open", &scene_with_mesh(fill), &[("skin.obj", cube(1))], &["skin.obj", "open"]);
+    complaint("crossing", &scene_with_mesh(fill), &[("skin.obj", crossing_cubes())], &["skin.obj", "intersect"]);
+    complaint("no_surface", &scene_with_mesh(fill), &[], &["skin.obj"]);
+    complaint("empty_surface", &scene_with_mesh(fill), &[("skin.obj", String::new())], &["skin.obj"]);
+    let nan = cube(0).replacen("v 0 0 0", "v nan 0 0", 1);
+    complaint("nan_surface", &scene_with_mesh(fill), &[("skin.obj", nan)], &["skin.obj"]);
+}
+
+#[test]
+fn surfaces_are_accepted_with_repair_and_the_repair_is_reported() {
+    let fill = r#"{ from = "fill", surface = "skin.obj", cell = "2 cm", repair = "winding" }"#;
+    for (name, surface) in [("repaired_open", cube(1)), ("repaired_crossing", crossing_cubes())] {
+        let folder = fresh_folder(name);
+        std::fs::write(folder.join("scene.toml"), scene_with_mesh(fill)).expect("scene is written");
+        std::fs::write(folder.join("skin.obj"), surface).expect("surface is written");
+        let output = run_scene(&folder, &[]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{name}: {text}");
+        assert!(text.contains("note: ") && text.contains("winding"), "{name}: the repair is not reported:\n{text}");
+    }
+}
+
+#[test]
+fn meshes_that_are_no_bodies_are_refused() {
+    let file = r#"{ from = "file", file = "body.vtu" }"#;
+    let double = [[0, 1, 2, 3], [0, 1, 2, 3]];
+    let cases = [
+        ("duplicate_cell", vtu(TET, &double), &["body.vtu", "cell"][..]),
+        ("flat_cell", vtu("0 0 0 1 0 0 0 1 0 1 1 0", &[[0, 1, 2, 3]]), &["body.vtu", "cell"]),
+        ("repeated_node", vtu(TET, &[[0, 1, 2, 2]]), &["body.vtu", "node"]),
+        ("node_out_of_range", vtu(TET, &[[0, 1, 2, 9]]), &["body.vtu", "9"]),
+        ("nan_coordinate", vtu(&TET.replacen("0.1", "nan", 1), &[[0, 1, 2, 3]]), &["body.vtu", "node 1"]),
+        ("no_cells", vtu(TET, &[]), &["body.vtu"]),
+        ("no_points", vtu("", &[]), &["body.vtu"]),
+        ("not_vtu", "hello".into(), &["body.vtu"]),
+        ("empty_file", String::new(), &["body.vtu"]),
+    ];
+    for (name, text, causes) in cases {
+        complaint(name, &scene_with_mesh(file), &[("body.vtu", text)], causes);
+    }
+    complaint("no_file", &scene_with_mesh(file), &[], &["body.vtu"]);
+}
+
+#[test]
+fn a_wrongly_wound_cell_is_mended_and_reported() {
+    let folder = fresh_folder("bad_wound");
+    let scene = scene_with_mesh(r#"{ from = "file", file = "body.vtu" }"#);
+    std::fs::write(folder.join("scene.toml"), scene).expect("scene is written");
+    std::fs::write(folder.join("body.vtu"), vtu(TET, &[[0, 2, 1, 3]])).expect("mesh is written");
+    let output = run_scene(&folder, &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("note: "), "the change of winding is not reported:\n{text}");
+}
+
+#[test]
+fn absurd_sizes_are_refused_before_memory_is_taken() {
+    let meshes = [
+        ("many_cells", r#"{ from = "box", size = ["1 m", "1 m", "1 m"], cells = [4000, 4000, 4000] }"#),
+        ("tiny_cells", r#"{ from = "box", size = ["1 m", "1 m", "1 m"], cell = "1 um" }"#),
+        ("tiny_ball", r#"{ from = "sphere", radius = "1 m", cell = "1 um" }"#),
+        ("tiny_ring", r#"{ from = "torus", radius = "1 km", tube = "0.5 km", cell = "1 mm" }"#),
+        ("huge_ball", r#"{ from = "sphere", radius = 1e300, cell = "1 m" }"#),
+    ];
+    for (name, mesh) in meshes {
+        complaint(name, &scene_with_mesh(mesh), &[], &["cell"]);
+    }
+    let fill = r#"{ from = "fill", surface = "skin.obj", cell = "1 um" }"#;
+    complaint("tiny_fill", &scene_with_mesh(fill), &[("skin.obj", cube(0))], &["cell"]);
+    complaint("long", &scene_with("density", "1000").replace("0.05 s", "1e300 s"), &[], &["duration"]);
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    for (name, text) in [
+        ("deep_lists", format!("duration = {}{}", "[".repeat(200_000), "]".repeat(200_000))),
+        ("deep_tables", format!("duration = {}1{}", "{ a = ".repeat(50_000), " }".repeat(50_000))),
+        ("deep_keys", format!("{} = 1", vec!["a"; 50_000].join("."))),
+        ("deep_header", format!("[{}]", vec!["a"; 50_000].join("."))),
+    ] {
+        complaint(name, &text, &[], &[]);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    complaint("control", "duration = \"\u{0}\"", &[], &[]);
+    let folder = fresh_folder("bad_bytes");
+    std::fs::write(folder.join("scene.toml"), [0xff, 0xfe, 0x00, 0x41]).expect("file is written");
+    let output = run_scene(&folder, &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("UTF-8"), "{text}");
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_refused_at_once() {
+    let folder = fresh_folder("bad_output");
+    let scene = scene_with("density", "1000").replace("0.05 s", "1000 s");
+    std::fs::write(folder.join("scene.toml"), scene).expect("scene is written");
+    std::fs::write(folder.join("out"), "a file").expect("file is written");
+    let start = Instant::now();
+    let output = run_scene(&folder, &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("cannot write to the output folder") && text.contains("out"), "{text}");
+    assert!(start.elapsed() < Duration::from_secs(5), "it was computed first");
+}
+
+/// A limit on the size of files stands for a full disk: writing fails in the same way, and a test may set it.
+#[cfg(unix)]
+fn run_with_room(folder: &Path, blocks: usize) -> Output {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sinew"), "run"]).arg(folder.join("scene.toml"));
+    command.arg("-o").arg(folder.join("out")).current_dir(root()).stdin(Stdio::null());
+    command.output().expect("the program starts")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_noticed_before_anything_is_computed() {
+    let folder = fresh_folder("bad_full");
+    let scene = scene_with("density", "1000").replace("0.05 s", "1000 s");
+    std::fs::write(folder.join("scene.toml"), scene).expect("scene is written");
+    let start = Instant::now();
+    let output = run_with_room(&folder, 8);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("cannot write to the output folder"), "{text}");
+    assert!(start.elapsed() < Duration::from_secs(5), "it was computed first");
+    assert!(!folder.join("out").exists(), "the folder is removed again");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_up_during_the_run_leaves_no_half_files() {
+    let folder = fresh_folder("bad_filling");
+    let scene = scene_with("density", "1000").replace("0.05 s", "10 s") + "\n[record]\nusd = true\n";
+    std::fs::write(folder.join("scene.toml"), scene.replace("1 cm\", \"1 cm", "4 cm\", \"4 cm"))
+        .expect("scene is written");
+    // Room for the probe at the start (256 KiB in blocks of 512 bytes, or of 1024 in other shells), not for the USD file.
+    let output = run_with_room(&folder, 640);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("cannot write") && !text.contains("panicked"), "{text}");
+    for file in files_below(&folder.join("out")) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(!name.ends_with(".tmp") && !name.ends_with(".usda"), "{name} was left behind");
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}

@@ -1,0 +1,148 @@
+//! The written pages tell the truth: paths exist, links lead somewhere, nothing names the machine it was written on.
+
+mod support;
+
+use std::path::Path;
+
+use support::{files, read, root};
+
+/// Backquoted pieces of Markdown text outside of code blocks.
+fn backquoted(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        } else if !in_block {
+            found.extend(line.split('`').skip(1).step_by(2).map(String::from));
+        }
+    }
+    found
+}
+
+/// Whether a backquoted piece is meant as a path of the repository.
+fn is_path(piece: &str) -> bool {
+    let top = ["crates/", "docs/", "scenes/", "tests/", "src/", "examples/", "xtask/", ".ci/", ".cargo/"];
+    let is_file = !piece.contains('/')
+        && [".md", ".toml", ".bib"].iter().any(|extension| piece.ends_with(extension))
+        && !piece.starts_with('.')
+        && piece.chars().next().is_some_and(|first| first.is_ascii_uppercase());
+    let is_plain = !piece.contains([' ', '*', '{', '"', '=', '(']);
+    is_plain && (is_file || top.iter().any(|folder| piece.starts_with(folder)))
+}
+
+/// Whether a path exists; `<name>` stands for a file to be created, so its folder must exist.
+fn exists(path: &str) -> bool {
+    let path = path.split("::").next().unwrap_or(path);
+    match path.split_once('<') {
+        Some((before, _)) => {
+            root().join(Path::new(before).parent().unwrap_or(Path::new(""))).is_dir() || before.ends_with('/')
+        }
+        None => root().join(path).exists(),
+    }
+}
+
+fn markdown() -> Vec<String> {
+    let all = files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    all.map(|path| path.strip_prefix(root()).expect("below the root").to_string_lossy().replace('\\', "/")).collect()
+}
+
+#[test]
+fn every_path_named_in_the_architecture_exists() {
+    let text = read("ARCHITECTURE.md");
+    let paths: Vec<String> = backquoted(&text).into_iter().filter(|piece| is_path(piece)).collect();
+    assert!(paths.len() > 30, "ARCHITECTURE.md names only {} paths: is it still a map?", paths.len());
+    let wrong: Vec<&String> = paths.iter().filter(|path| !exists(path)).collect();
+    assert!(wrong.is_empty(), "ARCHITECTURE.md names paths that do not exist: {wrong:?}");
+}
+
+#[test]
+fn every_path_named_in_other_pages_exists() {
+    let mut wrong = Vec::new();
+    // The changelog speaks of the past; the papers' README shows made-up examples.
+    for page in markdown().into_iter().filter(|page| page != "CHANGELOG.md" && page != "docs/papers/README.md") {
+        for path in backquoted(&read(&page)).into_iter().filter(|piece| is_path(piece) && !exists(piece)) {
+            wrong.push(format!("{page}: {path}"));
+        }
+    }
+    assert!(wrong.is_empty(), "paths that do not exist:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let mut wrong = Vec::new();
+    for page in markdown() {
+        let text = read(&page);
+        for link in links(&text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, anchor) = link.split_once('#').unwrap_or((link.as_str(), ""));
+            let folder = Path::new(&page).parent().expect("pages have a folder");
+            let target = if file.is_empty() { Path::new(&page).to_path_buf() } else { folder.join(file) };
+            if !root().join(&target).exists() {
+                wrong.push(format!("{page}: {link}"));
+            } else if !anchor.is_empty() && !anchors(&read(&target)).contains(&anchor.to_string()) {
+                wrong.push(format!("{page}: {link} (no such heading)"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+}
+
+/// Targets of `[text](target)` outside of code.
+fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        }
+        if in_block {
+            continue;
+        }
+        let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        let mut rest = prose.as_str();
+        while let Some((_, after)) = rest.split_once("](") {
+            let Some((target, tail)) = after.split_once(')') else { break };
+            found.push(target.to_string());
+            rest = tail;
+        }
+    }
+    found
+}
+
+/// Anchors of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = title.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+            kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn generated_scene_reference_is_fresh() {
+    support::assert_generated("docs/reference/scene.md", &sinew::scene::reference::markdown());
+}
+
+#[test]
+fn no_file_names_the_machine_it_was_written_on() {
+    // Written in two pieces, so that this file does not accuse itself.
+    let forbidden =
+        [["/wo", "rk/"], ["/ro", "ot/"], ["/ho", "me/"], ["/tm", "p/"], ["../sha", "red"], ["../.lib", "rary"]];
+    let forbidden = forbidden.map(|parts| parts.concat());
+    let mut wrong = Vec::new();
+    for file in files() {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            if let Some(path) = forbidden.iter().find(|path| line.contains(path.as_str())) {
+                wrong.push(format!("{}:{}: {path}", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "machine paths in the repository:\n{}", wrong.join("\n"));
+}

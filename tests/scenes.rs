@@ -1,0 +1,87 @@
+//! What holds for all scene files: each is a test, each compiles, and those that validate stiffness notice a wrong stiffness.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use sinew::prelude::*;
+use sinew::scene::Override;
+use sinew::scene::spec::material::Material;
+
+/// Scenes of `scenes/validation/` whose expectations do not depend on Young's modulus, and why.
+const INDEPENDENT_OF_STIFFNESS: &[(&str, &str)] = &[];
+
+fn scenes() -> Vec<PathBuf> {
+    let folder = support::root().join("scenes");
+    let all = support::files().into_iter();
+    all.filter(|path| path.starts_with(&folder) && path.extension().is_some_and(|extension| extension == "toml"))
+        .collect()
+}
+
+fn short(path: &Path) -> String {
+    path.strip_prefix(support::root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+#[test]
+fn every_scene_compiles_and_expects_something() {
+    let scenes = scenes();
+    assert!(scenes.len() >= 3, "where have the scenes gone?");
+    for path in scenes {
+        let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let orders = scene.study.as_ref().map_or(0, |study| study.order.len());
+        assert!(!scene.expect.is_empty() || orders > 0, "{}: expects nothing, so it tests nothing", short(&path));
+        assert!(scene.title.is_some(), "{}: has no title", short(&path));
+        if let Err(error) = compile(&scene) {
+            panic!("{error}");
+        }
+    }
+}
+
+/// Overrides that make every body of a scene a tenth stiffer.
+fn stiffer(scene: &Scene) -> Vec<Override> {
+    let mut overrides = Vec::new();
+    for body in &scene.body {
+        let mut set = |key: &str, value: f64| {
+            overrides.push(Override::new(&format!("body.{}.material.{key}", body.name), &format!("{:e}", 1.1 * value)));
+        };
+        match &body.material {
+            Material::MooneyRivlin(law) => {
+                set("c10", law.c10);
+                set("c01", law.c01);
+                set("bulk", law.bulk);
+            }
+            Material::Linear(law)
+            | Material::Corotated(law)
+            | Material::StVenantKirchhoff(law)
+            | Material::NeoHookean(law)
+            | Material::StableNeoHookean(law) => set("young", law.young),
+        }
+    }
+    overrides
+}
+
+/// A test that passes with wrong physics is none: Young's modulus × 1.1 must make validation scenes fail.
+#[test]
+fn validation_scenes_fail_with_a_stiffness_that_is_off_by_a_tenth() {
+    let mut checked = 0;
+    let mut unmoved = Vec::new();
+    for path in scenes() {
+        let name = short(&path);
+        let is_large = name.ends_with("_large.toml");
+        let independent = INDEPENDENT_OF_STIFFNESS.iter().any(|(scene, _)| name == *scene);
+        if !name.starts_with("scenes/validation/") || is_large || independent {
+            continue;
+        }
+        let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let overrides = stiffer(&scene);
+        let stiff = Scene::load_with(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
+        let options = RunOptions { overrides, ..RunOptions::default() };
+        checked += 1;
+        // A run that cannot be completed has failed as well.
+        if run(&stiff, &options, &mut ()).is_ok_and(|outcome| outcome.passed()) {
+            unmoved.push(name);
+        }
+    }
+    assert!(unmoved.is_empty(), "these scenes pass with a wrong stiffness:\n{}", unmoved.join("\n"));
+    assert!(checked > 0, "there is no validation scene that depends on stiffness");
+}

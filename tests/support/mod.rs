@@ -1,0 +1,68 @@
+//! Shared by the tests of the root package: where things are, and pages that are generated.
+#![allow(dead_code)] // each test binary uses its own part
+
+use std::path::{Path, PathBuf};
+
+/// Root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Text of a file of the repository.
+pub fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Compares a generated file with what its source says now. With `SINEW_BLESS=1` (`cargo xtask docs`) writes it instead.
+pub fn assert_generated(path: &str, expected: &str) {
+    let file = root().join(path);
+    if std::env::var_os("SINEW_BLESS").is_some() {
+        std::fs::create_dir_all(file.parent().expect("generated files lie in folders")).expect("folder");
+        std::fs::write(&file, expected).expect("write");
+        return;
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    if found == expected {
+        return;
+    }
+    let line = found.lines().zip(expected.lines()).position(|(a, b)| a != b);
+    let line = line.unwrap_or_else(|| found.lines().count().min(expected.lines().count()));
+    panic!(
+        "{path} is out of date from line {} on:\n  file: {}\n  now:  {}\nrun `cargo xtask docs`",
+        line + 1,
+        found.lines().nth(line).unwrap_or("(end)"),
+        expected.lines().nth(line).unwrap_or("(end)"),
+    );
+}
+
+/// Files of the repository that a person wrote: everything but build output, results and version control.
+pub fn files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("folder of the repository").flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() {
+                if !["target", "out", ".git"].iter().any(|skipped| name == *skipped) {
+                    folders.push(path);
+                }
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A fresh, empty folder below the target folder of the test.
+pub fn fresh_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("old output can be removed");
+    }
+    std::fs::create_dir_all(&folder).expect("new folder");
+    folder
+}

@@ -1,0 +1,100 @@
+//! Every scene of the repository through the built program: a scene file is an example and a test at once.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::step::{Outcome, Verdict, binary, cargo, root, stream, target};
+use crate::test::Options;
+
+/// Scenes of this name take minutes and run with `--full` only.
+const LARGE: &str = "_large.toml";
+
+/// Runs all scenes, as many at a time as there are cores (each on one thread), and checks the exit status.
+pub fn run(options: &Options) -> Outcome {
+    let start = Instant::now();
+    let mut scenes = files_below(&root().join("scenes"), "toml");
+    scenes.retain(|path| options.full || !path.to_string_lossy().ends_with(LARGE));
+    scenes.sort();
+    if scenes.is_empty() {
+        return Outcome::single("scenes", Verdict::Skipped("there are none".into()), 0.0);
+    }
+    let build = stream("scenes", &mut cargo(["build", "--quiet", "--release"]));
+    if build.is_failure() {
+        return build;
+    }
+    let failed = run_side_by_side(&scenes);
+    let verdict = match failed {
+        0 => Verdict::Passed,
+        failed => Verdict::Failed(format!("{failed} of {}", scenes.len())),
+    };
+    let counts = [scenes.len() - failed, failed, 0];
+    Outcome { name: "scenes".into(), verdict, counts, seconds: start.elapsed().as_secs_f64() }
+}
+
+/// A common list, taken from by one worker per core. Returns how many scenes failed.
+fn run_side_by_side(scenes: &[PathBuf]) -> usize {
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let (next, failed, report) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(()));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(scene) = scenes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let start = Instant::now();
+                    let verdict = run_one(scene);
+                    let name = scene.strip_prefix(root()).unwrap_or(scene).display();
+                    // One report at a time, so that the complaints of a scene stay together.
+                    let _turn = report.lock();
+                    match verdict {
+                        Ok(()) => eprintln!("ok     {:>6.1} s  {name}", start.elapsed().as_secs_f64()),
+                        Err(complaint) => {
+                            failed.fetch_add(1, Ordering::Relaxed);
+                            eprintln!("FAILED {:>6.1} s  {name}\n{complaint}", start.elapsed().as_secs_f64());
+                        }
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner()
+}
+
+fn run_one(scene: &Path) -> Result<(), String> {
+    let name = scene.strip_prefix(root().join("scenes")).unwrap_or(scene).with_extension("");
+    let output = target().join("scenes-out").join(name);
+    let result = Command::new(binary("sinew"))
+        .current_dir(root())
+        .args(["run", "--quiet", "--threads", "1", "-o"])
+        .arg(output)
+        .arg(scene.strip_prefix(root()).unwrap_or(scene))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start sinew: {error}"))?;
+    match result.status.code() {
+        Some(0) => Ok(()),
+        code => Err(format!(
+            "exit status {code:?}\n{}{}",
+            String::from_utf8_lossy(&result.stdout),
+            String::from_utf8_lossy(&result.stderr)
+        )),
+    }
+}
+
+/// All files with an extension in a folder and below; an absent folder has none.
+pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,163 @@
+//! One step of a chore: a command whose output is shown as it comes, and what it counted.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it should.
+    Passed,
+    /// Not as it should, with the reason in a few words.
+    Failed(String),
+    /// Not done, with the reason.
+    Skipped(String),
+}
+
+/// A finished step.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Name in the table, as `--only` takes it.
+    pub name: String,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Checks inside the step that passed, failed, were skipped (tests, scenes); a step without parts counts itself.
+    pub counts: [usize; 3],
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+impl Outcome {
+    /// Whether the step failed.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.verdict, Verdict::Failed(_))
+    }
+
+    /// A step without parts.
+    pub fn single(name: &str, verdict: Verdict, seconds: f64) -> Self {
+        let counts = match &verdict {
+            Verdict::Passed => [1, 0, 0],
+            Verdict::Failed(_) => [0, 1, 0],
+            Verdict::Skipped(_) => [0, 0, 1],
+        };
+        Self { name: name.into(), verdict, counts, seconds }
+    }
+}
+
+/// Root of the repository: the folder above this package.
+pub fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// Where cargo builds.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+/// A program built in the release profile.
+pub fn binary(name: &str) -> PathBuf {
+    target().join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Cargo with arguments, in the root of the repository.
+pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Whether `cargo <name>` exists.
+pub fn has_cargo_command(name: &str) -> bool {
+    let mut command = cargo([name, "--version"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Runs a command, passes its output on line by line, and counts the tests it reports.
+pub fn stream(name: &str, command: &mut Command) -> Outcome {
+    let start = Instant::now();
+    let mut child = match command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) => return Outcome::single(name, Verdict::Failed(format!("cannot start: {error}")), 0.0),
+    };
+    let stdout = child.stdout.take().map(|pipe| std::thread::spawn(move || pass_on(pipe)));
+    let stderr = child.stderr.take().map(pass_on).unwrap_or_default();
+    let stdout = stdout.and_then(|thread| thread.join().ok()).unwrap_or_default();
+    let status = child.wait();
+    let seconds = start.elapsed().as_secs_f64();
+    let verdict = match status {
+        Ok(status) if status.success() => Verdict::Passed,
+        Ok(status) => Verdict::Failed(status.to_string()),
+        Err(error) => Verdict::Failed(error.to_string()),
+    };
+    let mut outcome = Outcome::single(name, verdict, seconds);
+    let counts = [0, 1, 2].map(|i| stdout[i] + stderr[i]);
+    if counts.iter().sum::<usize>() > 0 {
+        // A build error after some counted tests must still show as a failure.
+        let unseen = usize::from(outcome.is_failure() && counts[1] == 0);
+        outcome.counts = [counts[0], counts[1] + unseen, counts[2]];
+    }
+    outcome
+}
+
+/// Copies a pipe to stderr and adds up the summary lines of cargo test and nextest in it.
+fn pass_on(pipe: impl Read) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for line in BufReader::new(pipe).lines() {
+        let Ok(line) = line else { break };
+        let mut err = std::io::stderr().lock();
+        // A closed terminal is no reason to stop testing.
+        let _ = writeln!(err, "{line}");
+        if let Some(found) = test_counts(&line) {
+            counts = [0, 1, 2].map(|i| counts[i] + found[i]);
+        }
+    }
+    counts
+}
+
+/// Passed, failed and skipped tests of a summary line, if it is one.
+///
+/// `test result: ok. 12 passed; 0 failed; 1 ignored; …` (cargo test) or
+/// `Summary [ 1.2s] 12 tests run: 11 passed (1 slow), 1 failed, 3 skipped` (nextest).
+fn test_counts(line: &str) -> Option<[usize; 3]> {
+    let line = line.trim();
+    let rest = match line.strip_prefix("test result:") {
+        Some(rest) => rest,
+        None if line.starts_with("Summary [") => line.split_once("run:")?.1,
+        None => return None,
+    };
+    let words: Vec<&str> = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let mut counts = [0; 3];
+    for pair in words.windows(2) {
+        let index = match pair[1] {
+            "passed" => 0,
+            "failed" => 1,
+            "ignored" | "skipped" => 2,
+            _ => continue,
+        };
+        if let Ok(count) = pair[0].parse::<usize>() {
+            counts[index] += count;
+        }
+    }
+    Some(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_counts;
+
+    #[test]
+    fn summary_lines_of_both_test_runners_are_understood() {
+        let cargo = "test result: FAILED. 12 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.2s";
+        assert_eq!(test_counts(cargo), Some([12, 2, 1]));
+        let nextest = "     Summary [   1.234s] 14 tests run: 11 passed (1 slow), 3 failed, 5 skipped";
+        assert_eq!(test_counts(nextest), Some([11, 3, 5]));
+        assert_eq!(test_counts("test math::adds ... ok"), None);
+    }
+}
