@@ -238,7 +238,7 @@ impl Probe for ContactProbe {
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let contact = &ctx.model.contacts[self.contact];
         let collider = &ctx.model.colliders[contact.collider];
-        let pose = ctx.state.history.collider_poses.get(contact.collider).cloned().unwrap_or(collider.initial.clone());
+        let pose = ctx.state.history.collider_poses.get(contact.collider).cloned().unwrap_or(collider.initial);
         let mut touches = Vec::new();
         contact.find_touches(collider, &pose, &ctx.state.positions, &mut touches);
         let force: Vec3 = touches.iter().map(|t| t.normal * t.normal_force).sum();

@@ -54,6 +54,8 @@ pub struct Simulation {
     report: StepReport,
     held: Vec<(ChannelId, f64)>,
     backup: State,
+    /// What was mended or deserves attention while the scene was compiled.
+    pub notes: Vec<String>,
 }
 
 impl Simulation {
@@ -92,6 +94,7 @@ impl Simulation {
             frame_index: 0,
             report,
             held: Vec::new(),
+            notes: Vec::new(),
         };
         simulation.evaluate_probes();
         simulation
@@ -258,7 +261,7 @@ impl Simulation {
             ShapeFrame { name: &rigid.name, shape: &rigid.shape, pose, is_dynamic: true }
         });
         let colliders = model.colliders.iter().zip(&self.state.history.collider_poses).map(|(collider, pose)| {
-            ShapeFrame { name: &collider.name, shape: &collider.shape, pose: pose.clone(), is_dynamic: false }
+            ShapeFrame { name: &collider.name, shape: &collider.shape, pose: *pose, is_dynamic: false }
         });
         Frame {
             index: self.frame_index,

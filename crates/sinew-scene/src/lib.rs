@@ -19,9 +19,13 @@
 #[macro_use]
 mod decode;
 
+pub mod compile;
 mod diagnostic;
+pub mod import;
 mod load;
 mod overrides;
+pub mod raster;
+pub mod record;
 pub mod reference;
 pub mod schema;
 mod source;

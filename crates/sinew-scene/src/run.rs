@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use sinew_fem::{Frame, RecordError, Recorder, Simulation, StepError, StepReport, StepTiming};
+use sinew_fem::report::StepTiming;
+use sinew_fem::{Frame, RecordError, Recorder, Simulation, StepError, StepReport};
 use thiserror::Error;
 
 use crate::compile::compile;

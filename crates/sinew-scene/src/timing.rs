@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sinew_fem::StepTiming;
+use sinew_fem::report::StepTiming;
 
 /// A part of a run and its parts.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -22,7 +22,7 @@ const SLIP_SPEED: f64 = 1e-3;
 pub struct ContactMotion {
     /// Translation from the initial place [m].
     pub translation: [ChannelId; 3],
-    /// Rotation vector about the origin of the shape [rad].
+    /// Rotation vector about the pivot [rad].
     pub rotation: [ChannelId; 3],
 }
 
@@ -35,6 +35,8 @@ pub struct Collider {
     pub shape: AnyShape,
     /// Initial place.
     pub initial: Pose,
+    /// Centre of the rotation [m].
+    pub pivot: Vec3,
     /// Channels that move it.
     pub motion: ContactMotion,
 }
@@ -44,7 +46,9 @@ impl Collider {
     pub fn pose(&self, control: &Control) -> Pose {
         let turn = Quaternion::exp_map(control.vector(self.motion.rotation));
         Pose {
-            translation: self.initial.translation + control.vector(self.motion.translation),
+            translation: self.pivot
+                + turn.rotate(self.initial.translation - self.pivot)
+                + control.vector(self.motion.translation),
             rotation: (turn * self.initial.rotation).normalized(),
         }
     }

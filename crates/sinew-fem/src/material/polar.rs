@@ -45,7 +45,7 @@ impl<S: Scalar> Polar<S> {
     /// (and, since ψ is stationary in R, in second order for the energy).
     #[inline(always)]
     pub fn rotation_of(F: &Mat3<S>) -> Mat3<S> {
-        let rotation = svd3(&value_of(F)).rotation();
+        let rotation = svd3(F).rotation();
         let G = rotation.transpose_mul(F);
         let D = add_to_diagonal(-G.symmetric_part(), G.trace());
         let (adjugate, determinant, scale) = adjugate(&D);

@@ -119,6 +119,8 @@ pub struct ColliderParams {
     pub shape: AnyShape,
     /// Initial place.
     pub pose: Pose,
+    /// Centre of its given rotation [m].
+    pub pivot: Vec3,
     /// Pressure per depth [Pa/m]; `None` derives it from each body's stiffness and cell size.
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
@@ -554,7 +556,7 @@ impl Assembler {
         let driven = rigid.iter().enumerate().filter_map(|(index, params)| {
             params.driven_about.map(|pivot| DrivenRigid {
                 rigid: index,
-                initial: params.pose.clone(),
+                initial: params.pose,
                 pivot,
                 translation: channels.add_vector(&format!("{}.translation", params.name), [0.0; 3]),
                 rotation: channels.add_vector(&format!("{}.rotation", params.name), [0.0; 3]),
@@ -581,7 +583,7 @@ impl Assembler {
                         .collect()
                 }
                 AttachTarget::Rigid(rigid) => {
-                    let pose = self.parts.rigid[rigid].pose.clone();
+                    let pose = self.parts.rigid[rigid].pose;
                     positions
                         .iter()
                         .map(|&p| Anchor::Points(vec![(self.add_rigid_anchor(rigid, pose.to_local(p)), 1.0)]))
@@ -646,7 +648,8 @@ impl Assembler {
             .map(|params| Collider {
                 name: params.name.clone(),
                 shape: params.shape.clone(),
-                initial: params.pose.clone(),
+                initial: params.pose,
+                pivot: params.pivot,
                 motion: ContactMotion {
                     translation: channels.add_vector(&format!("{}.translation", params.name), [0.0; 3]),
                     rotation: channels.add_vector(&format!("{}.rotation", params.name), [0.0; 3]),

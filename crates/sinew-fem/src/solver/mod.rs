@@ -10,6 +10,9 @@ pub use newton::NewtonSolver;
 pub use params::{LinearSolver, Projection, SolverParams};
 pub use problem::Regime;
 
+pub(crate) use assembly::{AssemblyPlan, filter};
+pub(crate) use problem::{Problem, ProblemScratch};
+
 use crate::control::Control;
 use crate::model::Model;
 use crate::report::{StepError, StepReport};

@@ -96,7 +96,7 @@ pub struct GridField {
 pub struct VtuGrid {
     /// Points.
     pub positions: Vec<Vec3>,
-    /// Cells: tetrahedra first, then hexahedra, each in the order of the file.
+    /// Cells, one block per kind: the kind of the first cell first, each in the order of the file.
     pub blocks: Vec<CellBlock>,
     /// For each cell of `blocks` its number in the file.
     pub cell_numbers: Vec<usize>,
@@ -175,21 +175,26 @@ fn cells(
     types: &[f64],
     point_count: usize,
 ) -> Result<(Vec<CellBlock>, Vec<usize>), VtuError> {
-    let mut tets = (CellBlock { kind: CellKind::Tet4, nodes: Vec::new() }, Vec::new());
-    let mut hexes = (CellBlock { kind: CellKind::Hex8, nodes: Vec::new() }, Vec::new());
+    let mut blocks: Vec<(CellBlock, Vec<usize>)> = Vec::new();
     let mut start = 0;
     for (cell, (&offset, &vtk_type)) in offsets.iter().zip(types).enumerate() {
-        let (block, numbers) = match vtk_type as i64 {
-            10 => (&mut tets.0, &mut tets.1),
-            12 => (&mut hexes.0, &mut hexes.1),
+        let kind = match vtk_type as i64 {
+            10 => CellKind::Tet4,
+            12 => CellKind::Hex8,
             other => return Err(VtuError::CellType { cell, vtk_type: other, name: cell_type_name(other) }),
         };
+        let known = blocks.iter().position(|(block, _)| block.kind == kind);
+        let at = known.unwrap_or_else(|| {
+            blocks.push((CellBlock { kind, nodes: Vec::new() }, Vec::new()));
+            blocks.len() - 1
+        });
+        let (block, numbers) = &mut blocks[at];
         let end = offset as usize;
         let nodes = connectivity.get(start..end).ok_or_else(|| VtuError::Cell {
             cell,
             reason: format!("its nodes {start}..{end} are not in a connectivity of {}", connectivity.len()),
         })?;
-        let needed = block.kind.nodes_per_cell();
+        let needed = kind.nodes_per_cell();
         if nodes.len() != needed {
             return Err(VtuError::Cell { cell, reason: format!("{} nodes instead of {needed}", nodes.len()) });
         }
@@ -202,15 +207,8 @@ fn cells(
         numbers.push(cell);
         start = end;
     }
-    let mut blocks = Vec::new();
-    let mut numbers = Vec::new();
-    for (block, of_block) in [tets, hexes] {
-        if !block.nodes.is_empty() {
-            blocks.push(block);
-            numbers.extend(of_block);
-        }
-    }
-    Ok((blocks, numbers))
+    let (blocks, numbers): (Vec<CellBlock>, Vec<Vec<usize>>) = blocks.into_iter().unzip();
+    Ok((blocks, numbers.concat()))
 }
 
 fn cell_type_name(vtk_type: i64) -> &'static str {
@@ -706,7 +704,7 @@ mod tests {
     #[test]
     fn lying_lengths_are_refused_without_allocation() {
         let mut bytes = file("header_type=\"UInt64\"", "format=\"appended\" offset=\"0\">", NODES, OFFSETS, TYPES, "")
-            .replace("</VTKFile>", "<AppendedData encoding=\"raw\">_")
+            .replace("</VTKFile>\n", "<AppendedData encoding=\"raw\">_")
             .into_bytes();
         bytes.extend((1u64 << 63).to_le_bytes());
         let error = read_vtu(&bytes).unwrap_err().to_string();

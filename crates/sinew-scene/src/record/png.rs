@@ -178,7 +178,7 @@ pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
     let mut parts = AnimationParts { width: 0, height: 0, seconds_per_frame: 0.04, frames: Vec::new() };
     // Position, size and compressed data of the frame being collected.
     let mut open: Option<([u32; 4], Vec<u8>)> = None;
-    let mut close = |open: Option<([u32; 4], Vec<u8>)>, header: &[u8], common: &[u8], parts: &mut AnimationParts| {
+    let close = |open: Option<([u32; 4], Vec<u8>)>, header: &[u8], common: &[u8], parts: &mut AnimationParts| {
         if let Some(([x, y, width, height], data)) = open.filter(|(_, data)| !data.is_empty()) {
             let mut ihdr = header.to_vec();
             ihdr[..4].copy_from_slice(&width.to_be_bytes());

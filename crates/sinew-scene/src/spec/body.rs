@@ -126,6 +126,15 @@ table! {
 }
 
 table! {
+    /// A test against a known solution: the boundary follows a cubic displacement, the body force that belongs to it acts inside, and
+    /// `BODY.error.l2` and `BODY.error.h1` measure the difference from it.
+    pub struct Manufactured as "manufactured" {
+        /// Size of the displacement gradient.
+        amplitude: f64 = number().positive().below(0.5), required, example(0.05);
+    }
+}
+
+table! {
     /// A deformable body.
     pub struct Body as "body" {
         /// The name by which everything else refers to it.
@@ -164,5 +173,7 @@ table! {
         traction: Vec<Traction> = list(table()), default([]);
         /// Forces on nodes.
         force: Vec<Load> = list(table()), default([]);
+        /// Compares the body with a known solution, for convergence studies.
+        manufactured: Option<Manufactured> = table(), optional;
     }
 }

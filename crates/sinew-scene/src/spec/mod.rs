@@ -188,6 +188,8 @@ table! {
         collider: Vec<Collider> = list(table()), default([]);
         /// Channels of the model over time, by name.
         control: BTreeMap<String, Track<f64>> = map(track(any_quantity())), default({});
+        /// How many natural frequencies of the initial state to compute; they are recorded as `frequency.1`, `frequency.2` … [Hz].
+        modes: usize = whole(0, 100), default(0);
         /// Named points to watch.
         probe: Vec<Probe> = list(table()), default([]);
         /// What is written to the output folder.

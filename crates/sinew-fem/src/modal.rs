@@ -1,0 +1,60 @@
+//! Natural frequencies: K φ = ω² M φ at the initial state.
+
+use sinew_math::eigen::{EigenError, EigenParams, lowest_modes};
+use sinew_math::sparse::BlockCsr;
+
+use crate::contacts::Contacts;
+use crate::force::{Linearized, StepContext};
+use crate::kinematics::PointMap;
+use crate::material::Tangent;
+use crate::model::Model;
+use crate::probe::{Probe, ProbeContext};
+use crate::solver::{AssemblyPlan, Problem, ProblemScratch, Regime, filter};
+
+/// The lowest natural frequencies of a model at rest [Hz].
+///
+/// Pinned components are made 1e12 times stiffer than the rest, which moves them far above all frequencies of interest.
+pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, EigenError> {
+    let state = model.initial_state();
+    let control = model.initial_control();
+    let contacts = Contacts::default();
+    let ctx = StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
+    let mut scratch = ProblemScratch::default();
+    let problem = Problem::new(model, ctx, Regime::Quasistatic, &mut scratch);
+    let plan = AssemblyPlan::new(model);
+    let mut stiffness = BlockCsr::zeros(plan.pattern.clone());
+    let zero = vec![sinew_math::Vec3::zero(); model.kinematics.point_count()];
+    let (q, x) = (&state.unknowns, &state.positions);
+    plan.assemble(&problem, q, x, &zero, Tangent::Exact, &mut Linearized::default(), &mut stiffness);
+    let largest = stiffness.diagonal_blocks().map(|block| block.trace()).fold(0.0, f64::max);
+    filter(&model.kinematics, &mut stiffness, 1e6 * largest);
+    let mut masses = vec![0.0; model.kinematics.unknown_count()];
+    for point in 0..model.kinematics.point_count() {
+        if let PointMap::Free(unknown) = model.kinematics.map(point) {
+            masses[unknown as usize] += model.masses[point];
+        }
+    }
+    let is_free = model.pins.is_empty();
+    // A free body has a singular K: shift by a small fraction of its stiffness per mass.
+    let mean_mass = masses.iter().sum::<f64>() / masses.len().max(1) as f64;
+    let shift = if is_free { 1e-6 * largest / mean_mass } else { 0.0 };
+    let params = EigenParams { count, shift, ..EigenParams::default() };
+    let modes = lowest_modes(&stiffness, &masses, &params)?;
+    Ok(modes.eigenvalues.iter().map(|w2| w2.max(0.0).sqrt() / std::f64::consts::TAU).collect())
+}
+
+/// Natural frequencies as constant probes: `frequency.1`, `frequency.2` … [Hz].
+pub struct FrequencyProbe {
+    /// Frequencies [Hz].
+    pub frequencies: Vec<f64>,
+}
+
+impl Probe for FrequencyProbe {
+    fn names(&self, _model: &Model) -> Vec<String> {
+        (1..=self.frequencies.len()).map(|k| format!("frequency.{k}")).collect()
+    }
+
+    fn evaluate(&self, _ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        out.extend(&self.frequencies);
+    }
+}

@@ -1,0 +1,267 @@
+//! Deformable bodies: mesh, materials, pins, bindings and loads.
+
+use std::collections::BTreeMap;
+
+use sinew_fem::BodyParams;
+use sinew_fem::manufactured::ManufacturedField;
+use sinew_fem::material::{ElasticModuli, MaterialSpec};
+use sinew_fem::model::PinParams;
+use sinew_geometry::CellMesh;
+use sinew_geometry::shape::Pose;
+use sinew_math::Vec3;
+
+use super::mesh::MeshParts;
+use super::regions::Regions;
+use super::shapes::pose;
+use super::{Compiler, pivot};
+use crate::diagnostic::Diagnostic;
+use crate::spec::body::Body;
+use crate::spec::material::{Gradient, Material, MaterialRegion};
+
+/// What later steps need of a body.
+pub(super) struct CompiledBody {
+    pub regions: Regions,
+    /// Nodes in the initial pose [m].
+    pub rest: Vec<Vec3>,
+    /// World from body coordinates.
+    pub pose: Pose,
+    pub manufactured: Option<ManufacturedField>,
+}
+
+impl Compiler<'_> {
+    pub(super) fn add_bodies(&mut self) -> Vec<CompiledBody> {
+        let scene = self.scene;
+        let mut bodies = Vec::new();
+        for (index, body) in scene.body.iter().enumerate() {
+            match self.add_body(index, body) {
+                Ok(compiled) => bodies.push(compiled),
+                Err(problems) => self.problems.extend(problems),
+            }
+        }
+        // Connections may name any body, so all must exist; with one missing their indices would be wrong.
+        if bodies.len() == scene.body.len() {
+            for (index, (body, compiled)) in scene.body.iter().zip(&bodies).enumerate() {
+                self.connect(index, body, compiled);
+            }
+        }
+        bodies
+    }
+
+    fn add_body(&mut self, index: usize, body: &Body) -> Result<CompiledBody, Vec<Diagnostic>> {
+        let MeshParts { mesh, surface, inside } = self.mesh(index, body).map_err(|problem| vec![problem])?;
+        let regions = Regions::new(mesh.clone(), body.regions.clone());
+        let materials = self.materials(index, body, &mesh, &regions, &inside)?;
+        let densities = match inside.is_empty() {
+            true => vec![body.density; mesh.cell_count()],
+            false => inside.iter().map(|fraction| fraction * body.density).collect(),
+        };
+        let place = pose(body.position, body.rotation.as_ref());
+        let is_moved = body.rotation.is_some() || body.position != [0.0; 3];
+        let mesh = match is_moved {
+            true => mesh.mapped(|p| place.to_world(p)).map(|(mesh, _)| mesh).map_err(|error| {
+                vec![self.scene.problem(&format!("body[{index}].position"), error.to_string())]
+            })?,
+            false => mesh,
+        };
+        let manufactured = body.manufactured.as_ref().map(|m| ManufacturedField {
+            amplitude: m.amplitude,
+            origin: mesh.bounds().center(),
+            length: 0.5 * mesh.bounds().size().max_component(),
+        });
+        let rest = mesh.positions().to_vec();
+        let velocities = initial_velocities(body, &mesh);
+        self.builder.add_body(BodyParams {
+            name: body.name.clone(),
+            materials: materials.clone(),
+            densities,
+            mass_damping: body.damping.mass,
+            stiffness_damping: body.damping.stiffness,
+            velocities,
+            surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
+            mesh: mesh.clone(),
+        });
+        if let Some(field) = manufactured {
+            self.add_manufactured(index, &mesh, &materials, &field);
+        }
+        Ok(CompiledBody { regions, rest, pose: place, manufactured })
+    }
+
+    /// The boundary follows the exact solution; the interior is loaded by its body force.
+    fn add_manufactured(&mut self, body: usize, mesh: &CellMesh, materials: &[MaterialSpec], field: &ManufacturedField) {
+        let nodes = mesh.boundary_nodes();
+        let offsets = nodes.iter().map(|&n| field.displacement(mesh.positions()[n as usize])).collect();
+        let name = "manufactured".to_string();
+        self.builder.pin(PinParams { body, name: name.clone(), nodes, axes: [true; 3], pivot: Vec3::zero(), offsets });
+        let forces = field.nodal_forces(mesh, materials);
+        self.builder.nodal_forces(body, name, (0..mesh.node_count() as u32).zip(forces).collect());
+    }
+
+    fn materials(
+        &self,
+        index: usize,
+        body: &Body,
+        mesh: &CellMesh,
+        regions: &Regions,
+        inside: &[f64],
+    ) -> Result<Vec<MaterialSpec>, Vec<Diagnostic>> {
+        let mut materials = vec![material_spec(&body.material); mesh.cell_count()];
+        let mut problems = Vec::new();
+        for (k, part) in body.material_regions.iter().enumerate() {
+            let path = format!("body[{index}].material_regions[{k}].region");
+            match regions.cells(&part.region) {
+                Ok(cells) => {
+                    for cell in cells {
+                        let center = center_of(mesh, cell as usize);
+                        let spec = &mut materials[cell as usize];
+                        *spec = overridden(spec, part).scaled(part.gradient.as_ref().map_or(1.0, |g| factor_at(g, center)));
+                    }
+                }
+                Err(message) => problems.push(self.scene.problem(&path, message)),
+            }
+        }
+        // Cells that the surface cuts are as stiff as the part of them that is flesh.
+        for (spec, &fraction) in materials.iter_mut().zip(inside) {
+            *spec = spec.scaled(fraction);
+        }
+        if problems.is_empty() { Ok(materials) } else { Err(problems) }
+    }
+
+    /// Pins, bindings, attachments, pressures and loads.
+    fn connect(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
+        let mut names = UniqueNames::default();
+        for (k, pin) in body.pin.iter().enumerate() {
+            let Some(nodes) = self.nodes(compiled, &format!("body[{index}].pin[{k}].region"), &pin.region) else {
+                continue;
+            };
+            let name = names.unique("pin", &pin.region);
+            self.drive(format!("{}.pin.{name}", body.name), pin.motion.as_ref());
+            let pivot = pivot(pin.motion.as_ref());
+            self.builder.pin(PinParams { body: index, name, nodes, axes: pin.axes.xyz, pivot, offsets: Vec::new() });
+        }
+        for (k, binding) in body.bind.iter().enumerate() {
+            let path = format!("body[{index}].bind[{k}].region");
+            if let Some(nodes) = self.nodes(compiled, &path, &binding.region) {
+                let target = self.target(&binding.to);
+                self.builder.bind(index, nodes, target);
+            }
+        }
+        for (k, attachment) in body.attach.iter().enumerate() {
+            let path = format!("body[{index}].attach[{k}].region");
+            if let Some(nodes) = self.nodes(compiled, &path, &attachment.region) {
+                let (name, target) = (names.unique("attach", &attachment.region), self.target(&attachment.to));
+                self.builder.attach(index, name, nodes, target, attachment.stiffness);
+            }
+        }
+        for (k, pressure) in body.pressure.iter().enumerate() {
+            let path = format!("body[{index}].pressure[{k}].region");
+            if let Some(triangles) = self.triangles(compiled, &path, &pressure.region) {
+                let name = names.unique("pressure", &pressure.region);
+                self.driver.scalars.push((format!("{}.pressure.{name}", body.name), pressure.value.clone()));
+                self.builder.pressure(index, name, triangles);
+            }
+        }
+        for (k, traction) in body.traction.iter().enumerate() {
+            let path = format!("body[{index}].traction[{k}].region");
+            if let Some(triangles) = self.triangles(compiled, &path, &traction.region) {
+                let name = names.unique("load", &traction.region);
+                self.driver.vectors.push((format!("{}.load.{name}", body.name), traction.value.clone()));
+                self.builder.load(index, name, nodal_areas(&triangles, &compiled.rest));
+            }
+        }
+        for (k, force) in body.force.iter().enumerate() {
+            let path = format!("body[{index}].force[{k}].region");
+            if let Some(nodes) = self.nodes(compiled, &path, &force.region) {
+                let name = names.unique("load", &force.region);
+                self.driver.vectors.push((format!("{}.load.{name}", body.name), force.value.clone()));
+                let share = 1.0 / nodes.len() as f64;
+                self.builder.load(index, name, nodes.into_iter().map(|n| (n, share)).collect());
+            }
+        }
+    }
+
+    fn nodes(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<u32>> {
+        body.regions.nodes(region).map_err(|message| self.problems.push(self.scene.problem(path, message))).ok()
+    }
+
+    fn triangles(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<[u32; 3]>> {
+        body.regions.triangles(region).map_err(|message| self.problems.push(self.scene.problem(path, message))).ok()
+    }
+}
+
+/// Names for channels: a second pin on one region becomes `REGION-2`.
+#[derive(Default)]
+struct UniqueNames {
+    uses: BTreeMap<(&'static str, String), usize>,
+}
+
+impl UniqueNames {
+    fn unique(&mut self, family: &'static str, region: &str) -> String {
+        let count = self.uses.entry((family, region.to_string())).or_default();
+        *count += 1;
+        if *count == 1 { region.to_string() } else { format!("{region}-{count}") }
+    }
+}
+
+fn material_spec(material: &Material) -> MaterialSpec {
+    let moduli = |e: &crate::spec::material::Elastic| ElasticModuli::YoungPoisson { young: e.young, poisson: e.poisson };
+    match material {
+        Material::Linear(e) => MaterialSpec::Linear(moduli(e)),
+        Material::Corotated(e) => MaterialSpec::Corotated(moduli(e)),
+        Material::StVenantKirchhoff(e) => MaterialSpec::StVenantKirchhoff(moduli(e)),
+        Material::NeoHookean(e) => MaterialSpec::NeoHookean(moduli(e)),
+        Material::StableNeoHookean(e) => MaterialSpec::StableNeoHookean(moduli(e)),
+        Material::MooneyRivlin(m) => MaterialSpec::MooneyRivlin { c10: m.c10, c01: m.c01, bulk: m.bulk },
+    }
+}
+
+/// A material with the parameters that a region gives replaced.
+fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
+    if let MaterialSpec::MooneyRivlin { c10, c01, bulk } = *spec {
+        return MaterialSpec::MooneyRivlin {
+            c10: part.c10.unwrap_or(c10),
+            c01: part.c01.unwrap_or(c01),
+            bulk: part.bulk.unwrap_or(bulk),
+        };
+    }
+    let (young, poisson) = spec.moduli().young_poisson();
+    MaterialSpec::with_young(spec.law(), part.young.unwrap_or(young), part.poisson.unwrap_or(poisson))
+}
+
+fn factor_at(gradient: &Gradient, p: Vec3) -> f64 {
+    let (from, to) = (Vec3::from(gradient.from), Vec3::from(gradient.to));
+    let along = to - from;
+    let s = ((p - from).dot(along) / along.norm_squared()).clamp(0.0, 1.0);
+    gradient.scale[0] * (1.0 - s) + gradient.scale[1] * s
+}
+
+fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
+    let nodes = mesh.cell_nodes(cell);
+    nodes.iter().map(|&n| mesh.positions()[n as usize]).sum::<Vec3>() / nodes.len() as f64
+}
+
+/// v + ω × (x − c) about the centre of volume; empty when at rest.
+fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
+    if body.velocity == [0.0; 3] && body.angular_velocity == [0.0; 3] {
+        return Vec::new();
+    }
+    let (velocity, spin) = (Vec3::from(body.velocity), Vec3::from(body.angular_velocity));
+    let (mut center, mut total) = (Vec3::zero(), 0.0);
+    for (cell, volume) in mesh.cell_volumes().into_iter().enumerate() {
+        center += center_of(mesh, cell) * volume;
+        total += volume;
+    }
+    let center = center / total;
+    mesh.positions().iter().map(|&x| velocity + spin.cross(x - center)).collect()
+}
+
+/// Rest area of each node of some triangles [m²].
+fn nodal_areas(triangles: &[[u32; 3]], rest: &[Vec3]) -> Vec<(u32, f64)> {
+    let mut areas: BTreeMap<u32, f64> = BTreeMap::new();
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|n| rest[n as usize]);
+        for &node in triangle {
+            *areas.entry(node).or_default() += (b - a).cross(c - a).norm() / 6.0;
+        }
+    }
+    areas.into_iter().collect()
+}

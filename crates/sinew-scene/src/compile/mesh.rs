@@ -1,0 +1,109 @@
+//! Cells of a body in body coordinates: generated, read, or filled into a surface.
+
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::fill::{FillError, FillOptions, Repair, fill_surface};
+use sinew_geometry::procedural::{self, TetPattern};
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_math::Vec3;
+
+use super::Compiler;
+use crate::diagnostic::Diagnostic;
+use crate::import::{load_surface, load_volume};
+use crate::spec::body::Body;
+use crate::spec::mesh::{self, Element, Mesh, Pattern};
+
+/// A mesh with what is bound to it.
+pub(super) struct MeshParts {
+    pub mesh: CellMesh,
+    /// The surface that was filled, with its embedding.
+    pub surface: Option<(TriMesh, Embedding)>,
+    /// Part of each cell that is inside the filled surface; empty when all is.
+    pub inside: Vec<f64>,
+}
+
+impl From<CellMesh> for MeshParts {
+    fn from(mesh: CellMesh) -> Self {
+        Self { mesh, surface: None, inside: Vec::new() }
+    }
+}
+
+impl Compiler<'_> {
+    /// Makes the mesh of `body`, scaled; notes what was mended.
+    pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
+        let problem = |key: &str, message: String| self.scene.problem(&format!("body[{index}].mesh{key}"), message);
+        let generated = |result: Result<CellMesh, procedural::ProceduralError>| {
+            result.map(MeshParts::from).map_err(|error| problem("", error.to_string()))
+        };
+        let parts = match &body.mesh {
+            Mesh::Box(mesh) => {
+                let (size, cells) = (Vec3::from(mesh.size), mesh.cell_counts());
+                generated(match mesh.element {
+                    Element::Hex8 => procedural::box_hexes(size, cells),
+                    Element::Tet4 => procedural::box_tets(size, cells, pattern(mesh.pattern)),
+                })?
+            }
+            Mesh::Sphere(mesh) => generated(procedural::sphere(mesh.radius, mesh.cell))?,
+            Mesh::Cylinder(mesh) => generated(procedural::cylinder(mesh.radius, mesh.length, mesh.cell))?,
+            Mesh::Torus(mesh) => generated(procedural::torus(mesh.radius, mesh.tube, mesh.cell))?,
+            Mesh::Fusiform(mesh) => {
+                generated(procedural::fusiform(mesh.length, mesh.radius, mesh.end_radius, mesh.cell))?
+            }
+            Mesh::File(mesh) => {
+                let path = self.scene.source.resolve(&mesh.file);
+                let (cells, report) = load_volume(&path).map_err(|error| problem(".file", error.to_string()))?;
+                if !report.is_clean() {
+                    self.notes.push(format!("{}: {report}", mesh.file));
+                }
+                return scaled(cells, body.scale).map(MeshParts::from).map_err(|error| problem(".file", error));
+            }
+            Mesh::Fill(mesh) => return self.filled(index, body, mesh),
+        };
+        let mesh = scaled(parts.mesh, body.scale).map_err(|error| problem("", error))?;
+        Ok(MeshParts { mesh, ..parts })
+    }
+
+    fn filled(&mut self, index: usize, body: &Body, mesh: &mesh::FillMesh) -> Result<MeshParts, Diagnostic> {
+        let problem = |message: String| self.scene.problem(&format!("body[{index}].mesh.surface"), message);
+        let path = self.scene.source.resolve(&mesh.surface);
+        let surface = load_surface(&path).map_err(|error| problem(error.to_string()))?;
+        let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
+        let repair = match mesh.repair {
+            mesh::Repair::None => Repair::Reject,
+            mesh::Repair::Winding => Repair::Winding,
+        };
+        let options = FillOptions { repair, ..FillOptions::default() };
+        let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| {
+            let problem = problem(error.to_string());
+            let is_repairable = matches!(
+                error,
+                FillError::Open { .. }
+                    | FillError::Branching { .. }
+                    | FillError::InconsistentWinding { .. }
+                    | FillError::SelfIntersecting { .. }
+            );
+            match repair {
+                Repair::Reject if is_repairable => {
+                    problem.hint("mend the surface, or accept it with `repair = \"winding\"`")
+                }
+                _ => problem,
+            }
+        })?;
+        self.notes.push(format!("{}: {}", mesh.surface, filled.report));
+        let inside = filled.inside_fractions(&surface);
+        Ok(MeshParts { mesh: filled.mesh, surface: Some((surface, filled.embedding)), inside })
+    }
+}
+
+fn pattern(pattern: Pattern) -> TetPattern {
+    match pattern {
+        Pattern::Kuhn => TetPattern::Kuhn,
+        Pattern::Bcc => TetPattern::Bcc,
+    }
+}
+
+fn scaled(mesh: CellMesh, scale: f64) -> Result<CellMesh, String> {
+    if scale == 1.0 {
+        return Ok(mesh);
+    }
+    mesh.mapped(|p| p * scale).map(|(mesh, _)| mesh).map_err(|error| error.to_string())
+}

@@ -1,0 +1,210 @@
+//! From a scene to a simulation: meshes are made, regions become nodes, motions become channels.
+//!
+//! Every problem that only shows here (a file that is missing, a region without nodes, an open surface) points at its place in the scene
+//! file, and all of them are reported at once.
+
+mod body;
+mod drive;
+mod mesh;
+mod regions;
+mod shapes;
+
+use sinew_fem::manufactured::ErrorProbe;
+use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
+use sinew_fem::model::{AttachTarget, Model, ModelBuilder, ModelError};
+use sinew_fem::probe::{PointProbe, Probe};
+use sinew_fem::solver::{LinearSolver, NewtonSolver, Projection, Regime, SolverParams};
+use sinew_fem::{FrameParams, Simulation};
+use sinew_geometry::embedding::Embedding;
+use sinew_math::Vec3;
+
+use self::body::CompiledBody;
+use self::drive::{ChannelMotion, TrackDriver};
+use crate::diagnostic::{Diagnostic, SceneError};
+use crate::spec::{self, Scene, SolverKind};
+use crate::suggest::nearest;
+
+/// Builds the simulation a scene describes.
+pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
+    Compiler { scene, problems: Vec::new(), notes: Vec::new(), builder: ModelBuilder::new(), driver: TrackDriver::default() }
+        .run()
+}
+
+/// Work in progress.
+struct Compiler<'a> {
+    scene: &'a Scene,
+    problems: Vec<Diagnostic>,
+    notes: Vec<String>,
+    builder: ModelBuilder,
+    driver: TrackDriver,
+}
+
+impl Compiler<'_> {
+    fn run(mut self) -> Result<Simulation, SceneError> {
+        let scene = self.scene;
+        self.builder.gravity(Vec3::from(scene.gravity_vector()));
+        self.add_rigid_bodies();
+        let bodies = self.add_bodies();
+        self.add_colliders();
+        if !self.problems.is_empty() {
+            return Err(scene.error(self.problems));
+        }
+        let builder = std::mem::take(&mut self.builder);
+        let model = builder.build().map_err(|error| self.model_error(&error))?;
+        let probes = self.probes(&model, &bodies);
+        self.driver.resolve(&model, &scene.control, |channel, known| {
+            let path = format!("control.\"{channel}\"");
+            let problem = scene.problem(&path, format!("there is no control channel \"{channel}\""));
+            self.problems.push(match nearest(channel, known.iter().map(String::as_str)) {
+                Some(name) => problem.hint(format!("did you mean \"{name}\"?")),
+                None => problem.hint(format!("channels of this scene: {}", list_some(known))),
+            });
+        });
+        let probes = match probes {
+            Ok(probes) if self.problems.is_empty() => probes,
+            Ok(_) => return Err(scene.error(self.problems)),
+            Err(mut more) => {
+                self.problems.append(&mut more);
+                return Err(scene.error(self.problems));
+            }
+        };
+        let mut solver = NewtonSolver::new(solver_params(scene));
+        self.notes.push(format!("linear solver: {}", solver.linear_solver_reason(&model)));
+        let params = FrameParams {
+            frame_rate: scene.frame_rate,
+            substeps: scene.solver.substeps,
+            max_halvings: scene.solver.max_halvings,
+        };
+        let mut simulation =
+            Simulation::new(model, Box::new(solver), params, vec![Box::new(self.driver)], probes);
+        simulation.notes = self.notes;
+        Ok(simulation)
+    }
+
+    /// What nodes are bound or attached to; names were checked when the scene was read.
+    fn target(&self, name: &str) -> AttachTarget {
+        if let Some(body) = self.scene.body.iter().position(|body| body.name == name) {
+            AttachTarget::Body(body)
+        } else if let Some(rigid) = self.scene.rigid.iter().position(|rigid| rigid.name == name) {
+            AttachTarget::Rigid(rigid)
+        } else {
+            AttachTarget::World
+        }
+    }
+
+    fn model_error(&self, error: &ModelError) -> SceneError {
+        let path = match error {
+            ModelError::Material { body, .. } => format!("body.{body}.material"),
+            ModelError::Density { body, .. } => format!("body.{body}.density"),
+            ModelError::Element { body, .. } => format!("body.{body}.mesh"),
+            ModelError::BoundTwice { body, .. }
+            | ModelError::PinOnBound { body, .. }
+            | ModelError::BindToBound { body, .. }
+            | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
+            ModelError::Rigid { name, .. } => format!("rigid.{name}"),
+        };
+        self.scene.error(vec![self.scene.problem(&path, error.to_string())])
+    }
+
+    fn probes(&self, model: &Model, bodies: &[CompiledBody]) -> Result<Vec<Box<dyn Probe>>, Vec<Diagnostic>> {
+        let mut probes: Vec<Box<dyn Probe>> = Vec::new();
+        let mut problems = Vec::new();
+        for (index, probe) in self.scene.probe.iter().enumerate() {
+            match self.point_probe(model, bodies, index, probe) {
+                Ok(probe) => probes.extend(probe),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        for (body, compiled) in bodies.iter().enumerate() {
+            if let Some(field) = compiled.manufactured {
+                probes.push(Box::new(ErrorProbe { body, field }));
+            }
+        }
+        if self.scene.modes > 0 {
+            match natural_frequencies(model, self.scene.modes) {
+                Ok(frequencies) => probes.push(Box::new(FrequencyProbe { frequencies })),
+                Err(error) => {
+                    let message = format!("natural frequencies cannot be computed: {error}");
+                    problems.push(self.scene.problem("modes", message));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(probes) } else { Err(problems) }
+    }
+
+    /// A named point or the mean over a region. Probes on rigid bodies are part of the standard ones.
+    fn point_probe(
+        &self,
+        model: &Model,
+        bodies: &[CompiledBody],
+        index: usize,
+        probe: &spec::Probe,
+    ) -> Result<Option<Box<dyn Probe>>, Diagnostic> {
+        let body = match &probe.body {
+            None => 0,
+            Some(name) => match self.target(name) {
+                AttachTarget::Body(body) => body,
+                _ => return Ok(None),
+            },
+        };
+        let Some(compiled) = bodies.get(body) else { return Ok(None) };
+        let first = model.bodies[body].points.start as u32;
+        let (carriers, rest) = if let Some(region) = &probe.region {
+            let path = format!("probe[{index}].region");
+            let nodes = compiled.regions.nodes(region).map_err(|message| self.scene.problem(&path, message))?;
+            let weight = 1.0 / nodes.len() as f64;
+            let rest = nodes.iter().map(|&n| compiled.rest[n as usize]).sum::<Vec3>() * weight;
+            (nodes.iter().map(|&n| (first + n, weight)).collect(), rest)
+        } else {
+            let at = compiled.pose.to_world(Vec3::from(probe.at.unwrap_or([0.0; 3])));
+            let path = format!("probe[{index}].at");
+            let embedding = Embedding::bind(&model.bodies[body].mesh, &[at])
+                .map_err(|error| self.scene.problem(&path, error.to_string()))?;
+            let (nodes, weights) = embedding.entries(0);
+            let carriers: Vec<(u32, f64)> = nodes.iter().zip(weights).map(|(&n, &w)| (first + n, w)).collect();
+            (carriers, at)
+        };
+        Ok(Some(Box::new(PointProbe { name: probe.name.clone(), carriers, rest })))
+    }
+
+    /// Registers the channels of a motion under a prefix.
+    fn drive(&mut self, prefix: String, motion: Option<&spec::motion::Motion>) {
+        if let Some(motion) = motion {
+            self.driver.motions.push(ChannelMotion { prefix, motion: motion.clone() });
+        }
+    }
+}
+
+/// Rotation centre of a motion.
+fn pivot(motion: Option<&spec::motion::Motion>) -> Vec3 {
+    motion.map_or(Vec3::zero(), |motion| Vec3::from(motion.rotation.as_ref().map_or(motion.about, |turn| turn.through)))
+}
+
+fn solver_params(scene: &Scene) -> SolverParams {
+    let settings = &scene.solver;
+    SolverParams {
+        regime: match settings.kind {
+            SolverKind::Quasistatic => Regime::Quasistatic,
+            SolverKind::ImplicitEuler => Regime::ImplicitEuler,
+        },
+        tolerance: settings.tolerance,
+        max_newton: settings.max_newton,
+        projection: match settings.projection {
+            spec::Projection::OnDemand => Projection::OnDemand,
+            spec::Projection::Always => Projection::Always,
+        },
+        linear: match settings.linear {
+            spec::LinearSolver::Auto => LinearSolver::Auto,
+            spec::LinearSolver::Cg => LinearSolver::Cg,
+            spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
+        },
+    }
+}
+
+/// The first few names of a long list.
+fn list_some(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
