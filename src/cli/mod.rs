@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(short, long, global = true)]
     verbose: bool,
 
-    /// Number of threads (results do not depend on it) [default: all cores]
+    /// Number of threads; results do not depend on it [default: what the scene says, else all cores]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 

@@ -1,5 +1,6 @@
 //! `sinew run`: from a scene file to files one can look at, and a verdict.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +31,10 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<String>,
 
+    /// Writes nothing, only checks what the scene expects
+    #[arg(long, conflicts_with = "output")]
+    pub no_files: bool,
+
     /// Stops after this many frames
     #[arg(long, value_name = "N")]
     pub frames: Option<usize>,
@@ -44,7 +49,8 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
-    let options = RunOptions { output: Some(output), frames: arguments.frames, overrides };
+    let output = (!arguments.no_files).then_some(output);
+    let options = RunOptions { output, frames: arguments.frames, overrides };
     simulate(&scene, &options, talk, arguments.json)
 }
 
@@ -55,6 +61,10 @@ fn default_output(scene: &Path) -> PathBuf {
 
 /// Runs a scene that is already read; `demo` and `run` differ only in where the scene comes from.
 pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> Result<Status, Failure> {
+    if let Some(threads) = scene.threads {
+        // Refused when `--threads` has made the pool already, which is the order of precedence we want.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
     let mut watch = Watch { talk, progress: Progress::new(talk), interrupted: interrupt_flag() };
     let result = sinew_scene::run::run(scene, options, &mut watch);
     watch.progress.clear();
@@ -75,10 +85,34 @@ pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> 
             talk::complain(expectation_table(&outcome.expectations).trim_end());
         }
     }
-    for file in &outcome.outputs {
-        talk.note(&format!("wrote {}", file.display()));
+    for line in written(&outcome.outputs) {
+        talk.note(&line);
     }
     verdict(&outcome, talk)
+}
+
+/// One line per file, and one per folder with many.
+fn written(files: &[PathBuf]) -> Vec<String> {
+    const MANY: usize = 4;
+    let mut folders: BTreeMap<&Path, Vec<&PathBuf>> = BTreeMap::new();
+    for file in files {
+        folders.entry(file.parent().unwrap_or(Path::new(""))).or_default().push(file);
+    }
+    let mut lines = Vec::new();
+    for (folder, files) in folders {
+        let (frames, single): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
+            // Numbered files of a sequence, such as frame_00012.png.
+            file.file_stem()
+                .and_then(|stem| stem.to_str())
+                .is_some_and(|stem| stem.ends_with(|c: char| c.is_ascii_digit()))
+        });
+        lines.extend(single.iter().map(|file| format!("wrote {}", file.display())));
+        match frames.len() {
+            count if count > MANY => lines.push(format!("wrote {count} numbered files in {}", folder.display())),
+            _ => lines.extend(frames.iter().map(|file| format!("wrote {}", file.display()))),
+        }
+    }
+    lines
 }
 
 fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {

@@ -65,7 +65,7 @@ fn docs() -> ExitCode {
     finish(&step::stream("docs", &mut command))
 }
 
-/// Runs the demo and keeps its last picture for the README.
+/// Runs the demo and keeps one of its pictures for the README.
 fn demo() -> ExitCode {
     let mut command = step::cargo(["run", "--quiet", "--release", "--", "demo"]);
     let outcome = step::stream("demo", &mut command);
@@ -90,15 +90,12 @@ fn demo() -> ExitCode {
     finish(&outcome)
 }
 
-/// The picture that stands for a run: the animation if there is one, else the last still.
+/// The picture that stands for the demo: the still at the moment of the strongest squash, frame 18 of 120.
 fn poster(folder: &std::path::Path) -> Option<PathBuf> {
-    let mut pictures: Vec<PathBuf> = scenes::files_below(folder, "png");
+    let mut pictures = scenes::files_below(&folder.join("frames"), "png");
     pictures.sort();
-    let animation = pictures.iter().position(|path| path.file_stem().is_some_and(|stem| stem == "animation"));
-    match animation {
-        Some(index) => Some(pictures.swap_remove(index)),
-        None => pictures.pop(),
-    }
+    let moment = pictures.len() * 18 / 120;
+    pictures.into_iter().nth(moment)
 }
 
 /// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`.

@@ -115,6 +115,12 @@ impl Control {
         Ok(())
     }
 
+    /// The first channel that holds no finite number, with its value: a step refuses to start from it.
+    pub fn first_not_finite(&self) -> Option<(&str, f64)> {
+        let index = self.values.iter().position(|value| !value.is_finite())?;
+        Some((&self.table.names[index], self.values[index]))
+    }
+
     /// Names and defaults.
     pub fn table(&self) -> &ChannelTable {
         &self.table

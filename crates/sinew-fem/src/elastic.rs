@@ -413,8 +413,9 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
                     let g = view.shape_gradients::<S>(k, first);
                     let w = view.weight::<S>(k, first);
                     let F = deformation_gradient(&x, &g);
-                    energy = weighted_energy(w, self.law.energy_density(&F, &point), energy);
-                    let wP = self.law.stress(&F, &point) * w;
+                    let (psi, P) = self.law.energy_and_stress(&F, &point);
+                    energy = weighted_energy(w, psi, energy);
+                    let wP = P * w;
                     for a in 0..N {
                         nodal[a] += wP * g[a];
                     }

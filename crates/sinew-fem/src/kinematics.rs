@@ -43,12 +43,25 @@ pub struct RigidBlock {
 }
 
 /// Values of the unknowns.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Unknowns {
     /// Positions of free nodes and rigid centres; rotation slots stay zero.
     pub vectors: Vec<Vec3>,
     /// Orientation of each rigid block.
     pub rotations: Vec<Quaternion>,
+}
+
+/// By hand, because the derived `clone_from` would allocate in every step.
+impl Clone for Unknowns {
+    fn clone(&self) -> Self {
+        Self { vectors: self.vectors.clone(), rotations: self.rotations.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { vectors, rotations } = source;
+        self.vectors.clone_from(vectors);
+        self.rotations.clone_from(rotations);
+    }
 }
 
 /// The map between unknowns and points.
@@ -260,16 +273,18 @@ impl Kinematics {
         }
     }
 
-    /// Calls `add(unknown, block)` with the geometric term Σ g·∂²x/∂θ² of each rigid block.
-    pub fn for_each_geometric_term(&self, q: &Unknowns, point_gradient: &[Vec3], mut add: impl FnMut(u32, Mat3)) {
+    /// Writes the geometric term Σ g·∂²x/∂θ² of each rigid block, summed over its points; it belongs on the diagonal of the block's
+    /// rotation.
+    pub fn geometric_terms(&self, q: &Unknowns, point_gradient: &[Vec3], terms: &mut Vec<Mat3>) {
+        terms.clear();
         if self.rigid.is_empty() {
             return;
         }
+        terms.resize(self.rigid.len(), Mat3::zero());
         for (&g, &map) in point_gradient.iter().zip(&self.points) {
             if let PointMap::Rigid { block, local } = map {
                 let r = self.arm(q, block, local);
-                let term = Mat3::outer(g, r).symmetric_part() - Mat3::identity() * g.dot(r);
-                add(self.rigid[block as usize].rotation, term);
+                terms[block as usize] += Mat3::outer(g, r).symmetric_part() - Mat3::identity() * g.dot(r);
             }
         }
     }
@@ -344,8 +359,10 @@ mod tests {
         let value = |s: f64| -> f64 { moved(&k, &q, &dq, s).iter().zip(&g).map(|(x, g)| x.dot(*g)).sum() };
         let s = 1e-4;
         let numeric = (value(s) - 2.0 * value(0.0) + value(-s)) / (s * s);
-        let mut exact = 0.0;
-        k.for_each_geometric_term(&q, &g, |u, term| exact += dq[u as usize].dot(term * dq[u as usize]));
+        let mut terms = Vec::new();
+        k.geometric_terms(&q, &g, &mut terms);
+        let turn = dq[k.rigid_blocks()[0].rotation as usize];
+        let exact = turn.dot(terms[0] * turn);
         assert!((numeric - exact).abs() < 1e-5, "{numeric} {exact}");
     }
 }

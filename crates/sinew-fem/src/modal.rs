@@ -4,12 +4,12 @@ use sinew_math::eigen::{EigenError, EigenParams, lowest_modes};
 use sinew_math::sparse::BlockCsr;
 
 use crate::contacts::Contacts;
-use crate::force::{Linearized, StepContext};
+use crate::force::StepContext;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
-use crate::solver::{AssemblyPlan, Problem, ProblemScratch, Regime, filter};
+use crate::solver::{AssemblyPlan, AssemblyScratch, Problem, ProblemScratch, Regime, filter};
 
 /// The lowest natural frequencies of a model at rest [Hz].
 ///
@@ -20,12 +20,12 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Eige
     let contacts = Contacts::default();
     let ctx = StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
     let mut scratch = ProblemScratch::default();
-    let problem = Problem::new(model, ctx, Regime::Quasistatic, &mut scratch);
     let plan = AssemblyPlan::new(model);
+    let problem = Problem::new(model, &plan, ctx, Regime::Quasistatic, &mut scratch);
     let mut stiffness = BlockCsr::zeros(plan.pattern.clone());
     let zero = vec![sinew_math::Vec3::zero(); model.kinematics.point_count()];
     let (q, x) = (&state.unknowns, &state.positions);
-    plan.assemble(&problem, q, x, &zero, Tangent::Exact, &mut Linearized::default(), &mut stiffness);
+    plan.assemble(&problem, q, x, &zero, Tangent::Exact, &mut AssemblyScratch::default(), &mut stiffness);
     let largest = stiffness.diagonal_blocks().map(|block| block.trace()).fold(0.0, f64::max);
     filter(&model.kinematics, &mut stiffness, 1e6 * largest);
     let mut masses = vec![0.0; model.kinematics.unknown_count()];

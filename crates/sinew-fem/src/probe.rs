@@ -239,13 +239,11 @@ impl Probe for ContactProbe {
         let contact = &ctx.model.contacts[self.contact];
         let collider = &ctx.model.colliders[contact.collider];
         let pose = ctx.state.history.collider_poses.get(contact.collider).cloned().unwrap_or(collider.initial);
-        let mut touches = Vec::new();
-        contact.find_touches(collider, &pose, &ctx.state.positions, &mut touches);
-        let force: Vec3 = touches.iter().map(|t| t.normal * t.normal_force).sum();
-        let deepest = touches
-            .iter()
-            .map(|t| t.normal_force / (contact.stiffness * contact.areas[t.point as usize]))
-            .fold(0.0, f64::max);
+        let (mut force, mut deepest) = (Vec3::zero(), 0.0f64);
+        contact.for_each_at(&pose, &ctx.state.positions, |point, distance, normal, _| {
+            force -= normal * (contact.stiffness * contact.areas[point] * distance);
+            deepest = deepest.max(-distance);
+        });
         push_vector(force, out);
         out.push(deepest);
     }

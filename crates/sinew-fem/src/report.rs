@@ -184,16 +184,27 @@ pub enum StepError {
         /// Where it was found.
         blame: Blame,
     },
+    /// A control channel holds no finite number.
+    #[error("control channel \"{channel}\" is {value} at t = {time:.4} s")]
+    Control {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// Name of the channel.
+        channel: String,
+        /// What it holds.
+        value: f64,
+    },
 }
 
 impl StepError {
-    /// The node and cell to look at.
-    pub fn blame(&self) -> &Blame {
+    /// The node and cell to look at; `None` where the mistake is not in the flesh.
+    pub fn blame(&self) -> Option<&Blame> {
         match self {
             StepError::NotConverged { blame, .. }
             | StepError::Stalled { blame, .. }
             | StepError::NotFinite { blame, .. }
-            | StepError::Singular { blame, .. } => blame,
+            | StepError::Singular { blame, .. } => Some(blame),
+            StepError::Control { .. } => None,
         }
     }
 }

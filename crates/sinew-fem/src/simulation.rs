@@ -110,9 +110,12 @@ impl Simulation {
         &self.state
     }
 
-    /// Replaces the state, for example by a checkpoint.
+    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time.
     pub fn set_state(&mut self, state: State) {
+        self.frame_index = (state.time * self.params.frame_rate).round() as usize;
         self.state = state;
+        let time = self.state.time;
+        self.drive(time);
         self.evaluate_probes();
     }
 
@@ -146,9 +149,12 @@ impl Simulation {
         let (Command::SetChannel { channel, .. } | Command::ReleaseChannel { channel }) = command;
         let id =
             self.control.table().find(channel).ok_or_else(|| ControlError::UnknownChannel { name: channel.clone() })?;
-        self.held.retain(|(held, _)| *held != id);
+        // A refused value changes nothing, not even what was held before.
         if let Command::SetChannel { value, .. } = command {
             self.control.set_by_name(channel, *value)?;
+        }
+        self.held.retain(|(held, _)| *held != id);
+        if let Command::SetChannel { value, .. } = command {
             self.held.push((id, *value));
         }
         Ok(())
@@ -198,7 +204,8 @@ impl Simulation {
                 }
                 Ok(())
             }
-            Err(error) if halvings == 0 => Err(error),
+            // Shorter steps mend no broken command.
+            Err(error) if halvings == 0 || matches!(error, StepError::Control { .. }) => Err(error),
             Err(_) => {
                 *rollbacks += 1;
                 let middle = target - 0.5 * dt;

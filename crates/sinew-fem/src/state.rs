@@ -6,7 +6,7 @@ use sinew_math::Vec3;
 use crate::kinematics::Unknowns;
 
 /// Everything a step reads and writes; a copy of it is a checkpoint.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// Simulated time [s].
     pub time: f64,
@@ -16,15 +16,35 @@ pub struct State {
     pub positions: Vec<Vec3>,
     /// Velocities of all points [m/s].
     pub velocities: Vec<Vec3>,
-    /// Gradient of the step's merit function at each point, zero where in balance: on pinned points the force of the pin on the body
-    /// [N].
+    /// Gradient of the step's merit function with respect to each node that is an unknown, zero where in balance: on pinned nodes the
+    /// force of the pin on the body, with what bound points pass on [N]. On points of a rigid body what they pass on to it: their sum
+    /// is the force that drives the body. Zero on points bound to flesh.
     pub reactions: Vec<Vec3>,
     /// What forces and solver remember from earlier steps.
     pub history: History,
 }
 
+/// By hand, because the derived `clone_from` would allocate in every step.
+impl Clone for State {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { time, unknowns, positions, velocities, reactions, history } = source;
+        self.time = *time;
+        self.unknowns.clone_from(unknowns);
+        self.positions.clone_from(positions);
+        self.velocities.clone_from(velocities);
+        self.reactions.clone_from(reactions);
+        self.history.clone_from(history);
+    }
+}
+
 /// Memory of earlier accepted steps.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct History {
     /// Last step's change of the unknowns, per second: extrapolates the next guess [m/s].
     pub rates: Vec<Vec3>,
@@ -36,4 +56,22 @@ pub struct History {
     pub last_dt: f64,
     /// Poses of the colliders at the time of the state.
     pub collider_poses: Vec<Pose>,
+}
+
+/// By hand, as for [`State`].
+impl Clone for History {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        let Self { rates, previous_rates, depth, last_dt, collider_poses } = source;
+        self.rates.clone_from(rates);
+        self.previous_rates.clone_from(previous_rates);
+        self.depth = *depth;
+        self.last_dt = *last_dt;
+        self.collider_poses.clone_from(collider_poses);
+    }
 }

@@ -92,29 +92,26 @@ impl ContactForce {
     }
 
     /// Collects the points that are inside the collider.
-    pub fn find_touches(&self, collider: &Collider, pose: &Pose, x: &[Vec3], touches: &mut Vec<Touch>) {
-        for point in 0..self.point_count() {
-            let local = pose.to_local(self.position(point, x));
-            let distance = collider.shape.distance(local);
-            if distance < 0.0 {
-                touches.push(Touch {
-                    point: point as u32,
-                    normal: pose.rotation.rotate(collider.shape.normal(local)),
-                    normal_force: -self.stiffness * self.areas[point] * distance,
-                    anchor: local,
-                });
-            }
-        }
+    pub fn find_touches(&self, pose: &Pose, x: &[Vec3], touches: &mut Vec<Touch>) {
+        self.for_each_at(pose, x, |point, distance, normal, local| {
+            let normal_force = -self.stiffness * self.areas[point] * distance;
+            touches.push(Touch { point: point as u32, normal, normal_force, anchor: local });
+        });
     }
 
     /// Calls `visit(point, distance, normal)` for each contact point inside the collider at `x`.
     fn for_each_inside(&self, x: &[Vec3], ctx: &StepContext<'_>, mut visit: impl FnMut(usize, f64, Vec3)) {
-        let pose = self.shape.pose(ctx.control);
+        self.for_each_at(&self.shape.pose(ctx.control), x, |point, distance, normal, _| visit(point, distance, normal));
+    }
+
+    /// Calls `visit(point, distance, normal, local)` for each contact point inside the collider at `pose`.
+    pub(crate) fn for_each_at(&self, pose: &Pose, x: &[Vec3], mut visit: impl FnMut(usize, f64, Vec3, Vec3)) {
+        let shape = &self.shape.shape;
         for point in 0..self.point_count() {
             let local = pose.to_local(self.position(point, x));
-            let distance = self.shape.shape.distance(local);
+            let distance = shape.distance(local);
             if distance < 0.0 {
-                visit(point, distance, pose.rotation.rotate(self.shape.shape.normal(local)));
+                visit(point, distance, pose.rotation.rotate(shape.normal(local)), local);
             }
         }
     }
@@ -208,10 +205,17 @@ impl Force for ContactForce {
         });
     }
 
-    fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, _tangent: Tangent, out: &mut Linearized) {
-        // The curvature term k A φ ∇²φ is left out: it is zero on planes, negative inside convex shapes and small at small depth.
-        self.for_each_inside(x, ctx, |point, _, normal| {
-            self.scatter_block(point, Mat3::outer(normal, normal) * (self.stiffness * self.areas[point]), out);
+    fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
+        let pose = self.shape.pose(ctx.control);
+        let rotation = pose.rotation.to_matrix();
+        self.for_each_at(&pose, x, |point, distance, normal, local| {
+            let mut block = Mat3::outer(normal, normal);
+            // φ ∇²φ is negative inside convex shapes: the definite tangent leaves it out.
+            if tangent == Tangent::Exact {
+                let curvature = self.shape.shape.curvature(local);
+                block += (rotation * curvature).mul_transpose(&rotation) * distance;
+            }
+            self.scatter_block(point, block * (self.stiffness * self.areas[point]), out);
         });
         let epsilon = self.smoothing(ctx);
         self.for_each_slip(x, ctx, |point, normal_force, normal, slip| {
@@ -224,5 +228,16 @@ impl Force for ContactForce {
             let block = tangent_plane * slope + Mat3::outer(direction, direction) * along;
             self.scatter_block(point, block * (self.friction * normal_force), out);
         });
+    }
+
+    fn couplings(&self) -> Vec<(u32, u32)> {
+        let mut pairs = Vec::new();
+        for point in 0..self.point_count() {
+            let carriers = self.carriers(point);
+            for (k, &(a, _)) in carriers.iter().enumerate() {
+                pairs.extend(carriers[..k].iter().map(|&(b, _)| (a, b)));
+            }
+        }
+        pairs
     }
 }

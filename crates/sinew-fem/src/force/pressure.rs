@@ -68,4 +68,8 @@ impl Force for Pressure {
             }
         }
     }
+
+    fn couplings(&self) -> Vec<(u32, u32)> {
+        self.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect()
+    }
 }

@@ -23,19 +23,37 @@ use super::tangent::{BlockSink, Tangent9};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Corotated;
 
+impl Corotated {
+    /// ψ from F − R and J − 1.
+    #[inline(always)]
+    fn energy<S: Scalar>(distortion: &Mat3<S>, change: S, point: &MaterialPoint<S>) -> S {
+        point.mu * distortion.norm_squared() + point.lambda * S::splat(0.5) * change.square()
+    }
+
+    /// P from F − R and J − 1.
+    #[inline(always)]
+    fn nominal<S: Scalar>(F: &Mat3<S>, distortion: &Mat3<S>, change: S, point: &MaterialPoint<S>) -> Mat3<S> {
+        *distortion * (point.mu + point.mu) + F.cofactor() * (point.lambda * change)
+    }
+}
+
 impl Material for Corotated {
     const NAME: &'static str = "corotated";
 
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
-        let distortion = (*F - Polar::rotation_of(F)).norm_squared();
-        point.mu * distortion + point.lambda * S::splat(0.5) * Volume::of(F).change.square()
+        Self::energy(&(*F - Polar::rotation_of(F)), Volume::of(F).change, point)
     }
 
     #[inline(always)]
     fn stress<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {
-        let pressure = point.lambda * Volume::of(F).change;
-        (*F - Polar::rotation_of(F)) * (point.mu + point.mu) + F.cofactor() * pressure
+        Self::nominal(F, &(*F - Polar::rotation_of(F)), Volume::of(F).change, point)
+    }
+
+    #[inline(always)]
+    fn energy_and_stress<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> (S, Mat3<S>) {
+        let (distortion, change) = (*F - Polar::rotation_of(F), Volume::of(F).change);
+        (Self::energy(&distortion, change, point), Self::nominal(F, &distortion, change, point))
     }
 
     #[inline(always)]

@@ -82,6 +82,12 @@ pub trait Material: Copy + Send + Sync + 'static {
         complex_step::gradient(|F| self.energy_density(F, &constant), F)
     }
 
+    /// ψ and P, for laws where they share work; the same bits as one by one.
+    #[inline(always)]
+    fn energy_and_stress<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> (S, Mat3<S>) {
+        (self.energy_density(F, point), self.stress(F, point))
+    }
+
     /// δP = (∂P/∂F) : δF [Pa]; default: complex step of [`stress`](Material::stress).
     #[inline(always)]
     fn stress_differential<S: Scalar>(&self, F: &Mat3<S>, dF: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {

@@ -36,11 +36,7 @@ impl<S: Scalar> PrincipalHessian<S> {
     #[inline(always)]
     pub fn positive_part(&self) -> Self {
         let zero = Vec3::zero();
-        Self {
-            scaling: Mat3::new(SymmetricEigen::of(self.scaling.rows).positive_part()),
-            flip: self.flip.max(zero),
-            twist: self.twist.max(zero),
-        }
+        Self { scaling: positive_part(&self.scaling), flip: self.flip.max(zero), twist: self.twist.max(zero) }
     }
 }
 
@@ -131,6 +127,20 @@ impl<S: Scalar> PrincipalTangent<S> {
         let (flip, twist) = (self.hessian.flip[k], self.hessian.twist[k]);
         let half = S::splat(0.5);
         ((flip + twist) * half, (flip - twist) * half)
+    }
+}
+
+/// The positive semi-definite part of a symmetric matrix. Mostly the matrix is definite already, as its leading minors tell,
+/// and the eigenproblem is skipped; the choice is made lane by lane, so lanes keep the bits of plain numbers.
+#[inline(always)]
+fn positive_part<S: Scalar>(A: &Mat3<S>) -> Mat3<S> {
+    let minor = A[(0, 0)] * A[(1, 1)] - A[(0, 1)] * A[(1, 0)];
+    let zero = S::zero();
+    let definite = A[(0, 0)].gt(zero) & minor.gt(zero) & A.determinant().gt(zero);
+    if S::all(definite) {
+        *A
+    } else {
+        Mat3::select(definite, *A, Mat3::new(SymmetricEigen::of(A.rows).positive_part()))
     }
 }
 

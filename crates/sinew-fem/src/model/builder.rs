@@ -407,6 +407,8 @@ impl Assembler {
     }
 
     fn finish(mut self) -> Result<Model, ModelError> {
+        // First, because springs to rigid bodies add points, and everything else is sized by the number of points.
+        let attachments = self.attachments()?;
         let point_count = self.kinematics.point_count();
         let gravity = self.parts.gravity;
         let acceleration = self.channels.add_vector("gravity", gravity.to_array());
@@ -427,7 +429,6 @@ impl Assembler {
         self.parts.bodies = body_params;
         let pins = self.pins()?;
         let driven = self.driven();
-        let attachments = self.attachments()?;
         let (pressures, loads) = self.pressures_and_loads();
         let colliders = self.colliders();
         let bodies: Vec<Body> = std::mem::take(&mut self.parts.bodies)

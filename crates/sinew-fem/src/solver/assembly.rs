@@ -19,6 +19,13 @@ pub(crate) struct AssemblyPlan {
     elastic: Vec<Option<ScatterPlan>>,
 }
 
+/// Memory of the assembly, reused between iterates.
+#[derive(Default)]
+pub(crate) struct AssemblyScratch {
+    linearized: Linearized,
+    geometric: Vec<Mat3>,
+}
+
 impl AssemblyPlan {
     pub fn new(model: &Model) -> Self {
         let kinematics = &model.kinematics;
@@ -54,9 +61,6 @@ impl AssemblyPlan {
                 add_group(&[a, b]);
             }
         }
-        for pressure in &model.pressures {
-            pressure.triangles.iter().for_each(|triangle| add_group(triangle));
-        }
         // Every unknown has a diagonal block, even one that nothing couples to.
         groups.extend((0..kinematics.unknown_count() as u32).map(|u| vec![u]));
         let pattern = BlockPattern::from_elements(kinematics.unknown_count(), &groups)
@@ -80,6 +84,11 @@ impl AssemblyPlan {
         Self { pattern: Arc::new(pattern), elastic }
     }
 
+    /// Where the cells of an elastic block go in a matrix of this pattern; `None` when some of their nodes are bound.
+    pub fn elastic(&self, block: usize) -> Option<&ScatterPlan> {
+        self.elastic[block].as_ref()
+    }
+
     /// Fills `matrix` with the tangent at (q, x); `point_gradient` is the gradient there.
     pub fn assemble(
         &self,
@@ -88,12 +97,15 @@ impl AssemblyPlan {
         x: &[Vec3],
         point_gradient: &[Vec3],
         tangent: Tangent,
-        linearized: &mut Linearized,
+        scratch: &mut AssemblyScratch,
         matrix: &mut BlockCsr,
     ) {
         let model = problem.model;
         let kinematics = &model.kinematics;
-        matrix.set_zero();
+        match problem.damping_matrix() {
+            Some(damping) => matrix.copy_from(damping),
+            None => matrix.set_zero(),
+        }
         for (block, plan) in model.elastic.iter().zip(&self.elastic) {
             match plan {
                 Some(plan) => block.add_tangent(x, tangent, plan, matrix.values_mut()),
@@ -107,26 +119,28 @@ impl AssemblyPlan {
             }
         }
         for point in 0..kinematics.point_count() {
-            let inertia = problem.point_inertia(point);
-            if inertia > 0.0 {
-                add_point_block(kinematics, q, point as u32, point as u32, &(Mat3::identity() * inertia), matrix);
+            let inertia = Mat3::identity() * problem.point_inertia(point);
+            match kinematics.map(point) {
+                PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &inertia),
+                _ => add_point_block(kinematics, q, point as u32, point as u32, &inertia, matrix),
             }
         }
+        let AssemblyScratch { linearized, geometric } = scratch;
         linearized.clear();
         for force in model.forces() {
             force.linearize(x, &problem.ctx, tangent, linearized);
         }
-        for &(a, b, ref block) in linearized.blocks().iter().chain(problem.damping_blocks().blocks()) {
+        for &(a, b, ref block) in linearized.blocks().iter().chain(problem.bound_damping().blocks()) {
             add_point_block(kinematics, q, a, b, block, matrix);
         }
-        kinematics.for_each_geometric_term(q, point_gradient, |unknown, term| {
-            // The geometric term is indefinite; a definite tangent keeps its positive part only, by a bound on its eigenvalues.
+        kinematics.geometric_terms(q, point_gradient, geometric);
+        for (term, rigid) in geometric.iter().zip(kinematics.rigid_blocks()) {
             let term = match tangent {
-                Tangent::Exact => term,
-                Tangent::Definite => positive_part(&term),
+                Tangent::Exact => *term,
+                Tangent::Definite => positive_part(term),
             };
-            matrix.add_diagonal(unknown as usize, &term);
-        });
+            matrix.add_diagonal(rigid.rotation as usize, &term);
+        }
     }
 }
 
@@ -146,15 +160,16 @@ fn add_point_block(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Ma
 }
 
 /// The part of a symmetric matrix with positive eigenvalues.
+///
+/// The singular vectors of A itself mix the eigenvectors of +s and −s (the geometric term of a force across its arm has exactly such a
+/// pair). Those of A + s I with s ≥ |λ| are the eigenvectors.
 fn positive_part(matrix: &Mat3) -> Mat3 {
-    let svd = sinew_math::svd3::svd3_plain(&matrix.symmetric_part());
+    let shift = matrix.norm();
+    let svd = sinew_math::svd3::svd3_plain(&(matrix.symmetric_part() + Mat3::identity() * shift));
     let mut out = Mat3::zero();
     for k in 0..3 {
-        let (u, v) = (svd.u.column(k), svd.v.column(k));
-        let eigenvalue = svd.sigma[k] * u.dot(v);
-        if eigenvalue > 0.0 {
-            out += Mat3::outer(v, v) * eigenvalue;
-        }
+        let v = svd.v.column(k);
+        out += Mat3::outer(v, v) * (svd.sigma[k] - shift).max(0.0);
     }
     out
 }
@@ -179,6 +194,23 @@ pub(crate) fn filter(kinematics: &Kinematics, matrix: &mut BlockCsr, scale: f64)
                     }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A = A⁺ − (−A)⁺, also where eigenvalues come in pairs ±s.
+    #[test]
+    fn positive_parts_of_a_matrix_and_its_negative_differ_by_the_matrix() {
+        let pair = Mat3::outer(Vec3::unit(0), Vec3::unit(2)).symmetric_part();
+        let general = Mat3::new([[1.0, -2.0, 0.3], [-2.0, -0.5, 0.7], [0.3, 0.7, 0.1]]);
+        for a in [pair, general, Mat3::zero(), Mat3::identity(), -Mat3::identity()] {
+            let difference = positive_part(&a) - positive_part(&-a) - a;
+            // The Jacobi sweeps behind the SVD leave vectors orthogonal to some 1e-7.
+            assert!(difference.norm() < 1e-6 * (1.0 + a.norm()), "{a:?}: {difference:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From one state to the next: Newton's method around a linear solver.
 
 mod assembly;
+mod iterative;
 mod newton;
 mod params;
 mod problem;
@@ -10,7 +11,7 @@ pub use newton::NewtonSolver;
 pub use params::{LinearSolver, Projection, SolverParams};
 pub use problem::Regime;
 
-pub(crate) use assembly::{AssemblyPlan, filter};
+pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, filter};
 pub(crate) use problem::{Problem, ProblemScratch};
 
 use crate::control::Control;

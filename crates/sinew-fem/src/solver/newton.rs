@@ -19,7 +19,7 @@ use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
-use crate::kinematics::Unknowns;
+use crate::kinematics::{PointMap, Unknowns};
 use crate::material::Tangent;
 use crate::model::{Model, energies};
 use crate::report::{Blame, StepError, StepReport, StepTiming};
@@ -31,10 +31,15 @@ const ARMIJO: f64 = 1e-4;
 const DISTRUST: f64 = 0.3;
 /// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
 const MIN_STEP: f64 = 1e-9;
+/// A Newton step of quasistatics that goes this many times the size of the model is no answer but a singular matrix.
+const MAX_STRIDE: f64 = 1e3;
+/// Residuals this many times the rounding of the positions are converged when nothing lowers them any more.
+const STALLED_ROUNDINGS: f64 = 1e3;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
 const MAX_DRIVE: usize = 30;
 
-/// The one nonlinear solver: quasistatics and implicit Euler.
+/// The one nonlinear solver: quasistatics and implicit Euler. Its memory is laid out for the first model it meets; another model needs
+/// another solver.
 pub struct NewtonSolver {
     params: SolverParams,
     scratch: ProblemScratch,
@@ -76,7 +81,7 @@ enum Failure {
     NotConverged { iterations: usize, relative_residual: f64 },
     Stalled { relative_residual: f64 },
     NotFinite,
-    Singular { reason: String },
+    Singular(SolveFailure),
 }
 
 fn norm(v: &[Vec3]) -> f64 {
@@ -111,6 +116,10 @@ impl NewtonSolver {
     }
 
     fn system(&mut self, model: &Model) -> &mut LinearSystem {
+        if self.system.as_ref().is_some_and(|system| !system.fits(model)) {
+            self.system = None;
+            self.scratch = ProblemScratch::default();
+        }
         self.system.get_or_insert_with(|| LinearSystem::new(model, &self.params))
     }
 }
@@ -118,6 +127,9 @@ impl NewtonSolver {
 impl Solver for NewtonSolver {
     fn step(&mut self, model: &Model, state: &mut State, control: &Control, dt: f64) -> Result<StepReport, StepError> {
         let start = Instant::now();
+        if let Some((channel, value)) = control.first_not_finite() {
+            return Err(StepError::Control { time: state.time + dt, channel: channel.into(), value });
+        }
         self.system(model);
         self.work.resize(model);
         self.previous.clone_from(state);
@@ -126,8 +138,8 @@ impl Solver for NewtonSolver {
         let mut timing = StepTiming { contact: contact_start.elapsed(), ..StepTiming::default() };
         let time = state.time + dt;
         let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
-        let problem = Problem::new(model, ctx, self.params.regime, &mut self.scratch);
         let system = self.system.as_mut().expect("created above");
+        let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch);
         let mut attempt = Attempt { problem, system, params: &self.params, work: &mut self.work, timing: &mut timing };
         let outcome = attempt.run();
         match outcome {
@@ -156,13 +168,13 @@ impl Failure {
             }
             Failure::Stalled { relative_residual } => StepError::Stalled { time, relative_residual, blame },
             Failure::NotFinite => StepError::NotFinite { time, blame },
-            Failure::Singular { reason } => StepError::Singular { time, reason, blame },
+            Failure::Singular(cause) => StepError::Singular { time, reason: cause.to_string(), blame },
         }
     }
 }
 
 /// Writes an accepted step into the state.
-fn commit(model: &Model, state: &mut State, work: &Work, control: &Control, regime: Regime, dt: f64) {
+fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, regime: Regime, dt: f64) {
     let history = &mut state.history;
     let unknowns = model.kinematics.unknown_count();
     history.rates.resize(unknowns, Vec3::zero());
@@ -187,7 +199,15 @@ fn commit(model: &Model, state: &mut State, work: &Work, control: &Control, regi
     }
     state.unknowns.clone_from(&work.q);
     state.positions.copy_from_slice(&work.x);
-    state.reactions.copy_from_slice(&work.point_gradient);
+    // Bound points hang on the nodes that carry them: what a pin feels is the gradient over the unknowns, not over the points.
+    model.kinematics.pull_back(&work.q, &work.point_gradient, &mut work.rhs);
+    for (point, reaction) in state.reactions.iter_mut().enumerate() {
+        *reaction = match model.kinematics.map(point) {
+            PointMap::Free(unknown) => work.rhs[unknown as usize],
+            PointMap::Weighted { .. } => Vec3::zero(),
+            PointMap::Rigid { .. } => work.point_gradient[point],
+        };
+    }
     state.time += dt;
 }
 
@@ -202,8 +222,8 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     fn run(&mut self) -> Result<StepReport, Failure> {
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
-        let reference_norm = self.start(&mut report)?;
-        let mut merit = self.gradient_at_iterate();
+        let (reference_norm, mut merit) = self.start(&mut report)?;
+        let max_stride = self.max_stride();
         let mut residual = norm(&self.work.gradient);
         let mut previous_residual = f64::INFINITY;
         let mut distrust = false;
@@ -226,7 +246,7 @@ impl Attempt<'_> {
             report.newton_iterations += 1;
             let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm);
             let definite = distrust || self.params.projection == Projection::Always;
-            self.find_direction(definite, forcing, &mut report)?;
+            self.find_direction(definite, forcing, max_stride, &mut report)?;
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, &mut report);
             previous_residual = residual;
@@ -237,9 +257,9 @@ impl Attempt<'_> {
                     merit = new_merit;
                     residual = norm(&self.work.gradient);
                 }
+                None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(report),
                 // The tangent may be at fault: once more with the definite one before giving up.
-                None if !definite && !distrust => distrust = true,
-                None if residual <= 1e3 * rounding => return Ok(report),
+                None if !definite => distrust = true,
                 None => return Err(Failure::Stalled { relative_residual: relative }),
             }
             if slow > 10 {
@@ -249,8 +269,9 @@ impl Attempt<'_> {
     }
 
     /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
-    /// nodes leads. Returns the reference residual.
-    fn start(&mut self, report: &mut StepReport) -> Result<f64, Failure> {
+    /// nodes leads. Returns the reference residual, ‖g‖ at (xⁿ, vⁿ) under the new boundary data, and the merit of the iterate, whose
+    /// gradient is in place.
+    fn start(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
         self.work.q.clone_from(&previous.unknowns);
@@ -280,26 +301,34 @@ impl Attempt<'_> {
             self.work.q.clone_from(&previous.unknowns);
             model.kinematics.place(&self.work.q, &mut self.work.x);
             self.drive(report)?;
-            if !is_valid {
-                self.gradient_at_iterate();
-                return Ok(norm(&self.work.gradient));
-            }
-            return Ok(reference);
+            let merit = self.gradient_at_iterate();
+            let reference = if is_valid { reference } else { norm(&self.work.gradient) };
+            return Ok((reference, merit));
         }
         if !is_valid {
             return Err(Failure::NotFinite);
         }
-        self.extrapolate(merit);
-        Ok(reference)
+        Ok((reference, self.extrapolate(merit)))
+    }
+
+    /// The longest believable Newton step: any in dynamics, where inertia holds everything.
+    fn max_stride(&self) -> f64 {
+        if self.params.regime == Regime::ImplicitEuler {
+            return f64::INFINITY;
+        }
+        let positions = &self.problem.ctx.previous.positions;
+        let Some(&first) = positions.first() else { return f64::INFINITY };
+        let (low, high) = positions.iter().fold((first, first), |(low, high), &x| (low.min(x), high.max(x)));
+        MAX_STRIDE * low.distance(high)
     }
 
     /// Tries qₙ + h q̇ₙ (+ half the change of the rate): kept only when the merit is lower there.
-    fn extrapolate(&mut self, merit: Merit) {
+    fn extrapolate(&mut self, merit: Merit) -> Merit {
         let model = self.problem.model;
         let history = &self.problem.ctx.previous.history;
-        let Some(potential) = merit.potential else { return };
+        let Some(potential) = merit.potential else { return merit };
         if history.depth == 0 || self.params.regime == Regime::Quasistatic {
-            return;
+            return merit;
         }
         let h = self.problem.ctx.dt;
         for (i, d) in self.work.direction.iter_mut().enumerate() {
@@ -309,13 +338,34 @@ impl Attempt<'_> {
             }
         }
         model.kinematics.filter(&mut self.work.direction);
-        model.kinematics.advance(&self.work.q, &self.work.direction, 1.0, &mut self.work.trial);
-        model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
-        let trial = self.problem.evaluate(&self.work.trial_x);
+        let trial = self.evaluate_trial(1.0);
         if trial.potential.is_some_and(|p| p < potential) {
-            std::mem::swap(&mut self.work.q, &mut self.work.trial);
-            std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+            self.take_trial();
+            return trial;
         }
+        merit
+    }
+
+    /// Goes `fraction` of `direction` from the iterate; merit and gradients there.
+    fn evaluate_trial(&mut self, fraction: f64) -> Merit {
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
+        kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        let start = Instant::now();
+        let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
+        kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
+        kinematics.filter(&mut self.work.trial_gradient);
+        self.timing.gradient += start.elapsed();
+        trial
+    }
+
+    /// The trial becomes the iterate, with its gradients.
+    fn take_trial(&mut self) {
+        let work = &mut *self.work;
+        std::mem::swap(&mut work.q, &mut work.trial);
+        std::mem::swap(&mut work.x, &mut work.trial_x);
+        std::mem::swap(&mut work.point_gradient, &mut work.trial_point_gradient);
+        std::mem::swap(&mut work.gradient, &mut work.trial_gradient);
     }
 
     /// Moves prescribed unknowns to their targets while the rest follows by the linearised equilibrium, as far per iteration as all
@@ -366,12 +416,7 @@ impl Attempt<'_> {
             let start = Instant::now();
             let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, 1e-4);
             self.timing.linear_solve += start.elapsed();
-            match solved {
-                Ok(iterations) => report.linear_iterations += iterations,
-                Err(SolveFailure::Indefinite { reason } | SolveFailure::NotConverged { reason }) => {
-                    return Err(Failure::Singular { reason });
-                }
-            }
+            report.linear_iterations += solved.map_err(Failure::Singular)?;
             for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
                 *d += p;
             }
@@ -384,6 +429,12 @@ impl Attempt<'_> {
                     model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
                         trial[unknown][axis] = value;
                     });
+                    for driven in &model.driven {
+                        let block = model.rigid_bodies[driven.rigid].block as usize;
+                        let pose = driven.pose(self.problem.ctx.control);
+                        trial[model.kinematics.rigid_blocks()[block].translation as usize] = pose.translation;
+                        self.work.trial.rotations[block] = pose.rotation;
+                    }
                 }
                 model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
                 if self.problem.evaluate(&self.work.trial_x).magnitude.is_finite() {
@@ -415,7 +466,13 @@ impl Attempt<'_> {
     }
 
     /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`.
-    fn find_direction(&mut self, definite: bool, forcing: f64, report: &mut StepReport) -> Result<(), Failure> {
+    fn find_direction(
+        &mut self,
+        definite: bool,
+        forcing: f64,
+        max_stride: f64,
+        report: &mut StepReport,
+    ) -> Result<(), Failure> {
         for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
             *r = -g;
         }
@@ -430,21 +487,21 @@ impl Attempt<'_> {
             let start = Instant::now();
             let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, forcing);
             self.timing.linear_solve += start.elapsed();
-            let descends = |work: &Work| dot(&work.gradient, &work.direction) < 0.0;
-            match solved {
-                Ok(iterations) => {
-                    report.linear_iterations += iterations;
-                    if tangent == Tangent::Definite || descends(self.work) {
-                        return Ok(());
-                    }
+            let usable = solved.and_then(|iterations| {
+                report.linear_iterations += iterations;
+                let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
+                // Written so that NaN fails.
+                if !(distance <= max_stride) {
+                    return Err(SolveFailure::Unheld { distance });
                 }
-                Err(SolveFailure::Indefinite { reason } | SolveFailure::NotConverged { reason }) => {
-                    if tangent == Tangent::Definite {
-                        return Err(Failure::Singular { reason });
-                    }
-                }
+                let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
+                if descends { Ok(()) } else { Err(SolveFailure::NoDescent) }
+            });
+            match usable {
+                Ok(()) => return Ok(()),
+                Err(cause) if tangent == Tangent::Definite => return Err(Failure::Singular(cause)),
+                Err(_) => tangent = Tangent::Definite,
             }
-            tangent = Tangent::Definite;
         }
     }
 
@@ -456,22 +513,11 @@ impl Attempt<'_> {
         residual: f64,
         report: &mut StepReport,
     ) -> Option<(f64, Merit)> {
-        let model = self.problem.model;
-        let kinematics = &model.kinematics;
         let mut fraction = self.max_step();
         loop {
-            kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
-            kinematics.place(&self.work.trial, &mut self.work.trial_x);
-            let start = Instant::now();
-            let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
-            kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
-            kinematics.filter(&mut self.work.trial_gradient);
-            self.timing.gradient += start.elapsed();
+            let trial = self.evaluate_trial(fraction);
             if self.is_accepted(merit, trial, slope, fraction, residual) {
-                std::mem::swap(&mut self.work.q, &mut self.work.trial);
-                std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
-                std::mem::swap(&mut self.work.point_gradient, &mut self.work.trial_point_gradient);
-                std::mem::swap(&mut self.work.gradient, &mut self.work.trial_gradient);
+                self.take_trial();
                 return Some((fraction, trial));
             }
             report.cuts += 1;

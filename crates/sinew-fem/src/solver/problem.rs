@@ -9,8 +9,11 @@ use std::sync::atomic::AtomicU64;
 
 use sinew_math::Vec3;
 use sinew_math::parallel::sum;
+use sinew_math::sparse::BlockCsr;
 
+use super::assembly::AssemblyPlan;
 use crate::force::{Linearized, StepContext};
+use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 use crate::state::State;
@@ -39,11 +42,63 @@ pub(crate) struct Merit {
 pub(crate) struct ProblemScratch {
     /// xⁿ + h vⁿ.
     target: Vec<Vec3>,
-    /// Blocks of β K(xⁿ)/h.
-    damping: Linearized,
+    /// β K(xⁿ)/h of cells whose nodes are unknowns; `None` where no body is damped so.
+    damping: Option<DampingMatrix>,
+    /// Blocks of β K(xⁿ)/h of cells with bound nodes.
+    bound_damping: Linearized,
     pack_energies: Vec<AtomicU64>,
     displacement: Vec<Vec3>,
     product: Vec<Vec3>,
+}
+
+/// Stiffness-proportional damping over the unknowns, in the pattern of the tangent matrix.
+struct DampingMatrix {
+    matrix: BlockCsr,
+    /// β of each unknown [s]: rows of one body have its β, and no cell belongs to two bodies.
+    times: Vec<f64>,
+    displacement: Vec<Vec3>,
+    product: Vec<Vec3>,
+}
+
+impl DampingMatrix {
+    /// `None` when no block without bound nodes is damped.
+    fn new(model: &Model, plan: &AssemblyPlan) -> Option<Self> {
+        let unknowns = model.kinematics.unknown_count();
+        let mut times = vec![0.0; unknowns];
+        for (index, (block, &beta)) in model.elastic.iter().zip(&model.stiffness_damping).enumerate() {
+            if plan.elastic(index).is_none() {
+                continue;
+            }
+            for cell in 0..block.cell_count() {
+                for a in 0..block.kind().nodes_per_cell() {
+                    if let PointMap::Free(unknown) = model.kinematics.map(block.point(cell, a) as usize) {
+                        times[unknown as usize] = beta;
+                    }
+                }
+            }
+        }
+        times.iter().any(|&beta| beta != 0.0).then(|| Self {
+            matrix: BlockCsr::zeros(plan.pattern.clone()),
+            times,
+            displacement: vec![Vec3::zero(); unknowns],
+            product: vec![Vec3::zero(); unknowns],
+        })
+    }
+
+    /// β K(x)/h with the definite K: a dissipation.
+    fn fill(&mut self, model: &Model, plan: &AssemblyPlan, x: &[Vec3], dt: f64) {
+        self.matrix.set_zero();
+        for (index, (block, &beta)) in model.elastic.iter().zip(&model.stiffness_damping).enumerate() {
+            if let (Some(plan), true) = (plan.elastic(index), beta != 0.0) {
+                block.add_tangent(x, Tangent::Definite, plan, self.matrix.values_mut());
+            }
+        }
+        for (row, &beta) in self.times.iter().enumerate() {
+            for slot in plan.pattern.row(row) {
+                self.matrix.values_mut()[slot] *= beta / dt;
+            }
+        }
+    }
 }
 
 /// One step to be solved.
@@ -55,35 +110,50 @@ pub(crate) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    pub fn new(model: &'a Model, ctx: StepContext<'a>, regime: Regime, scratch: &'a mut ProblemScratch) -> Self {
+    /// Prepares the step; `scratch` belongs to this model and plan.
+    pub fn new(
+        model: &'a Model,
+        plan: &AssemblyPlan,
+        ctx: StepContext<'a>,
+        regime: Regime,
+        scratch: &'a mut ProblemScratch,
+    ) -> Self {
         let packs = model.elastic.iter().map(|b| b.pack_count()).max().unwrap_or(0);
         scratch.pack_energies.resize_with(packs, || AtomicU64::new(0));
         let points = model.kinematics.point_count();
         scratch.target.resize(points, Vec3::zero());
         scratch.displacement.resize(points, Vec3::zero());
         scratch.product.resize(points, Vec3::zero());
-        scratch.damping.clear();
         let mut problem = Self { model, ctx, regime, scratch };
-        problem.prepare();
+        problem.prepare(plan);
         problem
     }
 
-    fn prepare(&mut self) {
+    fn prepare(&mut self, plan: &AssemblyPlan) {
         let State { positions, velocities, .. } = self.ctx.previous;
         for ((target, &x), &v) in self.scratch.target.iter_mut().zip(positions).zip(velocities) {
             *target = x + v * self.ctx.dt;
         }
-        if self.regime == Regime::ImplicitEuler {
-            for (block, &beta) in self.model.elastic.iter().zip(&self.model.stiffness_damping) {
-                if beta == 0.0 {
-                    continue;
-                }
-                let factor = beta / self.ctx.dt;
-                for cell in 0..block.cell_count() {
-                    block.cell_tangent(cell, positions, Tangent::Definite, |a, b, k| {
-                        self.scratch.damping.add(block.point(cell, a), block.point(cell, b), k * factor);
-                    });
-                }
+        if self.regime == Regime::Quasistatic || self.model.stiffness_damping.iter().all(|&beta| beta == 0.0) {
+            return;
+        }
+        let scratch = &mut *self.scratch;
+        if scratch.damping.is_none() {
+            scratch.damping = DampingMatrix::new(self.model, plan);
+        }
+        if let Some(damping) = &mut scratch.damping {
+            damping.fill(self.model, plan, positions, self.ctx.dt);
+        }
+        scratch.bound_damping.clear();
+        for (index, (block, &beta)) in self.model.elastic.iter().zip(&self.model.stiffness_damping).enumerate() {
+            if beta == 0.0 || plan.elastic(index).is_some() {
+                continue;
+            }
+            let factor = beta / self.ctx.dt;
+            for cell in 0..block.cell_count() {
+                block.cell_tangent(cell, positions, Tangent::Definite, |a, b, k| {
+                    scratch.bound_damping.add(block.point(cell, a), block.point(cell, b), k * factor);
+                });
             }
         }
     }
@@ -109,9 +179,18 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Blocks of the stiffness-proportional damping.
-    pub fn damping_blocks(&self) -> &Linearized {
-        &self.scratch.damping
+    /// Stiffness-proportional damping of cells whose nodes are unknowns, over the unknowns.
+    pub fn damping_matrix(&self) -> Option<&BlockCsr> {
+        self.scratch.damping.as_ref().map(|damping| &damping.matrix)
+    }
+
+    /// Blocks of the stiffness-proportional damping of cells with bound nodes, between points.
+    pub fn bound_damping(&self) -> &Linearized {
+        &self.scratch.bound_damping
+    }
+
+    fn has_stiffness_damping(&self) -> bool {
+        self.scratch.damping.is_some() || !self.scratch.bound_damping.blocks().is_empty()
     }
 
     fn inertia_energy(&self, x: &[Vec3]) -> f64 {
@@ -127,7 +206,7 @@ impl<'a> Problem<'a> {
 
     /// Prepares (K β/h) (x − xⁿ) and returns half its product with x − xⁿ.
     fn damping_energy(&mut self, x: &[Vec3]) -> f64 {
-        if self.scratch.damping.blocks().is_empty() {
+        if !self.has_stiffness_damping() {
             return 0.0;
         }
         let scratch = &mut *self.scratch;
@@ -135,7 +214,21 @@ impl<'a> Problem<'a> {
             *d = x - xn;
         }
         scratch.product.fill(Vec3::zero());
-        scratch.damping.add_product(&scratch.displacement, &mut scratch.product);
+        scratch.bound_damping.add_product(&scratch.displacement, &mut scratch.product);
+        if let Some(damping) = &mut scratch.damping {
+            let kinematics = &self.model.kinematics;
+            for point in 0..x.len() {
+                if let PointMap::Free(unknown) = kinematics.map(point) {
+                    damping.displacement[unknown as usize] = scratch.displacement[point];
+                }
+            }
+            damping.matrix.multiply(&damping.displacement, &mut damping.product);
+            for point in 0..x.len() {
+                if let PointMap::Free(unknown) = kinematics.map(point) {
+                    scratch.product[point] += damping.product[unknown as usize];
+                }
+            }
+        }
         0.5 * sum(x.len(), |p| scratch.displacement[p].dot(scratch.product[p]))
     }
 
@@ -173,7 +266,7 @@ impl<'a> Problem<'a> {
                 gradient[p] += (x[p] - self.scratch.target[p]) * (self.model.masses[p] * factor)
                     + (x[p] - self.ctx.previous.positions[p]) * self.damping_factor(p);
             }
-            if !self.scratch.damping.blocks().is_empty() {
+            if self.has_stiffness_damping() {
                 for (g, &product) in gradient.iter_mut().zip(&self.scratch.product) {
                     *g += product;
                 }

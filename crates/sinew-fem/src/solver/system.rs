@@ -1,14 +1,17 @@
 //! The linear systems of Newton's method: assembled, filtered by the pins, solved by conjugate gradients or by Cholesky.
 
+use std::fmt;
+use std::sync::Arc;
+
 use sinew_math::Vec3;
 use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
-use sinew_math::krylov::{BlockJacobi, CgOutcome, CgParams, CgScratch, conjugate_gradients};
+use sinew_math::krylov::norm;
 use sinew_math::sparse::BlockCsr;
 
-use super::assembly::{AssemblyPlan, filter};
+use super::assembly::{AssemblyPlan, AssemblyScratch, filter};
+use super::iterative::CgBackend;
 use super::params::{LinearSolver, SolverParams};
 use super::problem::{Problem, Regime};
-use crate::force::Linearized;
 use crate::kinematics::{Kinematics, Unknowns};
 use crate::material::Tangent;
 use crate::model::Model;
@@ -18,13 +21,39 @@ const DIRECT_DYNAMIC_NODES: usize = 600;
 /// Unknown nodes up to which `auto` factorises in quasistatics, where conjugate gradients need three times the iterations.
 const DIRECT_STATIC_NODES: usize = 6000;
 
-/// Why a system was not solved.
-#[derive(Clone, Debug)]
+/// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SolveFailure {
-    /// The matrix is not positive definite.
-    Indefinite { reason: String },
+    /// A pivot was not positive, or the factorisation failed otherwise.
+    Factor(CholeskyError),
+    /// The diagonal block of an unknown is not positive definite.
+    DiagonalBlock { unknown: usize },
+    /// Conjugate gradients met a direction of negative curvature.
+    NegativeCurvature { iterations: usize },
+    /// Conjugate gradients met numbers that are not finite.
+    NotFinite,
     /// Conjugate gradients used up their iterations.
-    NotConverged { reason: String },
+    NoProgress { iterations: usize },
+    /// The solution is absurdly large: the matrix is singular to rounding.
+    Unheld { distance: f64 },
+    /// The solution does not point downhill: the matrix is singular to rounding.
+    NoDescent,
+}
+
+impl fmt::Display for SolveFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Factor(error) => error.fmt(f),
+            Self::DiagonalBlock { unknown } => write!(f, "the diagonal block of unknown {unknown} is not positive"),
+            Self::NegativeCurvature { iterations } => write!(f, "negative curvature after {iterations} iterations"),
+            Self::NotFinite => write!(f, "conjugate gradients met an infinite or undefined number"),
+            Self::NoProgress { iterations } => write!(f, "no progress in {iterations} conjugate-gradient iterations"),
+            Self::Unheld { distance } => {
+                write!(f, "it would move a node by {distance:.1e} m: is every body held against every rigid motion?")
+            }
+            Self::NoDescent => write!(f, "its solution does not lower the energy"),
+        }
+    }
 }
 
 enum Backend {
@@ -32,21 +61,12 @@ enum Backend {
     Direct(Box<Cholesky<f64>>),
 }
 
-struct CgBackend {
-    /// The filtered matrix in single precision: half the memory traffic of every iteration.
-    matrix: BlockCsr<f32>,
-    preconditioner: BlockJacobi<f32>,
-    scratch: CgScratch<f32>,
-    rhs: Vec<Vec3<f32>>,
-    solution: Vec<Vec3<f32>>,
-}
-
 /// A linear system that is assembled and solved again and again.
 pub(crate) struct LinearSystem {
-    plan: AssemblyPlan,
+    plan: Arc<AssemblyPlan>,
     matrix: BlockCsr,
     backend: Backend,
-    linearized: Linearized,
+    scratch: AssemblyScratch,
     kinematics: Kinematics,
     is_filtered: bool,
     has_values: bool,
@@ -75,19 +95,13 @@ impl LinearSystem {
             let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
             Backend::Direct(Box::new(factor.expect("a pattern in memory can be analysed")))
         } else {
-            Backend::Cg(Box::new(CgBackend {
-                matrix: BlockCsr::zeros(plan.pattern.clone()),
-                preconditioner: BlockJacobi::default(),
-                scratch: CgScratch::new(),
-                rhs: vec![Vec3::zero(); nodes],
-                solution: vec![Vec3::zero(); nodes],
-            }))
+            Backend::Cg(Box::new(CgBackend::new(&plan.pattern)))
         };
         Self {
             matrix: BlockCsr::zeros(plan.pattern.clone()),
-            plan,
+            plan: Arc::new(plan),
             backend,
-            linearized: Linearized::default(),
+            scratch: AssemblyScratch::default(),
             kinematics: model.kinematics.clone(),
             is_filtered: false,
             has_values: false,
@@ -100,6 +114,17 @@ impl LinearSystem {
         &self.reason
     }
 
+    /// Where everything goes.
+    pub fn plan(&self) -> &Arc<AssemblyPlan> {
+        &self.plan
+    }
+
+    /// Whether the system was made for a model of this shape.
+    pub fn fits(&self, model: &Model) -> bool {
+        self.kinematics.unknown_count() == model.kinematics.unknown_count()
+            && self.kinematics.point_count() == model.kinematics.point_count()
+    }
+
     /// Fills the matrix at (q, x).
     pub fn assemble(
         &mut self,
@@ -109,7 +134,7 @@ impl LinearSystem {
         point_gradient: &[Vec3],
         tangent: Tangent,
     ) {
-        self.plan.assemble(problem, q, x, point_gradient, tangent, &mut self.linearized, &mut self.matrix);
+        self.plan.assemble(problem, q, x, point_gradient, tangent, &mut self.scratch, &mut self.matrix);
         self.is_filtered = false;
         self.has_values = true;
     }
@@ -127,16 +152,17 @@ impl LinearSystem {
             filter(&self.kinematics, &mut self.matrix, scale);
             self.is_filtered = true;
         }
+        // Of no interest to either solver, and 0/0 in the scaling of the iterative one.
+        if norm(rhs) == 0.0 {
+            out.fill(Vec3::zero());
+            return Ok(0);
+        }
         match &mut self.backend {
-            Backend::Cg(cg) => {
-                cg.matrix.copy_from(&self.matrix);
-                cg.solve(rhs, out, forcing)
-            }
+            Backend::Cg(cg) => cg.solve(&self.matrix, rhs, out, forcing),
             Backend::Direct(factor) => {
-                let indefinite = |error: CholeskyError| SolveFailure::Indefinite { reason: error.to_string() };
-                factor.refactor(&self.matrix).map_err(indefinite)?;
+                factor.refactor(&self.matrix).map_err(SolveFailure::Factor)?;
                 out.copy_from_slice(rhs);
-                factor.solve_in_place(out).map_err(indefinite)?;
+                factor.solve_in_place(out).map_err(SolveFailure::Factor)?;
                 Ok(1)
             }
         }
@@ -156,57 +182,5 @@ impl LinearSystem {
         let squares =
             self.matrix.diagonal_blocks().zip(&q.vectors).map(|(block, v)| (block.trace() / 3.0 * v.norm()).powi(2));
         4.0 * f64::EPSILON * squares.sum::<f64>().sqrt()
-    }
-}
-
-impl CgBackend {
-    fn solve(&mut self, rhs: &[Vec3], out: &mut [Vec3], forcing: f64) -> Result<usize, SolveFailure> {
-        let indefinite = self.preconditioner.update(&self.matrix);
-        if let Some(node) = indefinite.first_indefinite {
-            return Err(SolveFailure::Indefinite {
-                reason: format!("diagonal block of unknown {node} is not positive"),
-            });
-        }
-        // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
-        let scale = rhs.iter().map(|r| r.norm_squared()).sum::<f64>().sqrt();
-        if scale == 0.0 {
-            out.fill(Vec3::zero());
-            return Ok(0);
-        }
-        for (narrow, &wide) in self.rhs.iter_mut().zip(rhs) {
-            *narrow = Vec3::from_f64(wide / scale);
-        }
-        self.solution.fill(Vec3::zero());
-        let params = CgParams {
-            relative_tolerance: forcing,
-            absolute_tolerance: 0.0,
-            max_iterations: (10 * self.rhs.len()).clamp(100, 5000),
-        };
-        let info = conjugate_gradients(
-            &self.matrix,
-            &mut self.preconditioner,
-            &self.rhs,
-            &mut self.solution,
-            &params,
-            &mut self.scratch,
-        )
-        .map_err(|error| SolveFailure::Indefinite { reason: error.to_string() })?;
-        match info.outcome {
-            CgOutcome::Converged => {}
-            CgOutcome::NegativeCurvature { .. } => {
-                let reason = format!("negative curvature after {} iterations", info.iterations);
-                return Err(SolveFailure::Indefinite { reason });
-            }
-            // An unfinished solution still descends; only one that is no better than nothing is refused.
-            CgOutcome::IterationLimit if info.residual < 0.5 * info.initial_residual => {}
-            CgOutcome::IterationLimit => {
-                let reason = format!("no progress in {} conjugate-gradient iterations", info.iterations);
-                return Err(SolveFailure::NotConverged { reason });
-            }
-        }
-        for (wide, narrow) in out.iter_mut().zip(&self.solution) {
-            *wide = narrow.to_f64() * scale;
-        }
-        Ok(info.iterations)
     }
 }

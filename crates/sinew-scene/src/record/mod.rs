@@ -34,7 +34,7 @@ pub use self::png::{Animation, encode_png, write_png};
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, Field, VtuRecorder, encode_vtu, write_vtu};
 pub(crate) use self::names::escaped;
-pub(crate) use self::png::{AnimationParts, split_animation};
+pub(crate) use self::png::split_animation;
 use crate::raster::{FitParams, UpAxis};
 use crate::spec::record::Record;
 use crate::spec::{Scene, Up};

@@ -72,8 +72,8 @@ impl Default for PictureParams {
     }
 }
 
-/// Frames of an animation: four seconds at 25 per second, and a few megabytes.
-const ANIMATION_FRAMES: usize = 100;
+/// Frames of an animation: four seconds at 30 per second, and at most a few megabytes.
+const ANIMATION_FRAMES: usize = 120;
 
 /// Widest animation [pixels].
 const ANIMATION_WIDTH: usize = 720;

@@ -144,7 +144,7 @@ impl VtuRecorder {
     }
 
     fn body_fields(&self, body: &BodyFrame<'_>) -> (Vec<Field>, Vec<Field>) {
-        let displacement: Vec<Vec3> = body.positions.iter().zip(body.mesh.positions()).map(|(&x, &X)| x - X).collect();
+        let displacement: Vec<Vec3> = body.positions.iter().zip(body.mesh.positions()).map(|(&x, &rest)| x - rest).collect();
         let points =
             vec![Field::vectors("displacement", &displacement), Field::vectors("velocity", body.velocities)];
         let mut cells = Vec::new();

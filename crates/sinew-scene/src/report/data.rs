@@ -1,0 +1,151 @@
+//! What a report tells, as plain data.
+
+use sinew_fem::{Frame, StepReport};
+use sinew_geometry::CellKind;
+
+/// How a run came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything expected came true.
+    Passed,
+    /// Something did not.
+    Failed,
+    /// Nothing was expected.
+    Unchecked,
+    /// The run was ended early.
+    Interrupted,
+}
+
+/// One line of the `[expect]` table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectRow {
+    /// Name of the value.
+    pub name: String,
+    /// The claim in words.
+    pub expected: String,
+    /// The value that decided.
+    pub got: f64,
+    /// Its time [s], if it has one.
+    pub time: Option<f64>,
+    /// Whether the claim holds.
+    pub passed: bool,
+}
+
+/// A value over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeSeries {
+    /// Name of the probe, parts separated by dots.
+    pub name: String,
+    /// One value per time.
+    pub values: Vec<f64>,
+}
+
+/// Size and quality of one body's mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyStatistics {
+    /// Name of the body.
+    pub name: String,
+    /// Nodes.
+    pub nodes: usize,
+    /// Tetrahedra.
+    pub tets: usize,
+    /// Hexahedra.
+    pub hexes: usize,
+    /// Triangles of the visible surface.
+    pub surface_triangles: usize,
+    /// Volume at rest [m³].
+    pub volume: f64,
+    /// Mean length of the edges [m].
+    pub mean_edge: f64,
+    /// Smallest angle between two faces of a cell [rad].
+    pub min_dihedral: f64,
+    /// Largest angle between two faces of a cell [rad].
+    pub max_dihedral: f64,
+    /// Largest aspect of a cell; one is perfect.
+    pub max_aspect: f64,
+}
+
+/// Statistics of all bodies of a frame.
+pub fn statistics(frame: &Frame<'_>) -> Vec<BodyStatistics> {
+    frame
+        .bodies
+        .iter()
+        .map(|body| {
+            let quality = body.mesh.quality();
+            let count = |kind: CellKind| {
+                body.mesh.blocks().iter().filter(|block| block.kind == kind).map(|block| block.cell_count()).sum()
+            };
+            BodyStatistics {
+                name: body.name.into(),
+                nodes: body.mesh.node_count(),
+                tets: count(CellKind::Tet4),
+                hexes: count(CellKind::Hex8),
+                surface_triangles: body.surface_triangles.len(),
+                volume: body.mesh.volume(),
+                mean_edge: quality.mean_edge,
+                min_dihedral: quality.min_dihedral,
+                max_dihedral: quality.max_dihedral,
+                max_aspect: quality.max_aspect,
+            }
+        })
+        .collect()
+}
+
+/// A part of a run and its parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimingRow {
+    /// What was done.
+    pub name: String,
+    /// Wall-clock time [s].
+    pub seconds: f64,
+    /// What it consists of.
+    pub children: Vec<TimingRow>,
+}
+
+/// A small table: a sweep over a parameter, for example.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Cells, row by row.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Everything on the page.
+#[derive(Clone, Debug)]
+pub struct ReportData {
+    /// Headline.
+    pub title: String,
+    /// Name of the scene file.
+    pub scene: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// An animated PNG file.
+    pub animation: Option<Vec<u8>>,
+    /// A few facts under the headline: name and value.
+    pub facts: Vec<(String, String)>,
+    /// The `[expect]` table.
+    pub expectations: Vec<ExpectRow>,
+    /// Further tables.
+    pub tables: Vec<Table>,
+    /// Times of the frames [s].
+    pub times: Vec<f64>,
+    /// Probes over these times.
+    pub probes: Vec<ProbeSeries>,
+    /// Meshes.
+    pub bodies: Vec<BodyStatistics>,
+    /// What the solver said about each frame after the first.
+    pub steps: Vec<StepReport>,
+    /// Where the time went.
+    pub timing: TimingRow,
+    /// What was mended or deserves attention.
+    pub notes: Vec<String>,
+    /// Files written beside the report.
+    pub files: Vec<String>,
+    /// Version, instruction set, threads: name and value.
+    pub environment: Vec<(String, String)>,
+    /// Text of the scene file.
+    pub source: String,
+}

@@ -1,0 +1,96 @@
+"use strict";
+
+// Animation: patches painted one over the other, so that any frame can be reached from the first.
+for (const player of document.querySelectorAll(".player")) {
+  const movie = JSON.parse(player.querySelector("script").textContent);
+  const canvas = player.querySelector("canvas");
+  const context = canvas.getContext("2d");
+  const button = player.querySelector("button");
+  const slider = player.querySelector("input");
+  const speed = player.querySelector("select");
+  const clock = player.querySelector("output");
+  let shown = -1;
+  let started = null;
+
+  const patches = movie.frames.map((frame) => {
+    const image = new Image();
+    image.src = "data:image/png;base64," + frame.png;
+    return { image, x: frame.x, y: frame.y };
+  });
+
+  function show(frame) {
+    if (frame === shown) return;
+    if (frame < shown) shown = -1;
+    for (let i = shown + 1; i <= frame; i++) context.drawImage(patches[i].image, patches[i].x, patches[i].y);
+    shown = frame;
+    slider.value = frame;
+    const time = (movie.start + frame * movie.step).toFixed(2) + " s";
+    clock.textContent = time;
+    slider.setAttribute("aria-valuetext", time);
+  }
+
+  function tick(now) {
+    if (started === null) return;
+    const frame = Math.floor(((now - started) / 1000) * Number(speed.value) / movie.step);
+    if (frame >= patches.length) started = now;
+    show(Math.max(0, Math.min(frame, patches.length - 1)));
+    requestAnimationFrame(tick);
+  }
+
+  function play() {
+    const at = shown >= patches.length - 1 ? 0 : Math.max(0, shown);
+    started = performance.now() - (at * movie.step * 1000) / Number(speed.value);
+    button.textContent = "Pause";
+    requestAnimationFrame(tick);
+  }
+
+  function pause() {
+    started = null;
+    button.textContent = "Play";
+  }
+
+  const toggle = () => (started === null ? play() : pause());
+  button.addEventListener("click", toggle);
+  canvas.addEventListener("click", toggle);
+  slider.addEventListener("input", () => { pause(); show(Number(slider.value)); });
+  speed.addEventListener("change", () => { if (started !== null) { pause(); play(); } });
+  Promise.all(patches.map((patch) => patch.image.decode())).then(() => {
+    show(0);
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (patches.length > 1 && !calm && !location.hash.includes("still")) play();
+    if (location.hash.includes("still")) show(Math.floor(patches.length / 2));
+  });
+}
+
+// Plots: the values under the pointer.
+for (const plot of document.querySelectorAll(".plot")) {
+  const data = JSON.parse(plot.querySelector("script").textContent);
+  const svg = plot.querySelector("svg");
+  const cursor = plot.querySelector(".cursor");
+  const readout = plot.querySelector(".readout");
+  const text = (value) => (value === null ? "–" : String(Number(value.toPrecision(6))));
+
+  svg.addEventListener("pointermove", (event) => {
+    const box = svg.getBoundingClientRect();
+    const at = ((event.clientX - box.left) / box.width) * data.width;
+    const wanted = data.min + ((at - data.left) / (data.right - data.left)) * (data.max - data.min);
+    let best = -1;
+    data.x.forEach((x, i) => { if (x !== null && (best < 0 || Math.abs(x - wanted) < Math.abs(data.x[best] - wanted))) best = i; });
+    if (best < 0) return;
+    const span = data.max - data.min || 1;
+    const x = data.left + ((data.x[best] - data.min) / span) * (data.right - data.left);
+    cursor.setAttribute("x1", x);
+    cursor.setAttribute("x2", x);
+    cursor.style.visibility = "visible";
+    const rows = data.lines.map((line) => line.label + "  " + text(line.values[best]));
+    readout.textContent = [data.xLabel + "  " + text(data.x[best]), ...rows].join("\n");
+    readout.style.display = "block";
+    const place = (x / data.width) * box.width;
+    readout.style.left = place < box.width / 2 ? place + 16 + "px" : "auto";
+    readout.style.right = place < box.width / 2 ? "auto" : box.width - place + 16 + "px";
+  });
+  svg.addEventListener("pointerleave", () => {
+    cursor.style.visibility = "hidden";
+    readout.style.display = "none";
+  });
+}
