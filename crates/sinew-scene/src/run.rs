@@ -17,6 +17,7 @@ use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::output::OutputFolder;
 use crate::overrides::Override;
+use crate::report::{self, BodyStatistics};
 use crate::spec::Scene;
 use crate::spec::expect::Compare;
 use crate::study::{self, StudyOutcome};
@@ -68,8 +69,8 @@ pub struct RunOutcome {
     pub outputs: Vec<PathBuf>,
     /// What was mended or deserves attention.
     pub notes: Vec<String>,
-    /// Mean edge length of the cells of all bodies [m].
-    pub mesh_size: f64,
+    /// Size and quality of the meshes.
+    pub bodies: Vec<BodyStatistics>,
     /// Fingerprint of the final positions and velocities: equal bits, equal number.
     pub hash: u64,
 }
@@ -129,7 +130,7 @@ pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> 
     outcome.timing.seconds = start.elapsed().as_secs_f64();
     if let Some(folder) = folder {
         let watch = Instant::now();
-        crate::report::write(scene, &mut outcome, folder.path())?;
+        crate::summary::write(scene, &mut outcome, folder.path())?;
         outcome.timing.children.push(TimingNode::leaf("report", watch.elapsed()));
         folder.keep();
     }
@@ -252,7 +253,7 @@ impl Stepped {
             frames: self.frames,
             interrupted: self.interrupted,
             hash: fingerprint(&simulation.frame()),
-            mesh_size: study::mesh_size(&simulation.frame()),
+            bodies: report::statistics(&simulation.frame()),
             history: self.history,
             reports: self.reports,
             timing: TimingNode { name: "run".into(), seconds: 0.0, children },

@@ -97,12 +97,18 @@ pub(crate) fn sweep(
 /// x and the distances of the measures from their exact values.
 fn measure(study: &Study, outcome: &RunOutcome) -> Result<(f64, Vec<f64>), UnknownProbe> {
     let value = |name: &str| final_value(&outcome.history, name);
-    let x = if study.x == MESH_SIZE { outcome.mesh_size } else { value(&study.x)? };
+    let x = if study.x == MESH_SIZE { mesh_size(outcome) } else { value(&study.x)? };
     let mut measures = Vec::new();
     for (name, order) in &study.order {
         measures.push((value(name)? - order.exact).abs());
     }
     Ok((x, measures))
+}
+
+/// Mean over the bodies of the mean edge length of their cells [m].
+fn mesh_size(outcome: &RunOutcome) -> f64 {
+    let edges = outcome.bodies.iter().map(|body| body.mean_edge);
+    edges.sum::<f64>() / outcome.bodies.len().max(1) as f64
 }
 
 fn final_value(history: &ProbeHistory, name: &str) -> Result<f64, UnknownProbe> {
@@ -140,30 +146,6 @@ impl fmt::Display for StudyOutcome {
         }
         Ok(())
     }
-}
-
-/// Mean edge length of the cells of all bodies [m]; edges count once per cell.
-pub(crate) fn mesh_size(frame: &sinew_fem::Frame<'_>) -> f64 {
-    let (mut sum, mut count) = (0.0, 0usize);
-    for body in &frame.bodies {
-        let positions = body.mesh.positions();
-        for cell in 0..body.mesh.cell_count() {
-            let nodes = body.mesh.cell_nodes(cell);
-            for &[a, b] in edges(nodes.len()) {
-                sum += (positions[nodes[a] as usize] - positions[nodes[b] as usize]).norm();
-                count += 1;
-            }
-        }
-    }
-    if count > 0 { sum / count as f64 } else { 0.0 }
-}
-
-/// Edges of a cell by its number of nodes, in VTK order.
-fn edges(nodes: usize) -> &'static [[usize; 2]] {
-    const TET: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
-    const HEX: [[usize; 2]; 12] =
-        [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
-    if nodes == 8 { &HEX } else { &TET }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! From one state to the next: Newton's method around a linear solver.
 
 mod assembly;
+#[cfg(test)]
+mod battery;
 mod iterative;
 mod newton;
 mod params;

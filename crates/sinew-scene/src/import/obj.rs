@@ -67,7 +67,10 @@ pub fn read_obj(bytes: &[u8]) -> Result<TriMesh, ObjError> {
     }
     for (t, &line) in triangles.iter().zip(&lines) {
         if let Some(v) = t.iter().find(|&&v| v as usize >= positions.len()) {
-            return Err(ObjError::Line { line, reason: format!("vertex {} of {}", u64::from(*v) + 1, positions.len()) });
+            return Err(ObjError::Line {
+                line,
+                reason: format!("vertex {} of {}", u64::from(*v) + 1, positions.len()),
+            });
         }
     }
     Ok(TriMesh::new(positions, triangles)?)

@@ -26,7 +26,9 @@ pub enum VtuError {
         found: String,
     },
     /// The arrays are compressed.
-    #[error("line {line}: the arrays are compressed with {compressor}, which is not read\nhint: save the file without compression (ParaView: Data Mode, Compressor Type None)")]
+    #[error(
+        "line {line}: the arrays are compressed with {compressor}, which is not read\nhint: save the file without compression (ParaView: Data Mode, Compressor Type None)"
+    )]
     Compressed {
         /// Line of the element.
         line: usize,
@@ -322,6 +324,8 @@ struct VtuFile<'a> {
     is_big_endian: bool,
     /// Bytes of the number before binary arrays: 4 or 8.
     header_size: usize,
+    /// What binary arrays are compressed with.
+    compressor: Option<String>,
     arrays: Vec<ArrayInfo<'a>>,
     /// Bytes after the `_`, where they begin, and how they are written.
     appended: Option<(&'a [u8], usize, AppendedEncoding)>,
@@ -335,6 +339,7 @@ impl<'a> VtuFile<'a> {
             cell_count: 0,
             is_big_endian: false,
             header_size: 4,
+            compressor: None,
             arrays: Vec::new(),
             appended: None,
         };
@@ -343,8 +348,7 @@ impl<'a> VtuFile<'a> {
         // The array whose content comes next.
         let mut pending: Option<ArrayInfo<'a>> = None;
         let mut is_grid = false;
-        loop {
-            let Some(event) = reader.next_event()? else { break };
+        while let Some(event) = reader.next_event()? {
             match event {
                 Event::Start(element) => match element.name {
                     "VTKFile" => {
@@ -381,7 +385,8 @@ impl<'a> VtuFile<'a> {
                     _ => {}
                 },
                 Event::Text { bytes, offset } => {
-                    if let Some(array) = &mut pending {
+                    // VTK puts elements with text of their own inside arrays.
+                    if let Some(array) = pending.as_mut().filter(|_| reader.path().last() == Some(&"DataArray")) {
                         array.source = match array.source {
                             Source::Base64 { .. } => Source::Base64 { bytes, offset },
                             _ => Source::Text { bytes, offset },
@@ -408,9 +413,7 @@ impl<'a> VtuFile<'a> {
         if kind != "UnstructuredGrid" {
             return Err(VtuError::Kind { line, found: kind.into() });
         }
-        if let Some(compressor) = element.attribute("compressor").filter(|name| !name.is_empty()) {
-            return Err(VtuError::Compressed { line, compressor: compressor.into() });
-        }
+        self.compressor = element.attribute("compressor").filter(|name| !name.is_empty()).map(String::from);
         self.is_big_endian = element.attribute("byte_order") == Some("BigEndian");
         self.header_size = match element.attribute("header_type") {
             Some("UInt64") => 8,
@@ -424,7 +427,8 @@ impl<'a> VtuFile<'a> {
 
     /// Removes and returns the first array of a section, by name if one is given.
     fn take(&mut self, section: Section, name: Option<&str>) -> Option<ArrayInfo<'a>> {
-        let at = self.arrays.iter().position(|array| array.section == section && name.is_none_or(|n| array.name == n))?;
+        let at =
+            self.arrays.iter().position(|array| array.section == section && name.is_none_or(|n| array.name == n))?;
         Some(self.arrays.remove(at))
     }
 
@@ -445,8 +449,13 @@ impl<'a> VtuFile<'a> {
         let Some(kind) = array.kind else {
             return Err(fail(0, "its type is not a number".into()));
         };
+        if let (Some(compressor), false) = (&self.compressor, matches!(array.source, Source::Text { .. })) {
+            return Err(VtuError::Compressed { line: array.line, compressor: compressor.clone() });
+        }
         let (values, offset) = match array.source {
-            Source::Text { bytes, offset } => (text_numbers(bytes).map_err(|(at, reason)| fail(offset + at, reason))?, offset),
+            Source::Text { bytes, offset } => {
+                (text_numbers(bytes).map_err(|(at, reason)| fail(offset + at, reason))?, offset)
+            }
             Source::Base64 { bytes, offset } => {
                 let data = self.base64_block(bytes).map_err(|(at, reason)| fail(offset + at, reason))?;
                 (self.decode(kind, &data).map_err(|reason| fail(offset, reason))?, offset)
@@ -456,7 +465,10 @@ impl<'a> VtuFile<'a> {
                     return Err(fail(0, "the file has no AppendedData".into()));
                 };
                 let Some(block) = bytes.get(offset..).filter(|block| !block.is_empty()) else {
-                    return Err(fail(start, format!("its offset {offset} is beyond the {} appended bytes", bytes.len())));
+                    return Err(fail(
+                        start,
+                        format!("its offset {offset} is beyond the {} appended bytes", bytes.len()),
+                    ));
                 };
                 let at = start + offset;
                 let values = match encoding {
@@ -518,7 +530,7 @@ impl<'a> VtuFile<'a> {
 
     fn decode(&self, kind: NumberKind, data: &[u8]) -> Result<Vec<f64>, String> {
         let size = kind.size();
-        if data.len() % size != 0 {
+        if !data.len().is_multiple_of(size) {
             return Err(format!("{} bytes are no whole number of {size}-byte numbers", data.len()));
         }
         let number = |bytes: &[u8]| {
@@ -539,16 +551,12 @@ fn count(reader: &Reader<'_>, element: &Element<'_>, name: &str) -> Result<usize
     text.trim().parse().map_err(|_| reader.error_at(element.offset, format!("{name}=\"{text}\" is not a count")).into())
 }
 
-fn array_info<'a>(
-    reader: &Reader<'a>,
-    element: &Element<'a>,
-    section: Section,
-) -> Result<ArrayInfo<'a>, VtuError> {
+fn array_info<'a>(reader: &Reader<'a>, element: &Element<'a>, section: Section) -> Result<ArrayInfo<'a>, VtuError> {
     let line = reader.error_at(element.offset, "").line;
     let name = element.attribute("Name").unwrap_or("").to_string();
     let components = match element.attribute("NumberOfComponents") {
         None => 1,
-        Some(text) => text.trim().parse().ok().filter(|&n| n >= 1 && n <= 1000).ok_or_else(|| {
+        Some(text) => text.trim().parse().ok().filter(|n| (1..=1000).contains(n)).ok_or_else(|| {
             reader.error_at(element.offset, format!("NumberOfComponents=\"{text}\" is not a number from 1 to 1000"))
         })?,
     };
@@ -576,7 +584,9 @@ fn appended<'a>(
     let encoding = match element.attribute("encoding") {
         Some("raw") => AppendedEncoding::Raw,
         Some("base64") | None => AppendedEncoding::Base64,
-        Some(other) => return Err(reader.error_at(element.offset, format!("encoding=\"{other}\" is not known")).into()),
+        Some(other) => {
+            return Err(reader.error_at(element.offset, format!("encoding=\"{other}\" is not known")).into());
+        }
     };
     let start = reader.position();
     match find(&bytes[start..], b"_") {
@@ -646,8 +656,11 @@ mod tests {
                 for apart in [false, true] {
                     let data: Vec<u8> =
                         numbers.iter().flat_map(|v| if big { v.to_be_bytes() } else { v.to_le_bytes() }).collect();
-                    let mut header =
-                        if wide { (data.len() as u64).to_le_bytes().to_vec() } else { (data.len() as u32).to_le_bytes().to_vec() };
+                    let mut header = if wide {
+                        (data.len() as u64).to_le_bytes().to_vec()
+                    } else {
+                        (data.len() as u32).to_le_bytes().to_vec()
+                    };
                     if big {
                         header.reverse();
                     }
@@ -669,6 +682,15 @@ mod tests {
         }
     }
 
+    /// VTK writes the range of a vector as elements inside its array, and names a compressor it does not use for text.
+    #[test]
+    fn files_of_vtk_are_read() {
+        let points = "format=\"ascii\">0 0 0 1 0 0 0 1 0 0 0 1\n<InformationKey name=\"L2_NORM_RANGE\">\
+            <Value index=\"0\">0.5</Value></InformationKey>\n";
+        let text = file("compressor=\"vtkZLibDataCompressor\"", points, NODES, OFFSETS, TYPES, "");
+        assert_eq!(read_vtu(text.as_bytes()).unwrap().positions.len(), 4);
+    }
+
     #[test]
     fn mistakes_are_named() {
         let f = |points, nodes, offsets, types| file("", points, nodes, offsets, types, "");
@@ -686,7 +708,10 @@ mod tests {
             (f("format=\"binary\">%%%", NODES, OFFSETS, TYPES), "not base64"),
             (f("format=\"binary\">AAAA", NODES, OFFSETS, TYPES), "header"),
             (f("format=\"appended\" offset=\"0\">", NODES, OFFSETS, TYPES), "no AppendedData"),
-            (file("compressor=\"vtkZLibDataCompressor\"", POINTS, NODES, OFFSETS, TYPES, ""), "vtkZLibDataCompressor"),
+            (
+                file("compressor=\"vtkZLibDataCompressor\"", "format=\"binary\">AQAA", NODES, OFFSETS, TYPES, ""),
+                "vtkZLibDataCompressor",
+            ),
             (good().replace("UnstructuredGrid\"", "PolyData\""), "PolyData"),
             (good().replace("NumberOfPoints=\"4\"", "NumberOfPoints=\"-4\""), "not a count"),
             (good().replace("NumberOfPoints=\"4\"", "NumberOfPoints=\"99999999999999\""), "numbers instead of"),

@@ -275,7 +275,8 @@ mod tests {
 
     #[test]
     fn elements_attributes_and_text_are_found() {
-        let events = events("<?xml version=\"1.0\"?>\n<!-- <a> -->\n<a x='1' y=\"&lt;&#65;&#x42;\"> 1 2 <b/></a>\n").unwrap();
+        let events =
+            events("<?xml version=\"1.0\"?>\n<!-- <a> -->\n<a x='1' y=\"&lt;&#65;&#x42;\"> 1 2 <b/></a>\n").unwrap();
         let Event::Start(a) = &events[0] else { panic!("{events:?}") };
         assert_eq!((a.attribute("x"), a.attribute("y"), a.attribute("z")), (Some("1"), Some("<AB"), None));
         assert!(matches!(&events[1], Event::Text { bytes: b" 1 2 ", .. }));

@@ -86,7 +86,9 @@ impl Bounds {
     }
 
     pub(crate) fn corners(&self) -> [V3; 8] {
-        std::array::from_fn(|i| std::array::from_fn(|axis| if i >> axis & 1 == 0 { self.min[axis] } else { self.max[axis] }))
+        std::array::from_fn(|i| {
+            std::array::from_fn(|axis| if i >> axis & 1 == 0 { self.min[axis] } else { self.max[axis] })
+        })
     }
 }
 
@@ -140,8 +142,7 @@ impl Camera {
         }
         let horizontal = add(scale(front, azimuth.cos()), scale(side, azimuth.sin()));
         let back = add(scale(horizontal, elevation.cos()), scale(vertical, elevation.sin()));
-        let mut camera =
-            Camera { eye: [0.0; 3], target: bounds.center(), up: vertical, field_of_view };
+        let mut camera = Camera { eye: [0.0; 3], target: bounds.center(), up: vertical, field_of_view };
         let radius = bounds.radius();
         let corners = if bounds.is_empty() { [[0.0; 3]; 8] } else { bounds.corners() };
         let tan_y = (0.5 * field_of_view).tan();

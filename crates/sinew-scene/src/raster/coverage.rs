@@ -198,9 +198,8 @@ impl SampleBand {
                 }
                 let (depths, sources) = (&mut self.inverse_depth[y * width + x], &mut self.source[y * width + x]);
                 for s in 0..SAMPLES {
-                    let covered = (at[0] + inside[0][s] >= 0.0)
-                        & (at[1] + inside[1][s] >= 0.0)
-                        & (at[2] + inside[2][s] >= 0.0);
+                    let covered =
+                        (at[0] + inside[0][s] >= 0.0) & (at[1] + inside[1][s] >= 0.0) & (at[2] + inside[2][s] >= 0.0);
                     let w = a[2] + gx * (px + OFFSETS[s][0] - a[0]) + gy * (py + OFFSETS[s][1] - a[1]);
                     let w = w.min(nearest).max(farthest);
                     if covered & (w > depths[s]) {
@@ -224,8 +223,7 @@ mod tests {
     use crate::raster::{Finish, Rgb, ShapeMesh, Surface};
 
     fn covered(mesh: &ShapeMesh, camera: &Camera, size: usize) -> Vec<[u32; SAMPLES]> {
-        let prepared =
-            Prepared::new(&[Surface::solid(&mesh.positions, &mesh.triangles, Rgb([1.0; 3]), Finish::MATTE)]);
+        let prepared = Prepared::new(&[Surface::solid(&mesh.positions, &mesh.triangles, Rgb([1.0; 3]), Finish::MATTE)]);
         let projection = Projection::new(camera, size, size);
         let binned = project(&prepared, &projection, size, size);
         let mut all = Vec::new();

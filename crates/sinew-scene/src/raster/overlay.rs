@@ -70,7 +70,7 @@ pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
 /// Round numbers (1, 2 or 5 times a power of ten) inside [min, max], about `count` of them.
 pub(crate) fn ticks(min: f64, max: f64, count: usize) -> Vec<f64> {
     let span = max - min;
-    if !span.is_finite() || !(min.is_finite() && max.is_finite()) {
+    if !span.is_finite() {
         return Vec::new();
     }
     // A span below rounding error has no ticks to tell apart.
@@ -79,7 +79,8 @@ pub(crate) fn ticks(min: f64, max: f64, count: usize) -> Vec<f64> {
     }
     let rough = span / count.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|&s| s >= rough * 0.999).unwrap_or(10.0 * power);
+    let step =
+        [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|&s| s >= rough * 0.999).unwrap_or(10.0 * power);
     let first = (min / step - 1e-9).ceil() as i64;
     let last = (max / step + 1e-9).floor() as i64;
     // Rounding to the step keeps 0.30000000000000004 out of labels.
@@ -96,7 +97,7 @@ pub(crate) fn format_tick(value: f64, ticks: &[f64]) -> String {
     if !step.is_finite() {
         return format!("{value:.3e}");
     }
-    if largest >= 1e5 || largest < 1e-3 {
+    if !(1e-3..1e5).contains(&largest) {
         let decimals = (largest.log10().floor() - step.log10().floor()).clamp(0.0, 6.0) as usize;
         let text = format!("{value:.decimals$e}");
         return text.replace(".0e", "e");

@@ -85,10 +85,13 @@ impl Renderer {
             height: self.height,
         };
         let mut image = Image::filled(self.width, self.height, [0; 3]);
-        image.pixels.par_chunks_mut(3 * self.width * BAND_ROWS).enumerate().for_each_init(
-            SampleBand::default,
-            |samples, (band, pixels)| pass.band(&binned, samples, band, self.width, pixels),
-        );
+        image
+            .pixels
+            .par_chunks_mut(3 * self.width * BAND_ROWS)
+            .enumerate()
+            .for_each_init(SampleBand::default, |samples, (band, pixels)| {
+                pass.band(&binned, samples, band, self.width, pixels)
+            });
         if let Some(title) = view.title {
             draw_title(&mut image, title, view.caption);
         } else if view.caption.is_some() {
@@ -292,4 +295,104 @@ fn clamped([a, b, c]: V3) -> V3 {
     let weights = [a.clamp(0.0, 1.0), b.clamp(0.0, 1.0), c.clamp(0.0, 1.0)];
     let sum = weights[0] + weights[1] + weights[2];
     if sum > 0.0 && sum.is_finite() { scale(weights, 1.0 / sum) } else { [1.0 / 3.0; 3] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raster::{ColorMap, Finish, FitParams, Rgb, ShapeMesh};
+
+    fn view<'a>(surfaces: Vec<Surface<'a>>, stage: Bounds) -> View<'a> {
+        View {
+            camera: Camera::fit(&stage, UpAxis::Z, 1.5, &FitParams::default()),
+            up: UpAxis::Z,
+            ground: Some(0.0),
+            stage,
+            surfaces,
+            title: Some("title"),
+            caption: Some("t = 0 s"),
+            legend: Some(Legend { label: "x [m]", min: 0.0, max: 1.0, map: ColorMap::Sequential }),
+        }
+    }
+
+    fn ball() -> (ShapeMesh, Bounds) {
+        let mesh = ShapeMesh::sphere([0.0, 0.0, 1.0], 1.0, 24);
+        let bounds = Bounds::of(&mesh.positions);
+        (mesh, bounds)
+    }
+
+    #[test]
+    fn one_thread_and_four_give_the_same_bytes() {
+        let (mesh, bounds) = ball();
+        let surface = Surface::solid(&mesh.positions, &mesh.triangles, Rgb::of_body(0), Finish::FLESH);
+        let view = view(vec![surface], bounds);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| Renderer::new(150, 100).render(&view))
+        };
+        assert_eq!(on(1), on(4));
+    }
+
+    #[test]
+    fn lit_side_is_brighter_than_the_shadow_on_the_ground() {
+        let (mesh, bounds) = ball();
+        let surface = Surface::solid(&mesh.positions, &mesh.triangles, Rgb([0.9; 3]), Finish::MATTE);
+        let with = Renderer::new(150, 100).render(&view(vec![surface], bounds));
+        let without = Renderer::new(150, 100).render(&view(Vec::new(), bounds));
+        let luminance = |image: &Image, x, y| image.pixel(x, y).iter().map(|&c| u32::from(c)).sum::<u32>();
+        // The key light comes from the upper left: the ground right of the ball darkens, the ground left of it hardly.
+        let darkest = (0..100)
+            .flat_map(|y| (75..150).map(move |x| (x, y)))
+            .map(|(x, y)| luminance(&without, x, y) as i64 - luminance(&with, x, y) as i64);
+        assert!(darkest.max().unwrap() > 120, "a shadow falls to the right");
+        assert!(luminance(&with, 62, 30) > luminance(&with, 88, 68), "top left of the ball is lit");
+    }
+
+    /// Nothing in view, empty meshes, NaN, broken indices, zero sizes, a camera in the middle of a body: a picture every time.
+    #[test]
+    fn nothing_can_stop_a_picture() {
+        let (mesh, bounds) = ball();
+        let broken = [[f32::NAN; 3], [f32::INFINITY, 0.0, 0.0], [1e30, 1e30, 1e30], [0.0; 3]];
+        let triangles = [[0, 1, 2], [0, 3, 3], [9, 9, 9], [1, 2, 3]];
+        let field = Paint::VertexField { values: &[f32::NAN], min: 0.0, max: 0.0, map: ColorMap::Diverging };
+        let solid = Surface::solid(&mesh.positions, &mesh.triangles, Rgb([0.5; 3]), Finish::FLESH);
+        let mut cases = vec![
+            view(Vec::new(), Bounds::default()),
+            view(vec![Surface::solid(&broken, &triangles, Rgb([0.5; 3]), Finish::FLESH)], Bounds::of(&broken)),
+            view(vec![Surface { paint: field, ..solid }], bounds),
+            view(vec![solid], bounds),
+            view(vec![solid], bounds),
+            view(vec![solid], bounds),
+        ];
+        cases[3].camera.eye = [0.0, 0.0, 1.0];
+        cases[4].camera.target = [100.0, 100.0, 100.0];
+        cases[5].camera.eye = cases[5].camera.target;
+        for view in &mut cases {
+            for (width, height) in [(48, 32), (1, 1), (0, 7)] {
+                let image = Renderer::new(width, height).render(view);
+                assert_eq!(image.pixels.len(), 3 * image.width * image.height);
+            }
+            view.ground = None;
+            view.camera.up = [0.0; 3];
+            Renderer::new(16, 16).render(view);
+        }
+    }
+
+    /// A triangle field paints each face with its own colour: the two halves of a quad differ sharply.
+    #[test]
+    fn triangle_fields_are_flat() {
+        let quad = ShapeMesh::patch([0.0; 3], [0.0, 0.0, 1.0], 1.0, 1);
+        let bounds = Bounds::of(&quad.positions);
+        let paint = Paint::TriangleField { values: &[0.0, 1.0], min: 0.0, max: 1.0, map: ColorMap::Sequential };
+        let surface =
+            Surface { paint, ..Surface::solid(&quad.positions, &quad.triangles, Rgb([1.0; 3]), Finish::CHART) };
+        let mut view = view(vec![surface], bounds);
+        view.camera = Camera { eye: [0.0, 0.0, 6.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], field_of_view: 0.5 };
+        view.ground = None;
+        view.legend = None;
+        let image = Renderer::new(90, 60).render(&view);
+        let colors = [image.pixel(38, 40), image.pixel(52, 20)];
+        assert!(colors[0] != colors[1], "{colors:?}");
+        assert_eq!(image.pixel(38, 40), image.pixel(40, 41), "constant within a face");
+    }
 }

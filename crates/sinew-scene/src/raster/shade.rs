@@ -41,7 +41,12 @@ impl Lights {
         let toward = |r: f32, u: f32, b: f32| {
             unit_or(add(add(scale(right, r), scale(vertical, u)), scale(forward, -b)), vertical)
         };
-        Lights { key: toward(-0.62, 1.0, 0.42), fill: toward(0.9, 0.35, 0.6), rim: toward(0.45, 0.75, -1.0), up: vertical }
+        Lights {
+            key: toward(-0.62, 1.0, 0.42),
+            fill: toward(0.9, 0.35, 0.6),
+            rim: toward(0.45, 0.75, -1.0),
+            up: vertical,
+        }
     }
 
     /// Light that leaves a point of a body towards the eye.
@@ -74,7 +79,7 @@ impl Lights {
             let half = unit_or(add(self.key, at.to_eye), n);
             let h = dot(n, half).max(0.0);
             let (h8, h64) = (h.powi(14), h.powi(70));
-            let key_spec = lit * facing.max(0.0).min(1.0) * (0.10 * h8 + 0.22 * h64) * (1.0 + 4.0 * fresnel);
+            let key_spec = lit * facing.clamp(0.0, 1.0) * (0.10 * h8 + 0.22 * h64) * (1.0 + 4.0 * fresnel);
             color = mad(color, KEY, finish.gloss * key_spec);
             let mirror = 0.5 + 0.5 * (2.0 * dot(n, at.to_eye) * dot(n, self.up) - dot(at.to_eye, self.up));
             color = mad(color, SKY, finish.gloss * at.sky * (0.03 + 0.5 * fresnel) * mirror);

@@ -28,11 +28,8 @@ impl DepthMap {
     pub fn new(prepared: &Prepared, direction: V3, size: usize) -> DepthMap {
         let (tangent, bitangent) = frame_about(direction);
         debug_assert!(dot(cross(tangent, bitangent), direction) > 0.99, "frame is right-handed");
-        let mut projected: Vec<V3> = prepared
-            .positions
-            .iter()
-            .map(|&p| [dot(p, tangent), dot(p, bitangent), dot(p, direction)])
-            .collect();
+        let mut projected: Vec<V3> =
+            prepared.positions.iter().map(|&p| [dot(p, tangent), dot(p, bitangent), dot(p, direction)]).collect();
         let mut bounds = Bounds::default();
         // Only vertices of drawn triangles count (others have no normal): a stray vertex must not blur the map.
         for (&p, &normal) in projected.iter().zip(&prepared.vertex_normals) {
@@ -185,10 +182,19 @@ fn blocking(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> (f32, f32) 
 
 /// Taps of the search for occluders and of the filter.
 const SEARCH_TAPS: usize = 12;
-const FILTER_TAPS: usize = 18;
+const FILTER_TAPS: usize = 16;
 
-/// Tangent of the half angle of the key light: about a soft box two metres wide at six metres.
-const LIGHT_RADIUS: f32 = 0.16;
+/// Taps of the filter on the coarsest level, whose radius has no bound in texels.
+const WIDE_TAPS: usize = 40;
+
+/// Texels per side of the coarsest level: below, maxima would swell every shadow.
+const COARSEST: usize = 32;
+
+/// Tangent of the half angle of the key light: about a soft box one and a half metres wide at six metres.
+const LIGHT_RADIUS: f32 = 0.12;
+
+/// Steepest plane, height over distance, that a receiver is believed to be; beyond, it faces away from the light anyway.
+const STEEPEST: f32 = 5.0;
 
 /// Cells per side of the map that tells where no shadow can be.
 const COARSE: usize = 64;
@@ -204,6 +210,7 @@ pub(crate) struct SoftShadow {
     levels: Vec<(usize, Vec<f32>)>,
     search: [[f32; 2]; SEARCH_TAPS],
     filter: [[f32; 2]; FILTER_TAPS],
+    wide: [[f32; 2]; WIDE_TAPS],
     /// Highest texel in reach of the search, to leave early where nothing can cast a shadow.
     coarse: Vec<f32>,
     /// Largest radius of the search [texels].
@@ -215,15 +222,19 @@ impl SoftShadow {
         debug_assert!(size.is_power_of_two() && size >= COARSE, "levels halve down to the coarse map");
         let mut map = DepthMap::new(prepared, direction, size);
         let lowest = map.heights.iter().copied().filter(|h| h.is_finite()).fold(map.top, f32::min);
-        // Beyond a fifth of the map a shadow has no shape left worth its samples.
-        let reach = (LIGHT_RADIUS * (map.top - lowest) * map.scale).clamp(2.0, 0.2 * size as f32);
+        // Beyond a sixth of the map a shadow has no shape left worth its samples.
+        let reach = (LIGHT_RADIUS * (map.top - lowest) * map.scale).clamp(2.0, 0.18 * size as f32);
         let mut levels = vec![(size, std::mem::take(&mut map.heights))];
-        while let Some((side, heights)) = levels.last().filter(|(side, _)| *side > COARSE) {
+        while let Some((side, heights)) = levels.last().filter(|(side, _)| *side > COARSEST) {
             levels.push((side / 2, halved(heights, *side)));
         }
         let spread = (reach * COARSE as f32 / size as f32).ceil() as usize + 1;
-        let coarse = levels.last().map_or_else(Vec::new, |(_, heights)| dilated(heights, spread));
-        SoftShadow { search: spiral(), filter: spiral(), levels, coarse, reach, map }
+        let cells = levels.iter().find(|(side, _)| *side == COARSE);
+        let mut coarse =
+            cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
+        // Empty cells get a number that can be interpolated and still hides nothing.
+        coarse.iter_mut().for_each(|top| *top = top.max(lowest - 1.0 / map.scale));
+        SoftShadow { search: spiral(), filter: spiral(), wide: spiral(), levels, coarse, reach, map }
     }
 
     /// Share of the key light that reaches a point with unit normal `n`, 0..1.
@@ -241,15 +252,20 @@ impl SoftShadow {
         if top <= h || outside > self.reach {
             return 1.0;
         }
-        // From the highest point of all, not of this cell: the borders of cells must not show.
-        let radius = (LIGHT_RADIUS * (self.map.top - h) * self.map.scale).clamp(1.5, self.reach);
+        let above = (self.local_top(inside_u, inside_v) - h).max(0.0);
+        let radius = (LIGHT_RADIUS * above * self.map.scale).clamp(1.5, self.reach);
+        // The receiver itself rises towards the light: taps beside the point compare with its plane, not with its height.
+        let facing = dot(n, self.map.direction).max(1e-3);
+        let rise = |axis: V3| (-dot(n, axis) / facing).clamp(-STEEPEST, STEEPEST) * self.map.texel();
+        let plane = Receiver { u, v, h, slope, rise: [rise(self.map.tangent), rise(self.map.bitangent)] };
         let level = self.level(radius, 2.0);
         let ((side, heights), shrink) = (&self.levels[level], shrink_of(level));
-        let margin = h + self.margin(shrink, slope);
+        let margin = self.margin(shrink, slope);
         let (mut sum, mut count) = (0.0, 0.0);
         for [x, y] in self.search {
+            let (x, y) = (radius * x, radius * y);
             let (weight, height) =
-                blocking(heights, *side, (u + radius * x) * shrink, (v + radius * y) * shrink, margin);
+                blocking(heights, *side, (u + x) * shrink, (v + y) * shrink, plane.height(x, y) + margin);
             sum += height - weight * h;
             count += weight;
         }
@@ -258,24 +274,39 @@ impl SoftShadow {
         }
         let penumbra = (LIGHT_RADIUS * sum / count * self.map.scale).clamp(1.2, self.reach);
         let level = self.level(penumbra, 2.5);
-        let here = self.filtered(level, u, v, h, penumbra, slope);
+        let here = self.filtered(level, &plane, penumbra);
         // Cross-fade into the next level over the last 40 % of this one: a switch would draw a contour line.
         let next = (penumbra * shrink_of(level) / 2.5 - 1.6) / 0.4;
         if next <= 0.0 || level + 1 >= self.levels.len() {
             return here;
         }
-        here + (self.filtered(level + 1, u, v, h, penumbra, slope) - here) * next.min(1.0)
+        here + (self.filtered(level + 1, &plane, penumbra) - here) * next.min(1.0)
     }
 
-    fn filtered(&self, level: usize, u: f32, v: f32, h: f32, penumbra: f32, slope: f32) -> f32 {
+    /// The coarse map, interpolated: where its cells jump, the search must not.
+    fn local_top(&self, u: f32, v: f32) -> f32 {
+        let scale = COARSE as f32 / self.map.size as f32;
+        let last = (COARSE - 1) as f32;
+        let (x, y) = ((u * scale - 0.5).clamp(0.0, last - 1e-3), (v * scale - 0.5).clamp(0.0, last - 1e-3));
+        let (i, k) = (x as usize, y as usize);
+        let (fx, fy) = (x - i as f32, y - k as f32);
+        let at = |i: usize, k: usize| self.coarse[k * COARSE + i];
+        let below = at(i, k) + (at(i + 1, k) - at(i, k)) * fx;
+        let above = at(i, k + 1) + (at(i + 1, k + 1) - at(i, k + 1)) * fx;
+        below + (above - below) * fy
+    }
+
+    fn filtered(&self, level: usize, plane: &Receiver, penumbra: f32) -> f32 {
         let (side, heights) = &self.levels[level];
         let shrink = shrink_of(level);
-        let margin = h + self.margin(shrink, slope);
+        let margin = self.margin(shrink, plane.slope);
+        let taps: &[[f32; 2]] = if level + 1 == self.levels.len() { &self.wide } else { &self.filter };
         let mut open = 0.0;
-        for [x, y] in self.filter {
-            open += lit(heights, *side, (u + penumbra * x) * shrink, (v + penumbra * y) * shrink, margin);
+        for [x, y] in taps {
+            let (x, y) = (penumbra * x, penumbra * y);
+            open += lit(heights, *side, (plane.u + x) * shrink, (plane.v + y) * shrink, plane.height(x, y) + margin);
         }
-        open / FILTER_TAPS as f32
+        open / taps.len() as f32
     }
 
     /// The level at which a radius given in base texels spans between `texels` and twice as many.
@@ -290,6 +321,23 @@ impl SoftShadow {
     /// Maxima over a coarse texel stand above a sloped surface: occluders must be higher by that much.
     fn margin(&self, shrink: f32, slope: f32) -> f32 {
         (1.0 / shrink - 1.0) * self.map.texel() * (0.6 + 1.4 * slope)
+    }
+}
+
+/// The tangent plane of the point that asks for light, in texels of the base.
+struct Receiver {
+    u: f32,
+    v: f32,
+    h: f32,
+    /// 0 where the plane faces the light, 1 where it stands along it.
+    slope: f32,
+    /// Height gained per texel.
+    rise: [f32; 2],
+}
+
+impl Receiver {
+    fn height(&self, x: f32, y: f32) -> f32 {
+        self.h + self.rise[0] * x + self.rise[1] * y
     }
 }
 

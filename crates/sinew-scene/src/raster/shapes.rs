@@ -31,9 +31,8 @@ impl ShapeMesh {
             let (sin, cos) = latitude.sin_cos();
             for k in 0..around {
                 let (y, x) = (k as f32 * std::f32::consts::TAU / around as f32).sin_cos();
-                mesh.positions.push(std::array::from_fn(|i| {
-                    center[i] + radius * (cos * (x * t[i] + y * s[i]) + sin * axis[i])
-                }));
+                mesh.positions
+                    .push(std::array::from_fn(|i| center[i] + radius * (cos * (x * t[i] + y * s[i]) + sin * axis[i])));
             }
         };
         let quarter = std::f32::consts::FRAC_PI_2;
@@ -41,7 +40,8 @@ impl ShapeMesh {
         for i in 0..=half {
             ring(a, quarter * (i as f32 / half as f32 - 1.0));
         }
-        let bands = if length > 1e-6 * radius { ((length / radius * half as f32 * 0.6) as usize).clamp(1, 64) } else { 0 };
+        let bands =
+            if length > 1e-6 * radius { ((length / radius * half as f32 * 0.6) as usize).clamp(1, 64) } else { 0 };
         for i in 1..bands {
             let at = i as f32 / bands as f32;
             ring(std::array::from_fn(|k| a[k] + (b[k] - a[k]) * at), 0.0);

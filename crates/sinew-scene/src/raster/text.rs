@@ -206,7 +206,9 @@ fn outline(c: char) -> &'static Outline {
         GLYPHS
             .iter()
             .chain([&MISSING])
-            .map(|&(c, width, strokes)| (c, Outline { width, segments: strokes.split(';').flat_map(flatten).collect() }))
+            .map(|&(c, width, strokes)| {
+                (c, Outline { width, segments: strokes.split(';').flat_map(flatten).collect() })
+            })
             .collect()
     });
     font.get(&c).unwrap_or_else(|| &font[&MISSING.0])

@@ -18,7 +18,7 @@ impl<R: Recorder> Every<R> {
 
 impl<R: Recorder> Recorder for Every<R> {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
-        let is_due = self.seen % self.every == 0;
+        let is_due = self.seen.is_multiple_of(self.every);
         self.seen += 1;
         if is_due { self.inner.frame(frame) } else { Ok(()) }
     }

@@ -29,12 +29,12 @@ pub use self::atomic::{AtomicFile, write_file};
 pub use self::csv::CsvRecorder;
 pub use self::every::Every;
 pub use self::field::ColorField;
+pub(crate) use self::names::escaped;
 pub use self::picture::{GroundStyle, PictureParams, PictureRecorder};
+pub(crate) use self::png::split_animation;
 pub use self::png::{Animation, encode_png, write_png};
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, Field, VtuRecorder, encode_vtu, write_vtu};
-pub(crate) use self::names::escaped;
-pub(crate) use self::png::split_animation;
 use crate::raster::{FitParams, UpAxis};
 use crate::spec::record::Record;
 use crate::spec::{Scene, Up};
@@ -100,6 +100,29 @@ fn up_axis(up: Up) -> UpAxis {
 #[cfg(test)]
 pub(crate) mod tests {
     use std::path::PathBuf;
+
+    use sinew_fem::{Frame, ShapeFrame, StepReport};
+    use sinew_geometry::shape::{AnyShape, Plane, Pose, Sphere};
+    use sinew_math::Vec3;
+
+    /// Shows a frame with a level floor at z = −0.5 m and a ball that moves along x by a decimetre per frame.
+    pub(crate) fn shapes_at(index: usize, show: &mut dyn FnMut(&Frame<'_>)) {
+        let floor = AnyShape::from(Plane::new(Vec3::new(0.0, 0.0, -0.5), Vec3::new(0.0, 0.0, 1.0)).unwrap());
+        let ball = AnyShape::from(Sphere::new(0.2).unwrap());
+        let report = StepReport::default();
+        let place = Pose::from_translation(Vec3::new(0.1 * index as f64, 0.0, 0.0));
+        let shape = |name, shape, pose| ShapeFrame { name, shape, pose, is_dynamic: false };
+        show(&Frame {
+            index,
+            time: index as f64 / 60.0,
+            topology_revision: 0,
+            bodies: Vec::new(),
+            shapes: vec![shape("floor", &floor, Pose::identity()), shape("ball", &ball, place)],
+            probe_names: &["energy.total".to_string()],
+            probe_values: &[index as f64],
+            report: &report,
+        });
+    }
 
     /// An empty folder that is removed with everything in it.
     pub(crate) struct TestFolder(PathBuf);

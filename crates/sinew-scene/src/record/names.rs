@@ -48,7 +48,11 @@ mod tests {
         let mut taken = Vec::new();
         for name in ["flesh", "flesh", "2nd body", "", "übermuskel", "flesh_2"] {
             let id = identifier(name, &taken);
-            assert!(id.chars().enumerate().all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit())));
+            assert!(
+                id.chars()
+                    .enumerate()
+                    .all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()))
+            );
             assert!(!taken.contains(&id));
             taken.push(id);
         }

@@ -43,14 +43,15 @@ impl Histogram {
     }
 
     pub fn palette(&self) -> Palette {
-        // Mean colour and weight of every bin in use. The square root keeps a large background from taking all colours.
+        // Mean colour and weight of every bin in use. The power keeps a large background from taking all colours, but leaves
+        // it enough for a gradient without steps.
         let points: Vec<([f32; 3], f32)> = self
             .bins
             .iter()
             .filter(|bin| bin[0] > 0)
             .map(|bin| {
                 let mean = |c: usize| bin[c + 1] as f32 / bin[0] as f32;
-                ([mean(0), mean(1), mean(2)], (bin[0] as f32).sqrt())
+                ([mean(0), mean(1), mean(2)], (bin[0] as f32).powf(0.7))
             })
             .collect();
         let mut colors = refined(median_cut(points.clone()), &points);
@@ -76,10 +77,12 @@ fn median_cut(points: Vec<([f32; 3], f32)>) -> Vec<[f32; 3]> {
     let mut boxes = vec![(spread(&points), points)];
     while boxes.len() < COLORS {
         // Split where the error is largest; the first of equals, so that the result is the same every time.
-        let Some((at, _)) = boxes.iter().enumerate().filter(|(_, b)| b.1.len() > 1).fold(None, |best, (i, b)| match best {
-            Some((_, error)) if error >= b.0.1 => best,
-            _ => Some((i, b.0.1)),
-        }) else {
+        let Some((at, _)) =
+            boxes.iter().enumerate().filter(|(_, b)| b.1.len() > 1).fold(None, |best, (i, b)| match best {
+                Some((_, error)) if error >= b.0.1 => best,
+                _ => Some((i, b.0.1)),
+            })
+        else {
             break;
         };
         let ((axis, _), mut low) = boxes.swap_remove(at);
@@ -163,8 +166,8 @@ impl Palette {
     pub fn index(&self, color: [u8; 3], x: usize, y: usize) -> u8 {
         /// Bayer's 4 × 4 matrix, in sixteenths.
         const BAYER: [[i32; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
-        // ±2.5 of 255: half the distance between neighbouring colours of a typical palette.
-        let shift = (BAYER[y % 4][x % 4] * 5) / 16 - 2;
+        // ±3 of 255: about the distance between neighbouring colours of a typical palette.
+        let shift = (BAYER[y % 4][x % 4] * 7) / 16 - 3;
         let channel = |c: u8| ((i32::from(c) + shift).clamp(0, 255) as usize) >> (8 - TABLE_BITS);
         self.table[(channel(color[0]) << (2 * TABLE_BITS)) | (channel(color[1]) << TABLE_BITS) | channel(color[2])]
     }

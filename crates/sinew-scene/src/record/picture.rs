@@ -138,12 +138,9 @@ impl PictureRecorder {
     fn begin(&mut self, frame: &Frame<'_>) {
         self.bodies = frame.bodies.iter().map(|body| body.surface_triangles.to_vec()).collect();
         self.topology_revision = frame.topology_revision;
-        self.shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, 32)).collect();
-        let levels: Vec<Option<f32>> = frame
-            .shapes
-            .iter()
-            .map(|shape| ground_level(shape.shape, &shape.pose, self.params.up.index()))
-            .collect();
+        self.shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, 24)).collect();
+        let levels: Vec<Option<f32>> =
+            frame.shapes.iter().map(|shape| ground_level(shape.shape, &shape.pose, self.params.up.index())).collect();
         self.is_level = levels.iter().map(Option::is_some).collect();
         // The highest floor is the one that is seen.
         self.level = levels.into_iter().flatten().fold(None, |best: Option<f32>, l| Some(best.map_or(l, |b| b.max(l))));
@@ -220,7 +217,7 @@ impl PictureRecorder {
         // Obstacles and rigid bodies belong in view too, unless they dwarf what they act on.
         let size = bounds.radius();
         for snapshot in &self.snapshots {
-            for (shape, rows) in self.shapes.iter().zip(&snapshot.shapes).zip(&self.is_level).filter(|(_, l)| !**l).map(|(s, _)| s) {
+            for (shape, rows) in self.drawn_shapes(snapshot) {
                 let moved = Bounds::of(&placed(shape, rows).positions);
                 if self.bodies.is_empty() || moved.radius() < 2.0 * size {
                     bounds.union(&moved);
@@ -261,6 +258,12 @@ impl PictureRecorder {
         Stage { camera, bounds, ground, legend }
     }
 
+    /// Shapes with their place; level planes are the ground and not drawn again.
+    fn drawn_shapes<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = (&'a ShapeMesh, &'a [[f32; 3]; 4])> {
+        let all = self.shapes.iter().zip(&snapshot.shapes).zip(&self.is_level);
+        all.filter(|(_, is_level)| !**is_level).map(|(shape, _)| shape)
+    }
+
     fn draw(&self, snapshot: &Snapshot, stage: &Stage, renderer: &Renderer) -> Image {
         let mut surfaces = Vec::new();
         let map = self.params.color.map(ColorField::map).unwrap_or_default();
@@ -272,14 +275,7 @@ impl PictureRecorder {
             }
             surfaces.push(surface);
         }
-        let shapes: Vec<ShapeMesh> = self
-            .shapes
-            .iter()
-            .zip(&snapshot.shapes)
-            .zip(&self.is_level)
-            .filter(|(_, is_level)| !**is_level)
-            .map(|((shape, rows), _)| placed(shape, rows))
-            .collect();
+        let shapes: Vec<ShapeMesh> = self.drawn_shapes(snapshot).map(|(shape, rows)| placed(shape, rows)).collect();
         for shape in &shapes {
             surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
         }
@@ -329,7 +325,7 @@ impl Recorder for PictureRecorder {
                 reason: format!("the surfaces at frame {} are not those of the first frame", frame.index),
             });
         }
-        if self.seen % self.stride == 0 {
+        if self.seen.is_multiple_of(self.stride) {
             self.keep(frame);
         }
         self.seen += 1;
@@ -354,7 +350,68 @@ fn numbered(pattern: &std::path::Path, index: usize) -> PathBuf {
 }
 
 fn placed(shape: &ShapeMesh, rows: &[[f32; 3]; 4]) -> ShapeMesh {
-    shape.clone().mapped(|p| {
-        std::array::from_fn(|i| rows[3][i] + p[0] * rows[0][i] + p[1] * rows[1][i] + p[2] * rows[2][i])
-    })
+    shape
+        .clone()
+        .mapped(|p| std::array::from_fn(|i| rows[3][i] + p[0] * rows[0][i] + p[1] * rows[1][i] + p[2] * rows[2][i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::split_animation;
+    use crate::record::tests::{TestFolder, shapes_at};
+
+    fn params(folder: &TestFolder) -> PictureParams {
+        PictureParams {
+            stills: Some(folder.path("shot.png")),
+            animation: Some(folder.path("animation.png")),
+            size: [96, 64],
+            ..PictureParams::default()
+        }
+    }
+
+    #[test]
+    fn stopped_run_leaves_stills_and_an_animation() {
+        let folder = TestFolder::new("picture");
+        let mut recorder = PictureRecorder::create(params(&folder)).unwrap();
+        for index in 0..3 {
+            shapes_at(index, &mut |frame| recorder.frame(frame).unwrap());
+        }
+        recorder.finish().unwrap();
+        recorder.finish().unwrap();
+        assert_eq!(folder.entries(), ["animation.png", "shot_00000.png", "shot_00001.png", "shot_00002.png"]);
+        let parts = split_animation(&std::fs::read(folder.path("animation.png")).unwrap()).unwrap();
+        assert_eq!((parts.width, parts.height, parts.frames.len()), (96, 64, 3));
+    }
+
+    #[test]
+    fn run_without_frames_writes_nothing() {
+        let folder = TestFolder::new("picture-empty");
+        PictureRecorder::create(params(&folder)).unwrap().finish().unwrap();
+        assert!(folder.entries().is_empty());
+    }
+
+    #[test]
+    fn level_plane_is_the_ground() {
+        let folder = TestFolder::new("picture-ground");
+        let mut recorder = PictureRecorder::create(params(&folder)).unwrap();
+        shapes_at(0, &mut |frame| recorder.frame(frame).unwrap());
+        assert_eq!(recorder.is_level, [true, false]);
+        let stage = recorder.stage();
+        assert_eq!(stage.ground, Some(-0.5));
+        assert!(stage.bounds.min[2] <= -0.5, "the floor is in view below the ball");
+    }
+
+    #[test]
+    fn long_runs_are_thinned_evenly() {
+        let folder = TestFolder::new("picture-long");
+        let mut recorder = PictureRecorder::create(PictureParams { stills: None, ..params(&folder) }).unwrap();
+        for index in 0..1000 {
+            shapes_at(index, &mut |frame| recorder.frame(frame).unwrap());
+        }
+        let kept: Vec<usize> = recorder.snapshots.iter().map(|s| s.index).collect();
+        assert!(kept.len() <= 2 * ANIMATION_FRAMES + 1 && kept.len() >= ANIMATION_FRAMES);
+        let step = kept[1] - kept[0];
+        assert!(kept.windows(2).all(|w| w[1] - w[0] == step), "{kept:?}");
+    }
 }

@@ -79,7 +79,9 @@ impl Animation {
             self.frames.push(Patch { x: 0, y: 0, width: self.width, height: self.height, indices });
             return Ok(());
         }
-        let changed = |i: usize| (0..3).any(|c| (i32::from(image.pixels[3 * i + c]) - i32::from(self.shown[3 * i + c])).abs() > STILL);
+        let changed = |i: usize| {
+            (0..3).any(|c| (i32::from(image.pixels[3 * i + c]) - i32::from(self.shown[3 * i + c])).abs() > STILL)
+        };
         let (mut x0, mut y0, mut x1, mut y1) = (self.width, self.height, 0, 0);
         for i in (0..self.width * self.height).filter(|&i| changed(i)) {
             let (x, y) = (i % self.width, i / self.width);
@@ -205,7 +207,8 @@ pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
             b"fcTL" if length == 26 && header.len() == 13 => {
                 close(open.take(), &header, &common, &mut parts);
                 open = Some(([number(data, 12)?, number(data, 16)?, number(data, 4)?, number(data, 8)?], Vec::new()));
-                let (numerator, denominator) = (u16::from_be_bytes([data[20], data[21]]), u16::from_be_bytes([data[22], data[23]]));
+                let (numerator, denominator) =
+                    (u16::from_be_bytes([data[20], data[21]]), u16::from_be_bytes([data[22], data[23]]));
                 parts.seconds_per_frame = f64::from(numerator) / f64::from(denominator.max(1));
             }
             b"IDAT" => open.as_mut()?.1.extend_from_slice(data),

@@ -120,11 +120,15 @@ impl Recorder for UsdRecorder {
         }
         let code = self.time_code(frame.time);
         let path = self.path.clone();
-        let meshes = self.meshes.as_mut().map(Vec::as_mut_slice).unwrap_or_default();
+        let meshes = self.meshes.as_deref_mut().unwrap_or_default();
         let count = frame.bodies.len() + frame.shapes.len();
         let is_same = frame.topology_revision == self.topology_revision
             && meshes.len() == count
-            && frame.bodies.iter().zip(meshes.iter()).all(|(body, mesh)| body.surface_positions.len() == mesh.vertex_count);
+            && frame
+                .bodies
+                .iter()
+                .zip(meshes.iter())
+                .all(|(body, mesh)| body.surface_positions.len() == mesh.vertex_count);
         if !is_same {
             return Err(RecordError::Unsupported {
                 format: "USD",
@@ -243,7 +247,8 @@ mod tests {
             let code = recorder.time_code(frame as f64 / 24.0);
             let meshes = recorder.meshes.as_mut().unwrap();
             meshes[0].sample_points(code, &[[0.0, 0.5, frame as f32], [1.0; 3], [2.0, 0.0, 0.0]]).unwrap();
-            let rows = [Vec3::new(1., 0., 0.), Vec3::new(0., 1., 0.), Vec3::new(0., 0., 1.), Vec3::new(frame as f64, 0., 0.)];
+            let rows =
+                [Vec3::new(1., 0., 0.), Vec3::new(0., 1., 0.), Vec3::new(0., 0., 1.), Vec3::new(frame as f64, 0., 0.)];
             meshes[1].sample_transform(code, rows).unwrap();
             recorder.range = Some([0.0, code]);
         }
@@ -270,6 +275,19 @@ mod tests {
             assert_eq!(text.matches(open).count(), text.matches(close).count(), "{open} {close} balance");
         }
         assert_eq!(folder.entries(), ["a.usda"], "no spool is left");
+    }
+
+    #[test]
+    fn rigid_shapes_are_sampled_as_transforms() {
+        let folder = TestFolder::new("usd-rigid");
+        let mut recorder = UsdRecorder::create(folder.path("a.usda"), UpAxis::Z, 60.0).unwrap();
+        for index in 0..3 {
+            crate::record::tests::shapes_at(index, &mut |frame| recorder.frame(frame).unwrap());
+        }
+        recorder.finish().unwrap();
+        let text = std::fs::read_to_string(folder.path("a.usda")).unwrap();
+        assert!(text.contains("def Mesh \"ball\"") && text.contains("endTimeCode = 2"), "{text}");
+        assert!(text.contains("2: ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0.2, 0, 0, 1) ),"), "{text}");
     }
 
     #[test]

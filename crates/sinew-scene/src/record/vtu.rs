@@ -144,9 +144,9 @@ impl VtuRecorder {
     }
 
     fn body_fields(&self, body: &BodyFrame<'_>) -> (Vec<Field>, Vec<Field>) {
-        let displacement: Vec<Vec3> = body.positions.iter().zip(body.mesh.positions()).map(|(&x, &rest)| x - rest).collect();
-        let points =
-            vec![Field::vectors("displacement", &displacement), Field::vectors("velocity", body.velocities)];
+        let displacement: Vec<Vec3> =
+            body.positions.iter().zip(body.mesh.positions()).map(|(&x, &rest)| x - rest).collect();
+        let points = vec![Field::vectors("displacement", &displacement), Field::vectors("velocity", body.velocities)];
         let mut cells = Vec::new();
         // Everything but the label needs a pass over the mesh.
         if CELL_FIELDS.iter().any(|&name| name != "label" && self.has(name)) {
@@ -191,7 +191,9 @@ impl Recorder for VtuRecorder {
 }
 
 fn encode_pvd(entries: &[Entry]) -> String {
-    let mut xml = String::from("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n  <Collection>\n");
+    let mut xml = String::from(
+        "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n  <Collection>\n",
+    );
     for entry in entries {
         let _ = writeln!(
             xml,
@@ -207,7 +209,12 @@ fn encode_pvd(entries: &[Entry]) -> String {
 }
 
 /// Writes a single grid, for tools that have a mesh and no simulation.
-pub fn write_vtu(path: &Path, mesh: &CellMesh, point_fields: &[Field], cell_fields: &[Field]) -> Result<(), RecordError> {
+pub fn write_vtu(
+    path: &Path,
+    mesh: &CellMesh,
+    point_fields: &[Field],
+    cell_fields: &[Field],
+) -> Result<(), RecordError> {
     write_file(path, &encode_vtu(mesh, mesh.positions(), point_fields, cell_fields))
 }
 
@@ -253,10 +260,13 @@ mod tests {
         let mut reader = xml::Reader::new(text.as_bytes());
         let mut sets = Vec::new();
         while let Some(event) = reader.next_event().unwrap() {
-            if let xml::Event::Start(element) = event {
-                if element.name == "DataSet" {
-                    sets.push((element.attribute("name").unwrap().to_string(), element.attribute("timestep").unwrap().to_string()));
-                }
+            if let xml::Event::Start(element) = event
+                && element.name == "DataSet"
+            {
+                sets.push((
+                    element.attribute("name").unwrap().to_string(),
+                    element.attribute("timestep").unwrap().to_string(),
+                ));
             }
         }
         assert_eq!(sets, [("a<\"&>b".to_string(), "0.1".to_string())]);

@@ -15,9 +15,9 @@ const PLOTS_IN_VIEW: usize = 8;
 pub fn page(data: &ReportData) -> String {
     let mut html = String::new();
     // Writing to a String cannot fail.
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>",
         escaped(&data.title),
         include_str!("page.css")
     );
@@ -31,7 +31,10 @@ pub fn page(data: &ReportData) -> String {
     convergence(&mut html, data);
     meshes(&mut html, data);
     if data.timing.seconds > 0.0 {
-        let tree = format!("<div class=\"card\"><ul class=\"timing\">{}</ul></div>", timing_row(&data.timing, data.timing.seconds));
+        let tree = format!(
+            "<div class=\"card\"><ul class=\"timing\">{}</ul></div>",
+            timing_row(&data.timing, data.timing.seconds)
+        );
         section(&mut html, "Time", &tree);
     }
     list(&mut html, "Notes", &data.notes);
@@ -42,9 +45,9 @@ pub fn page(data: &ReportData) -> String {
     }
     let environment: Vec<String> =
         data.environment.iter().map(|(name, value)| format!("{} {}", escaped(name), escaped(value))).collect();
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<footer>{}</footer>\n</main>\n<script>\n{}</script>\n</body>\n</html>\n",
+        "<footer>{}</footer>\n</main>\n<script>\n{}</script>\n</body>\n</html>",
         environment.join(" · "),
         include_str!("page.js")
     );
@@ -52,7 +55,7 @@ pub fn page(data: &ReportData) -> String {
 }
 
 fn section(html: &mut String, title: &str, content: &str) {
-    let _ = write!(html, "<section>\n<h2>{}</h2>\n{content}\n</section>\n", escaped(title));
+    let _ = writeln!(html, "<section>\n<h2>{}</h2>\n{content}\n</section>", escaped(title));
 }
 
 fn header(html: &mut String, data: &ReportData) {
@@ -63,9 +66,9 @@ fn header(html: &mut String, data: &ReportData) {
         Verdict::Unchecked => ("unchecked", "nothing expected".into()),
         Verdict::Interrupted => ("interrupted", "ended early".into()),
     };
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<header><h1>{}</h1><span class=\"verdict {class}\">{text}</span><span class=\"scene\"><code>{}</code></span></header>\n",
+        "<header><h1>{}</h1><span class=\"verdict {class}\">{text}</span><span class=\"scene\"><code>{}</code></span></header>",
         escaped(&data.title),
         escaped(&data.scene)
     );
@@ -89,13 +92,13 @@ fn animation(html: &mut String, data: &ReportData) {
     // The file keeps whole milliseconds per frame; the times of the run are exact.
     let span = data.times.last().copied().unwrap_or(0.0) - start;
     let step = if frames.len() > 1 && span > 0.0 { span / (frames.len() - 1) as f64 } else { parts.seconds_per_frame };
-    let _ = write!(
+    let _ = writeln!(
         html,
         "<section class=\"player card\" aria-label=\"Animation\"><canvas width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"Animation of {}\"></canvas>\
          <div class=\"controls\"><button type=\"button\">Play</button><input type=\"range\" min=\"0\" max=\"{}\" value=\"0\" aria-label=\"Frame\">\
          <select aria-label=\"Speed\"><option value=\"0.1\">0.1×</option><option value=\"0.25\">0.25×</option><option value=\"0.5\">0.5×</option><option value=\"1\" selected>1×</option><option value=\"2\">2×</option></select>\
          <output>0.00 s</output></div><noscript>The animation needs JavaScript.</noscript>\
-         <script type=\"application/json\">{{\"start\":{start},\"step\":{},\"frames\":[{}]}}</script></section>\n",
+         <script type=\"application/json\">{{\"start\":{start},\"step\":{},\"frames\":[{}]}}</script></section>",
         parts.width,
         parts.height,
         escaped(&data.title),
@@ -129,7 +132,11 @@ fn expectations(html: &mut String, data: &ReportData) {
 
 /// Enough digits to judge a tolerance by.
 fn precise(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e7).contains(&value.abs()) { format!("{}", (value * 1e10).round() / 1e10) } else { format!("{value:.9e}") }
+    if value == 0.0 || (1e-4..1e7).contains(&value.abs()) {
+        format!("{}", (value * 1e10).round() / 1e10)
+    } else {
+        format!("{value:.9e}")
+    }
 }
 
 fn plots(html: &mut String, data: &ReportData) {
@@ -139,7 +146,12 @@ fn plots(html: &mut String, data: &ReportData) {
         let (first, rest) = drawn.split_at(drawn.len().min(PLOTS_IN_VIEW));
         let mut content = format!("<div class=\"plots\">{}</div>", first.concat());
         if !rest.is_empty() {
-            let _ = write!(content, "<details><summary>More plots ({})</summary><div class=\"plots\">{}</div></details>", rest.len(), rest.concat());
+            let _ = write!(
+                content,
+                "<details><summary>More plots ({})</summary><div class=\"plots\">{}</div></details>",
+                rest.len(),
+                rest.concat()
+            );
         }
         section(html, "Probes", &content);
     }
@@ -147,7 +159,12 @@ fn plots(html: &mut String, data: &ReportData) {
     if !still.is_empty() {
         let rows: Vec<Vec<String>> = still.into_iter().map(|(name, value)| vec![name, short(value)]).collect();
         let table = Table { title: String::new(), columns: vec!["Probe".into(), "Value".into()], rows };
-        let _ = write!(html, "<details><summary>Probes that never change ({})</summary>{}</details>\n", table.rows.len(), table_html(&table));
+        let _ = writeln!(
+            html,
+            "<details><summary>Probes that never change ({})</summary>{}</details>",
+            table.rows.len(),
+            table_html(&table)
+        );
     }
 }
 
@@ -160,7 +177,13 @@ fn convergence(html: &mut String, data: &ReportData) {
         label: label.into(),
         values: (0..data.steps.len()).map(value).collect(),
     };
-    let plot = |title: &str, lines: Vec<Line>, scale| Plot { title: title.into(), x_label: "time [s]".into(), x: x.clone(), lines, scale };
+    let plot = |title: &str, lines: Vec<Line>, scale| Plot {
+        title: title.into(),
+        x_label: "time [s]".into(),
+        x: x.clone(),
+        lines,
+        scale,
+    };
     let steps = &data.steps;
     let plots = [
         plot(
@@ -172,13 +195,19 @@ fn convergence(html: &mut String, data: &ReportData) {
             Scale::Linear,
         ),
         plot("Relative residual", vec![column("residual", &|i| steps[i].relative_residual)], Scale::Logarithmic),
-        plot("Milliseconds per frame", vec![column("total", &|i| steps[i].timing.total.as_secs_f64() * 1e3)], Scale::Linear),
+        plot(
+            "Milliseconds per frame",
+            vec![column("total", &|i| steps[i].timing.total.as_secs_f64() * 1e3)],
+            Scale::Linear,
+        ),
     ];
     let sum = |value: &dyn Fn(usize) -> usize| (0..steps.len()).map(value).sum::<usize>().to_string();
     let worst = steps.iter().map(|s| s.relative_residual).filter(|r| r.is_finite()).fold(0.0, f64::max);
     let table = Table {
         title: String::new(),
-        columns: ["Substeps", "Newton", "Linear", "Projected", "Line-search cuts", "Roll-backs", "Worst residual"].map(String::from).to_vec(),
+        columns: ["Substeps", "Newton", "Linear", "Projected", "Line-search cuts", "Roll-backs", "Worst residual"]
+            .map(String::from)
+            .to_vec(),
         rows: vec![vec![
             sum(&|i| steps[i].substeps),
             sum(&|i| steps[i].newton_iterations),
@@ -190,7 +219,11 @@ fn convergence(html: &mut String, data: &ReportData) {
         ]],
     };
     let drawn: Vec<String> = plots.iter().map(Plot::to_html).collect();
-    section(html, "Convergence", &format!("{}<div class=\"plots\" style=\"margin-top:14px\">{}</div>", table_html(&table), drawn.concat()));
+    section(
+        html,
+        "Convergence",
+        &format!("{}<div class=\"plots\" style=\"margin-top:14px\">{}</div>", table_html(&table), drawn.concat()),
+    );
 }
 
 fn meshes(html: &mut String, data: &ReportData) {
@@ -215,8 +248,22 @@ fn meshes(html: &mut String, data: &ReportData) {
             ]
         })
         .collect();
-    let columns = ["Body", "Nodes", "Tets", "Hexes", "Surface triangles", "Volume", "Mean edge", "Dihedral angles", "Worst aspect"];
-    section(html, "Meshes", &table_html(&Table { title: String::new(), columns: columns.map(String::from).to_vec(), rows }));
+    let columns = [
+        "Body",
+        "Nodes",
+        "Tets",
+        "Hexes",
+        "Surface triangles",
+        "Volume",
+        "Mean edge",
+        "Dihedral angles",
+        "Worst aspect",
+    ];
+    section(
+        html,
+        "Meshes",
+        &table_html(&Table { title: String::new(), columns: columns.map(String::from).to_vec(), rows }),
+    );
 }
 
 fn table_html(table: &Table) -> String {
@@ -239,7 +286,8 @@ fn table_html(table: &Table) -> String {
 
 fn timing_row(row: &TimingRow, total: f64) -> String {
     let share = (row.seconds / total).clamp(0.0, 1.0) * 100.0;
-    let seconds = if row.seconds >= 1.0 { format!("{:.2} s", row.seconds) } else { format!("{:.1} ms", row.seconds * 1e3) };
+    let seconds =
+        if row.seconds >= 1.0 { format!("{:.2} s", row.seconds) } else { format!("{:.1} ms", row.seconds * 1e3) };
     let children: String = row.children.iter().map(|child| timing_row(child, total)).collect();
     let nested = if children.is_empty() { String::new() } else { format!("<ul class=\"timing\">{children}</ul>") };
     format!(
@@ -263,7 +311,15 @@ mod tests {
     #[test]
     fn page_is_self_contained_and_shows_everything() {
         let html = page(&example());
-        for part in ["A soft block falls", "fall.toml", "1 of 2 expectations failed", "block.volume", "Iterations per frame", "linear solve", "48.2°"] {
+        for part in [
+            "A soft block falls",
+            "fall.toml",
+            "1 of 2 expectations failed",
+            "block.volume",
+            "Iterations per frame",
+            "linear solve",
+            "48.2°",
+        ] {
             assert!(html.contains(part), "{part} is missing");
         }
         for outside in ["http://", "https://", " src=\"", "<link", "@import", "url("] {
@@ -288,7 +344,9 @@ mod tests {
     #[test]
     fn tags_balance() {
         let html = page(&example());
-        for tag in ["section", "table", "div", "ul", "li", "svg", "figure", "script", "details", "tr", "td", "main", "header"] {
+        for tag in
+            ["section", "table", "div", "ul", "li", "svg", "figure", "script", "details", "tr", "td", "main", "header"]
+        {
             let open = html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count();
             assert_eq!(open, html.matches(&format!("</{tag}>")).count(), "<{tag}>");
         }

@@ -7,9 +7,7 @@ mod html;
 mod plot;
 mod probes;
 
-pub use self::data::{
-    BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics,
-};
+pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
 pub use self::html::page;
 pub use self::plot::{Line, Plot, Scale};
 
@@ -70,7 +68,10 @@ pub(crate) mod tests {
             tables: vec![Table {
                 title: "Study over cell size".into(),
                 columns: ["cell", "L2 error", "order"].map(String::from).to_vec(),
-                rows: vec![vec!["50 mm".into(), "1.2e-3".into(), "–".into()], vec!["25 mm".into(), "3.1e-4".into(), "1.95".into()]],
+                rows: vec![
+                    vec!["50 mm".into(), "1.2e-3".into(), "–".into()],
+                    vec!["25 mm".into(), "3.1e-4".into(), "1.95".into()],
+                ],
             }],
             probes: vec![
                 series("energy.total", &|t| 3.0 - 0.4 * t),
@@ -107,7 +108,11 @@ pub(crate) mod tests {
                     TimingRow {
                         name: "steps".into(),
                         seconds: 6.2,
-                        children: vec![leaf("energy and forces", 1.1), leaf("assembly", 1.7), leaf("linear solve", 3.0)],
+                        children: vec![
+                            leaf("energy and forces", 1.1),
+                            leaf("assembly", 1.7),
+                            leaf("linear solve", 3.0),
+                        ],
                     },
                     leaf("record", 1.9),
                 ],

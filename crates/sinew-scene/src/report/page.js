@@ -21,7 +21,10 @@ for (const player of document.querySelectorAll(".player")) {
   function show(frame) {
     if (frame === shown) return;
     if (frame < shown) shown = -1;
-    for (let i = shown + 1; i <= frame; i++) context.drawImage(patches[i].image, patches[i].x, patches[i].y);
+    for (let i = shown + 1; i <= frame; i++) {
+      const { image, x, y } = patches[i];
+      if (image.naturalWidth > 0) context.drawImage(image, x, y);
+    }
     shown = frame;
     slider.value = frame;
     const time = (movie.start + frame * movie.step).toFixed(2) + " s";
@@ -54,8 +57,10 @@ for (const player of document.querySelectorAll(".player")) {
   canvas.addEventListener("click", toggle);
   slider.addEventListener("input", () => { pause(); show(Number(slider.value)); });
   speed.addEventListener("change", () => { if (started !== null) { pause(); play(); } });
-  Promise.all(patches.map((patch) => patch.image.decode())).then(() => {
-    show(0);
+  // A picture that cannot be decoded is skipped: the others are worth seeing.
+  const decoded = patches.map((patch) => patch.image.decode().catch(() => {}));
+  decoded[0].then(() => show(0));
+  Promise.all(decoded).then(() => {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (patches.length > 1 && !calm && !location.hash.includes("still")) play();
     if (location.hash.includes("still")) show(Math.floor(patches.length / 2));

@@ -76,11 +76,7 @@ impl Plot {
         if self.lines.len() > 1 {
             self.legend(&mut svg);
         }
-        let _ = write!(
-            svg,
-            "<line class=\"cursor\" y1=\"{TOP}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>",
-            HEIGHT - BOTTOM
-        );
+        let _ = write!(svg, "<line class=\"cursor\" y1=\"{TOP}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>", HEIGHT - BOTTOM);
         let _ = write!(
             svg,
             "<script type=\"application/json\">{}</script><output class=\"readout\" aria-hidden=\"true\"></output></figure>",
@@ -256,11 +252,7 @@ fn padded(y0: f64, y1: f64, scale: Scale) -> (f64, f64) {
     }
     let span = y1 - y0;
     let flat = 1e-9 * y0.abs().max(y1.abs());
-    let air = if span > flat {
-        0.06 * span
-    } else {
-        0.05 * y0.abs()
-    };
+    let air = if span > flat { 0.06 * span } else { 0.05 * y0.abs() };
     // Lines that start at zero start on the axis.
     let low = if y0 == 0.0 { y0 } else { y0 - air };
     (low, y1 + air)
@@ -316,7 +308,9 @@ mod tests {
 
     #[test]
     fn gaps_and_empty_plots_are_drawn_without_nan() {
-        for values in [vec![], vec![f64::NAN; 5], vec![1.0, f64::NAN, 2.0], vec![3.0], vec![5.0; 4], vec![-1e300, 1e300]] {
+        for values in
+            [vec![], vec![f64::NAN; 5], vec![1.0, f64::NAN, 2.0], vec![3.0], vec![5.0; 4], vec![-1e300, 1e300]]
+        {
             for scale in [Scale::Linear, Scale::Logarithmic] {
                 let html = Plot { scale, ..plot(values.clone()) }.to_html();
                 assert!(!html.contains("NaN") && !html.contains("inf"), "{values:?}: {html}");
@@ -337,7 +331,8 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_right() {
-        let cases = [(0.0, "0"), (1.0, "1"), (0.1 + 0.2, "0.3"), (1234.5678, "1234.57"), (1e-7, "1e-7"), (-2.5e12, "-2.5e12")];
+        let cases =
+            [(0.0, "0"), (1.0, "1"), (0.1 + 0.2, "0.3"), (1234.5678, "1234.57"), (1e-7, "1e-7"), (-2.5e12, "-2.5e12")];
         for (value, text) in cases {
             assert_eq!(short(value), text);
         }

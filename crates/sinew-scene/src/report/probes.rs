@@ -25,7 +25,13 @@ pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
             Some((_, plot)) => plot.lines.push(line),
             None => plots.push((
                 rank(group),
-                Plot { title: group.into(), x_label: "time [s]".into(), x: times.to_vec(), lines: vec![line], scale: Scale::Linear },
+                Plot {
+                    title: group.into(),
+                    x_label: "time [s]".into(),
+                    x: times.to_vec(),
+                    lines: vec![line],
+                    scale: Scale::Linear,
+                },
             )),
         }
     }

@@ -1,0 +1,151 @@
+//! No step allocates after the first while contacts do not grow: a counting allocator watches. Alone in its program, because it counts
+//! everything that happens.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sinew_fem::material::{Law, MaterialSpec};
+use sinew_fem::model::{AttachTarget, ColliderParams, PinParams, RigidParams};
+use sinew_fem::solver::LinearSolver;
+use sinew_fem::{BodyParams, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation, Solver, SolverParams};
+use sinew_geometry::CellMesh;
+use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
+use sinew_geometry::shape::{Plane, Pose, Sphere};
+use sinew_math::Vec3;
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system allocator with the arguments it was given; counting touches no memory of the caller.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
+    let cells = mesh.cell_count();
+    BodyParams {
+        name: name.into(),
+        mesh,
+        materials: vec![MaterialSpec::with_young(law, 2e4, 0.3); cells],
+        densities: vec![1000.0; cells],
+        mass_damping: 0.1,
+        stiffness_damping: 1e-3,
+        velocities: Vec::new(),
+        surface: None,
+    }
+}
+
+/// A pinned beam pressed onto a floor, a box bound to it and sprung to a ball: every kind of block and force.
+fn model() -> Model {
+    let beam = box_tets(Vec3::new(0.6, 0.1, 0.1), [12, 4, 4], TetPattern::Kuhn).unwrap();
+    let cube = box_hexes(Vec3::splat(0.1), [2, 2, 2]).unwrap().mapped(|x| x + Vec3::new(0.3, 0.09, 0.0)).unwrap().0;
+    let select = |mesh: &CellMesh, is_in: &dyn Fn(Vec3) -> bool| -> Vec<u32> {
+        (0..mesh.node_count() as u32).filter(|&n| is_in(mesh.positions()[n as usize])).collect()
+    };
+    let left = select(&beam, &|x| x.x == 0.0);
+    let lower = select(&cube, &|x| x.y < 0.095);
+    let triangles = beam.boundary_triangles();
+    let mut builder = ModelBuilder::new();
+    builder.gravity(Vec3::new(0.0, -9.81, 0.0));
+    let beam = builder.add_body(body("beam", beam, Law::NeoHookean));
+    let cube = builder.add_body(body("cube", cube, Law::StableNeoHookean));
+    builder.pin(PinParams {
+        body: beam,
+        name: "left".into(),
+        nodes: left,
+        axes: [true; 3],
+        pivot: Vec3::zero(),
+        offsets: Vec::new(),
+    });
+    builder.bind(cube, lower, AttachTarget::Body(beam));
+    let ball = builder.add_rigid(RigidParams {
+        name: "ball".into(),
+        shape: Sphere::new(0.05).unwrap().into(),
+        mass: 0.5,
+        pose: Pose::from_translation(Vec3::new(0.35, 0.25, 0.05)),
+        velocity: Vec3::zero(),
+        angular_velocity: Vec3::zero(),
+        driven_about: None,
+    });
+    builder.attach(cube, "spring".into(), vec![26], AttachTarget::Rigid(ball), 100.0);
+    builder.pressure(beam, "inside".into(), triangles);
+    builder.add_collider(ColliderParams {
+        name: "floor".into(),
+        shape: Plane::new(Vec3::zero(), Vec3::unit(1)).unwrap().into(),
+        pose: Pose::from_translation(Vec3::new(0.0, 1e-3, 0.0)),
+        pivot: Vec3::zero(),
+        stiffness: None,
+        friction: 0.3,
+    });
+    builder.build().unwrap()
+}
+
+fn allocations(mut work: impl FnMut()) -> usize {
+    let before = COUNT.load(Ordering::Relaxed);
+    work();
+    COUNT.load(Ordering::Relaxed) - before
+}
+
+/// Direct steps of the solver, then whole frames with their probes.
+#[test]
+fn steps_after_the_first_do_not_allocate() {
+    for threads in [1, 2] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for linear in [LinearSolver::Cg, LinearSolver::Cholesky] {
+            pool.install(|| {
+                let params =
+                    SolverParams { regime: Regime::ImplicitEuler, tolerance: 1e-6, linear, ..SolverParams::default() };
+                let model = model();
+                let (mut state, mut control) = (model.initial_state(), model.initial_control());
+                control.set_by_name("beam.pressure.inside", 100.0).unwrap();
+                let mut solver = NewtonSolver::new(params);
+                let mut most = 0;
+                for step in 0..12 {
+                    let mut contacts = 0;
+                    let count = allocations(|| {
+                        contacts = solver.step(&model, &mut state, &control, 1e-2).unwrap().contacts;
+                    });
+                    // Contacts found in this step were met inside the last one.
+                    let has_grown = contacts > most;
+                    most = most.max(contacts);
+                    assert!(step < 2 || has_grown || count == 0, "{threads} threads, {linear:?}, {step}: {count}");
+                }
+                assert!(most > 10, "{most} contacts");
+
+                let mut simulation = Simulation::new(
+                    model,
+                    Box::new(solver),
+                    FrameParams { frame_rate: 100.0, ..FrameParams::default() },
+                    Vec::new(),
+                    Vec::new(),
+                );
+                simulation.step_frame().unwrap();
+                let count = allocations(|| {
+                    for _ in 0..3 {
+                        simulation.step_frame().unwrap();
+                    }
+                });
+                assert_eq!(count, 0, "{threads} threads, {linear:?}: frames");
+            });
+        }
+    }
+}

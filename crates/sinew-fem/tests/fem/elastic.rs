@@ -1,0 +1,213 @@
+//! The vectorised elastic blocks against one cell at a time, and against differences.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use sinew_fem::elastic::ElasticBlock;
+use sinew_fem::material::{Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent};
+use sinew_fem::{Model, ModelBuilder};
+use sinew_geometry::CellMesh;
+use sinew_math::parallel::ScatterPlan;
+use sinew_math::sparse::{BlockCsr, BlockPattern};
+use sinew_math::{Mat3, Quaternion, Vec3};
+
+use crate::models::{Noise, body, hexes, tets};
+
+/// A body whose cells alternate between two stiffnesses of `law` and one cell of another law, on 4·6 − 1 … cells.
+fn model(mesh: CellMesh, law: Law) -> Model {
+    let mut params = body("flesh", mesh, MaterialSpec::with_young(law, 1e4, 0.3));
+    for (cell, material) in params.materials.iter_mut().enumerate() {
+        if cell % 2 == 1 {
+            *material = MaterialSpec::with_young(law, 3e4, 0.1);
+        }
+    }
+    let last = params.materials.len() - 1;
+    let other = if law == Law::Corotated { Law::NeoHookean } else { Law::Corotated };
+    params.materials[last] = MaterialSpec::with_young(other, 2e4, 0.2);
+    let mut builder = ModelBuilder::new();
+    builder.add_body(params);
+    builder.build().unwrap()
+}
+
+/// Every law on 12 tetrahedra and 3 hexahedra: neither count fills the packs of eight.
+fn models() -> impl Iterator<Item = (String, Model)> {
+    Law::ALL.into_iter().flat_map(|law| {
+        [("tet4", tets([0.4, 0.2, 0.2], [2, 1, 1])), ("hex8", hexes([0.6, 0.2, 0.2], [3, 1, 1]))]
+            .map(|(kind, mesh)| (format!("{} on {kind}", law.name()), model(mesh, law)))
+    })
+}
+
+/// Positions that every law can bear: strains of some ten percent and a large rotation.
+fn deformed(model: &Model, law_is_linear: bool, noise: &mut Noise) -> Vec<Vec3> {
+    let turn = if law_is_linear { Quaternion::identity() } else { Quaternion::exp_map(Vec3::new(0.5, -0.8, 0.3)) };
+    model.initial_state().positions.iter().map(|x| turn.rotate(*x + noise.vector() * 0.02)).collect()
+}
+
+struct Psi(Mat3, MaterialPoint<f64>);
+impl MaterialVisitor for Psi {
+    type Output = f64;
+    fn visit<M: Material>(self, law: M) -> f64 {
+        law.energy_density(&self.0, &self.1)
+    }
+}
+
+fn vectorised_gradient(model: &Model, x: &[Vec3]) -> (f64, Vec<Vec3>) {
+    let mut gradient = vec![Vec3::zero(); x.len()];
+    let mut energy = 0.0;
+    for block in &model.elastic {
+        let packs: Vec<AtomicU64> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
+        energy += block.add_gradient(x, &mut gradient, &packs);
+    }
+    (energy, gradient)
+}
+
+fn matrix_plan(block: &ElasticBlock, pattern: &BlockPattern) -> ScatterPlan {
+    let slots = block.matrix_slots(|a, b| pattern.slot(a as usize, b as usize).unwrap() as u32);
+    ScatterPlan::new(pattern.block_count(), slots).unwrap()
+}
+
+fn pattern(model: &Model) -> Arc<BlockPattern> {
+    let cells: Vec<Vec<u32>> = model.bodies[0].mesh.cells().map(|(_, nodes)| nodes.to_vec()).collect();
+    Arc::new(BlockPattern::from_elements(model.kinematics.point_count(), &cells).unwrap())
+}
+
+fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
+    let pattern = pattern(model);
+    let mut matrix = BlockCsr::zeros(pattern.clone());
+    for block in &model.elastic {
+        block.add_tangent(x, tangent, &matrix_plan(block, &pattern), matrix.values_mut());
+    }
+    matrix
+}
+
+/// E = Σ w ψ(F), and dE = Σ w P : F(dx) because F is linear in the positions.
+#[test]
+fn vectorised_energy_and_gradient_equal_those_of_single_cells() {
+    let mut noise = Noise(11);
+    for (name, model) in models() {
+        let x = deformed(&model, name.starts_with("linear"), &mut noise);
+        let (energy, gradient) = vectorised_gradient(&model, &x);
+        let direct: f64 = model.elastic.iter().map(|block| block.energy(&x)).sum();
+        let mut scalar = 0.0;
+        for block in &model.elastic {
+            for (k, &cell) in block.cells().iter().enumerate() {
+                let material = model.bodies[0].materials[cell as usize];
+                block.evaluate_cell(k, &x, |w, f, _| scalar += w * material.visit(Psi(f, material.point())));
+            }
+        }
+        // Sums of some dozens of positive terms in another order.
+        assert!((energy - scalar).abs() < 1e-13 * scalar, "{name}: {energy} {scalar}");
+        assert!((direct - scalar).abs() < 1e-13 * scalar, "{name}: {direct} {scalar}");
+        let scale = gradient.iter().map(|g| g.norm()).fold(0.0, f64::max);
+        for point in 0..x.len() {
+            for axis in 0..3 {
+                let mut dx = vec![Vec3::zero(); x.len()];
+                dx[point][axis] = 1.0;
+                let mut slope = 0.0;
+                for block in &model.elastic {
+                    for k in 0..block.cell_count() {
+                        let mut steps = Vec::new();
+                        block.evaluate_cell(k, &dx, |_, df, _| steps.push(df));
+                        let mut steps = steps.into_iter();
+                        block.evaluate_cell(k, &x, |w, _, p| slope += w * p.double_dot(&steps.next().unwrap()));
+                    }
+                }
+                assert!((slope - gradient[point][axis]).abs() < 1e-12 * scale, "{name} at {point}, {axis}");
+            }
+        }
+    }
+}
+
+#[test]
+fn vectorised_tangent_equals_that_of_single_cells() {
+    let mut noise = Noise(12);
+    for (name, model) in models() {
+        let x = deformed(&model, name.starts_with("linear"), &mut noise);
+        for tangent in [Tangent::Exact, Tangent::Definite] {
+            let matrix = vectorised_tangent(&model, &x, tangent);
+            let mut scalar = BlockCsr::zeros(matrix.pattern().clone());
+            for block in &model.elastic {
+                for k in 0..block.cell_count() {
+                    block.cell_tangent(k, &x, tangent, |a, b, value| {
+                        scalar.add_block(block.point(k, a) as usize, block.point(k, b) as usize, &value).unwrap();
+                    });
+                }
+            }
+            let scale = scalar.values().iter().map(|b| b.norm()).fold(0.0, f64::max);
+            for (a, b) in matrix.values().iter().zip(scalar.values()) {
+                assert!((*a - *b).norm() < 1e-12 * scale, "{name}, {tangent:?}");
+            }
+        }
+    }
+}
+
+/// Central differences with a step of 1e-6 of 0.2 m leave about 1e-8 relative.
+#[test]
+fn gradient_and_tangent_are_derivatives() {
+    let mut noise = Noise(13);
+    for (name, model) in models() {
+        let x = deformed(&model, name.starts_with("linear"), &mut noise);
+        let h = 2e-7;
+        let direction = noise.vectors(x.len());
+        let moved = |s: f64| -> Vec<Vec3> { x.iter().zip(&direction).map(|(x, d)| *x + *d * s).collect() };
+        let ((plus, plus_gradient), (minus, minus_gradient)) =
+            (vectorised_gradient(&model, &moved(h)), vectorised_gradient(&model, &moved(-h)));
+        let (_, gradient) = vectorised_gradient(&model, &x);
+        let slope: f64 = gradient.iter().zip(&direction).map(|(g, d)| g.dot(*d)).sum();
+        let size: f64 = gradient.iter().map(|g| g.norm()).sum();
+        assert!(((plus - minus) / (2.0 * h) - slope).abs() < 1e-6 * size, "{name}");
+        let mut product = vec![Vec3::zero(); x.len()];
+        let matrix = vectorised_tangent(&model, &x, Tangent::Exact);
+        assert!(matrix.asymmetry() < 1e-9 * matrix.values().iter().map(|b| b.norm()).fold(0.0, f64::max));
+        matrix.multiply(&direction, &mut product);
+        let scale = product.iter().map(|p| p.norm()).fold(0.0, f64::max);
+        for point in 0..x.len() {
+            let numeric = (plus_gradient[point] - minus_gradient[point]) / (2.0 * h);
+            assert!((numeric - product[point]).norm() < 1e-6 * scale, "{name} at {point}");
+        }
+    }
+}
+
+/// |∂E/∂x| of a moved body is rounding: 1e-12 of Young's modulus times the area of a cell.
+#[test]
+fn rigid_motions_need_no_force() {
+    for (name, model) in models() {
+        let is_linear = name.starts_with("linear");
+        let turn = if is_linear { Quaternion::identity() } else { Quaternion::exp_map(Vec3::new(1.0, -2.0, 0.5)) };
+        let shift = Vec3::new(0.3, -0.1, 0.2);
+        let x: Vec<Vec3> = model.initial_state().positions.iter().map(|x| turn.rotate(*x) + shift).collect();
+        let (_, gradient) = vectorised_gradient(&model, &x);
+        let worst = gradient.iter().map(|g| g.norm()).fold(0.0, f64::max);
+        assert!(worst < 1e-12 * 3e4 * 0.04, "{name}: {worst}");
+    }
+}
+
+#[test]
+fn an_inverted_cell_has_infinite_energy_where_the_law_has_a_barrier() {
+    for (name, model) in models() {
+        let law = model.bodies[0].materials[0].law();
+        let x: Vec<Vec3> = model.initial_state().positions.iter().map(|x| Vec3::new(-x.x, x.y, x.z)).collect();
+        let energy = model.elastic.iter().map(|block| block.energy(&x)).sum::<f64>();
+        let expected = law.has_barrier() || law == Law::Corotated;
+        assert_eq!(energy.is_infinite(), expected && !energy.is_finite(), "{name}: {energy}");
+        assert!(!energy.is_nan(), "{name}");
+        assert_eq!(law.has_barrier(), model.elastic.iter().any(|b| b.cells()[0] == 0 && b.energy(&x).is_infinite()));
+    }
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let mesh = tets([1.0, 0.5, 0.5], [16, 8, 8]);
+    let model = model(mesh, Law::NeoHookean);
+    let mut noise = Noise(14);
+    let x: Vec<Vec3> = model.initial_state().positions.iter().map(|x| *x + noise.vector() * 0.005).collect();
+    let evaluate = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let energy: f64 = model.elastic.iter().map(|b| b.energy(&x)).sum();
+            let tangent = vectorised_tangent(&model, &x, Tangent::Exact);
+            (energy.to_bits(), vectorised_gradient(&model, &x), tangent.values().to_vec())
+        })
+    };
+    assert!(evaluate(1) == evaluate(2));
+}

@@ -1,0 +1,8 @@
+//! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, determinism.
+
+mod determinism;
+mod dynamics;
+mod elastic;
+mod forces;
+mod models;
+mod newton;
