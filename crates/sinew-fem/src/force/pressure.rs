@@ -16,6 +16,9 @@ pub struct Pressure {
     pub name: String,
     /// Triangles, outward oriented.
     pub triangles: Vec<[u32; 3]>,
+    /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the face of a
+    /// hexahedron do (see [`crate::model::balanced_triangles`]).
+    pub shares: Vec<f64>,
     /// Channel of the pressure [Pa].
     pub channel: ChannelId,
     /// Whether the triangles form a closed surface, so that p V is a potential.
@@ -32,16 +35,16 @@ impl Force for Pressure {
         if !self.is_closed && p != 0.0 {
             return None;
         }
-        let volume: f64 =
-            self.triangles.iter().map(|&[a, b, c]| x[a as usize].dot(x[b as usize].cross(x[c as usize])) / 6.0).sum();
+        let part = |&[a, b, c]: &[u32; 3]| x[a as usize].dot(x[b as usize].cross(x[c as usize])) / 6.0;
+        let volume: f64 = self.triangles.iter().zip(&self.shares).map(|(triangle, share)| share * part(triangle)).sum();
         Some(p * volume)
     }
 
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]) {
         let p = ctx.control.get(self.channel);
-        for triangle in &self.triangles {
+        for (triangle, share) in self.triangles.iter().zip(&self.shares) {
             let [a, b, c] = triangle.map(|n| x[n as usize]);
-            let third = (b - a).cross(c - a) * (p / 6.0);
+            let third = (b - a).cross(c - a) * (p * share / 6.0);
             for &node in triangle {
                 gradient[node as usize] += third;
             }
@@ -54,12 +57,12 @@ impl Force for Pressure {
         if p == 0.0 || tangent == Tangent::Definite {
             return;
         }
-        for triangle in &self.triangles {
+        for (triangle, share) in self.triangles.iter().zip(&self.shares) {
             let corners = triangle.map(|n| x[n as usize]);
             for k in 0..3 {
                 // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of it.
                 let opposite = corners[(k + 2) % 3] - corners[(k + 1) % 3];
-                let derivative = Mat3::skew(opposite) * (p / 6.0);
+                let derivative = Mat3::skew(opposite) * (p * share / 6.0);
                 for i in 0..3 {
                     // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is exact.
                     out.add(triangle[i], triangle[k], derivative * 0.5);

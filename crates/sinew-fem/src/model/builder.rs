@@ -9,6 +9,7 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::{Quaternion, Vec3};
 use thiserror::Error;
 
+use super::faces::balanced_triangles;
 use super::rigid::extents;
 use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
 use crate::control::{ChannelId, ChannelTable};
@@ -620,11 +621,13 @@ impl Assembler {
         let mut pressures = Vec::new();
         for (body, name, triangles) in std::mem::take(&mut self.parts.pressures) {
             let name = format!("{}.pressure.{name}", self.parts.bodies[body].name);
-            let triangles: Vec<[u32; 3]> =
-                triangles.iter().map(|triangle| triangle.map(|n| self.point(body, n))).collect();
             let is_closed = is_closed(&triangles);
+            let (triangles, shares) = balanced_triangles(&self.parts.bodies[body].mesh, &triangles)
+                .into_iter()
+                .map(|(triangle, share)| (triangle.map(|n| self.point(body, n)), share))
+                .unzip();
             let channel = self.channels.add(name.clone(), 0.0);
-            pressures.push(Pressure { name, triangles, channel, is_closed });
+            pressures.push(Pressure { name, triangles, shares, channel, is_closed });
         }
         let mut loads = Vec::new();
         for (body, name, weights) in std::mem::take(&mut self.parts.loads) {
@@ -708,7 +711,7 @@ fn is_closed(triangles: &[[u32; 3]]) -> bool {
 /// The visible surface: the given embedded one, or the boundary of the mesh with compact vertices.
 fn surface_of(params: &BodyParams) -> Surface {
     let x = params.mesh.positions();
-    let (triangles, nearest_nodes, embedding) = match &params.surface {
+    let (triangles, parts, nearest_nodes, embedding) = match &params.surface {
         Some((triangles, embedding)) => {
             let nearest = (0..embedding.len())
                 .map(|v| {
@@ -717,12 +720,14 @@ fn surface_of(params: &BodyParams) -> Surface {
                     nodes[heaviest]
                 })
                 .collect();
-            (triangles.clone(), nearest, Some(embedding.clone()))
+            let parts = triangles.iter().map(|&triangle| (triangle, 1.0)).collect();
+            (triangles.clone(), parts, nearest, Some(embedding.clone()))
         }
         None => {
             let mut vertex_of = vec![u32::MAX; x.len()];
             let mut nodes = Vec::new();
             let mut triangles = params.mesh.boundary_triangles();
+            let mut parts = balanced_triangles(&params.mesh, &triangles);
             for node in triangles.iter_mut().flatten() {
                 let vertex = &mut vertex_of[*node as usize];
                 if *vertex == u32::MAX {
@@ -731,16 +736,19 @@ fn surface_of(params: &BodyParams) -> Surface {
                 }
                 *node = *vertex;
             }
-            (triangles, nodes, None)
+            for (triangle, _) in &mut parts {
+                *triangle = triangle.map(|node| vertex_of[node as usize]);
+            }
+            (triangles, parts, nodes, None)
         }
     };
     let mut surface = Surface { triangles, nearest_nodes, embedding, areas: Vec::new() };
     let positions = surface.positions(x);
     surface.areas = vec![0.0; positions.len()];
-    for triangle in &surface.triangles {
+    for (triangle, share) in parts {
         let [a, b, c] = triangle.map(|v| positions[v as usize]);
-        for &v in triangle {
-            surface.areas[v as usize] += (b - a).cross(c - a).norm() / 6.0;
+        for v in triangle {
+            surface.areas[v as usize] += share * (b - a).cross(c - a).norm() / 6.0;
         }
     }
     surface

@@ -5,6 +5,7 @@
 
 mod body;
 mod builder;
+mod faces;
 mod rigid;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
 pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, PinParams};
+pub use faces::balanced_triangles;
 pub use rigid::{RigidBody, RigidParams};
 
 use crate::contacts::Contacts;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, MaterialSpec};
-use sinew_fem::model::PinParams;
+use sinew_fem::model::{PinParams, balanced_triangles};
 use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
@@ -58,9 +58,10 @@ impl Compiler<'_> {
         let place = pose(body.position, body.rotation.as_ref());
         let is_moved = body.rotation.is_some() || body.position != [0.0; 3];
         let mesh = match is_moved {
-            true => mesh.mapped(|p| place.to_world(p)).map(|(mesh, _)| mesh).map_err(|error| {
-                vec![self.scene.problem(&format!("body[{index}].position"), error.to_string())]
-            })?,
+            true => mesh
+                .mapped(|p| place.to_world(p))
+                .map(|(mesh, _)| mesh)
+                .map_err(|error| vec![self.scene.problem(&format!("body[{index}].position"), error.to_string())])?,
             false => mesh,
         };
         let manufactured = body.manufactured.as_ref().map(|m| ManufacturedField {
@@ -87,7 +88,13 @@ impl Compiler<'_> {
     }
 
     /// The boundary follows the exact solution; the interior is loaded by its body force.
-    fn add_manufactured(&mut self, body: usize, mesh: &CellMesh, materials: &[MaterialSpec], field: &ManufacturedField) {
+    fn add_manufactured(
+        &mut self,
+        body: usize,
+        mesh: &CellMesh,
+        materials: &[MaterialSpec],
+        field: &ManufacturedField,
+    ) {
         let nodes = mesh.boundary_nodes();
         let offsets = nodes.iter().map(|&n| field.displacement(mesh.positions()[n as usize])).collect();
         let name = "manufactured".to_string();
@@ -113,7 +120,8 @@ impl Compiler<'_> {
                     for cell in cells {
                         let center = center_of(mesh, cell as usize);
                         let spec = &mut materials[cell as usize];
-                        *spec = overridden(spec, part).scaled(part.gradient.as_ref().map_or(1.0, |g| factor_at(g, center)));
+                        *spec =
+                            overridden(spec, part).scaled(part.gradient.as_ref().map_or(1.0, |g| factor_at(g, center)));
                     }
                 }
                 Err(message) => problems.push(self.scene.problem(&path, message)),
@@ -165,7 +173,11 @@ impl Compiler<'_> {
             if let Some(triangles) = self.triangles(compiled, &path, &traction.region) {
                 let name = names.unique("load", &traction.region);
                 self.driver.vectors.push((format!("{}.load.{name}", body.name), traction.value.clone()));
-                self.builder.load(index, name, nodal_areas(&triangles, &compiled.rest));
+                self.builder.load(
+                    index,
+                    name,
+                    nodal_areas(&balanced_triangles(compiled.regions.mesh(), &triangles), &compiled.rest),
+                );
             }
         }
         for (k, force) in body.force.iter().enumerate() {
@@ -203,7 +215,8 @@ impl UniqueNames {
 }
 
 fn material_spec(material: &Material) -> MaterialSpec {
-    let moduli = |e: &crate::spec::material::Elastic| ElasticModuli::YoungPoisson { young: e.young, poisson: e.poisson };
+    let moduli =
+        |e: &crate::spec::material::Elastic| ElasticModuli::YoungPoisson { young: e.young, poisson: e.poisson };
     match material {
         Material::Linear(e) => MaterialSpec::Linear(moduli(e)),
         Material::Corotated(e) => MaterialSpec::Corotated(moduli(e)),
@@ -254,13 +267,13 @@ fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     mesh.positions().iter().map(|&x| velocity + spin.cross(x - center)).collect()
 }
 
-/// Rest area of each node of some triangles [m²].
-fn nodal_areas(triangles: &[[u32; 3]], rest: &[Vec3]) -> Vec<(u32, f64)> {
+/// Rest area of each node of some triangles with their shares [m²].
+fn nodal_areas(triangles: &[([u32; 3], f64)], rest: &[Vec3]) -> Vec<(u32, f64)> {
     let mut areas: BTreeMap<u32, f64> = BTreeMap::new();
-    for triangle in triangles {
+    for (triangle, share) in triangles {
         let [a, b, c] = triangle.map(|n| rest[n as usize]);
         for &node in triangle {
-            *areas.entry(node).or_default() += (b - a).cross(c - a).norm() / 6.0;
+            *areas.entry(node).or_default() += share * (b - a).cross(c - a).norm() / 6.0;
         }
     }
     areas.into_iter().collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sinew_fem::control::{ChannelId, Control};
 use sinew_fem::model::Model;
 use sinew_fem::simulation::Driver;
-use sinew_math::Vec3;
+use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::spec::motion::Motion;
 use crate::track::Track;
@@ -46,8 +46,8 @@ impl TrackDriver {
         };
         for ChannelMotion { prefix, motion } in &self.motions {
             for (k, axis) in AXES.iter().enumerate() {
-                let track = motion.translation.clone();
-                add(format!("{prefix}.translation.{axis}"), Box::new(move |t| track.at(t)[k]));
+                let moved = motion.clone();
+                add(format!("{prefix}.translation.{axis}"), Box::new(move |t| translation(&moved, t)[k]));
                 if let Some(turn) = &motion.rotation {
                     let (angle, axis_vector) = (turn.angle.clone(), Vec3::from(turn.axis).normalized());
                     add(format!("{prefix}.rotation.{axis}"), Box::new(move |t| axis_vector[k] * angle.at(t)));
@@ -77,6 +77,19 @@ impl TrackDriver {
             }
         }
     }
+}
+
+/// Translation of the motion x ↦ c + R F (x − c) + t about the one pivot c that a pin has, which is `through` when there is a rotation.
+/// A deformation about another point `about` then adds R (I − F)(about − through) to it.
+fn translation(motion: &Motion, time: f64) -> Vec3 {
+    let given = Vec3::from(motion.translation.at(time));
+    let (Some(turn), Some(deformation)) = (&motion.rotation, &motion.deformation) else { return given };
+    let arm = Vec3::from(motion.about) - Vec3::from(turn.through);
+    if arm == Vec3::zero() {
+        return given;
+    }
+    let rotation = Quaternion::exp_map(Vec3::from(turn.axis).normalized() * turn.angle.at(time)).to_matrix();
+    given + rotation * (arm - Mat3::new(deformation.at(time)) * arm)
 }
 
 impl Driver for TrackDriver {

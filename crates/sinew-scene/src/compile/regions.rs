@@ -26,6 +26,11 @@ impl Regions {
         Self { mesh, named, resolved: RefCell::default() }
     }
 
+    /// The mesh in body coordinates.
+    pub fn mesh(&self) -> &CellMesh {
+        &self.mesh
+    }
+
     /// Nodes of a region; a region without nodes is a mistake.
     pub fn nodes(&self, name: &str) -> Result<Vec<u32>, String> {
         let mask = self.mask(name, 0)?;
@@ -88,6 +93,7 @@ impl Regions {
             Some(Region::Union(parts)) => self.combine(parts, depth, |a, b| a || b)?,
             Some(Region::Intersection(parts)) => self.combine(parts, depth, |a, b| a && b)?,
             Some(Region::Outside(part)) => self.mask(part, depth + 1)?.into_iter().map(|inside| !inside).collect(),
+            Some(Region::Box([a, b])) => self.shape_mask(&self.box_with_borders(Vec3::from(*a), Vec3::from(*b)))?,
             Some(region) => self.shape_mask(&shape_of(region))?,
             None => self.builtin_mask(name)?,
         };
@@ -104,6 +110,12 @@ impl Regions {
             }
         }
         Ok(result)
+    }
+
+    /// A box whose borders are included although coordinates are rounded: 8 cells of 2.5 cm do not reach 20 cm to the last bit.
+    fn box_with_borders(&self, a: Vec3, b: Vec3) -> Shape {
+        let margin = Vec3::splat(1e-9 * self.mesh.bounds().size().norm());
+        Shape::Box { min: a.min(b) - margin, max: a.max(b) + margin }
     }
 
     fn builtin_mask(&self, name: &str) -> Result<Vec<bool>, String> {

@@ -173,9 +173,16 @@ impl Backdrop {
         let sky = occlusion.on_ground(position);
         let key = scale(KEY, lit * dot(lights.up, lights.key));
         // Straight ambient is too faint to ground a body in bright key light; sky^1.5 is nearer to a photograph of a matte floor.
-        let light = add(scale(key, 0.4 + 0.6 * sky), scale(SKY, sky * sky.sqrt()));
+        // Even a closed gap gets a little light, or it would look like a hole in the floor.
+        let light = add(scale(key, 0.4 + 0.6 * sky), scale(SKY, 0.1 + 0.9 * sky * sky.sqrt()));
         lerp(background, mul(albedo, light), visible)
     }
+}
+
+/// Floor by truncation: without SSE 4.1, which is not assumed, `f32::floor` is a call into a library.
+fn floor(x: f32) -> f32 {
+    let truncated = x as i32 as f32;
+    if truncated > x { truncated - 1.0 } else { truncated }
 }
 
 /// Mean of the ±1 square wave of period 2 over a window of the given width around `x`.
@@ -183,7 +190,7 @@ fn filtered_square_wave(x: f32, width: f32) -> f32 {
     let width = width.max(1e-4);
     // Integral of the square wave: a triangle wave.
     let integral = |x: f32| {
-        let t = x - 2.0 * (0.5 * x).floor();
+        let t = x - 2.0 * floor(0.5 * x);
         if t < 1.0 { t } else { 2.0 - t }
     };
     ((integral(x + 0.5 * width) - integral(x - 0.5 * width)) / width).clamp(-1.0, 1.0)

@@ -213,6 +213,8 @@ pub(crate) struct SoftShadow {
     wide: [[f32; 2]; WIDE_TAPS],
     /// Highest texel in reach of the search, to leave early where nothing can cast a shadow.
     coarse: Vec<f32>,
+    /// Lowest height drawn.
+    lowest: f32,
     /// Largest radius of the search [texels].
     reach: f32,
 }
@@ -230,11 +232,9 @@ impl SoftShadow {
         }
         let spread = (reach * COARSE as f32 / size as f32).ceil() as usize + 1;
         let cells = levels.iter().find(|(side, _)| *side == COARSE);
-        let mut coarse =
+        let coarse =
             cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
-        // Empty cells get a number that can be interpolated and still hides nothing.
-        coarse.iter_mut().for_each(|top| *top = top.max(lowest - 1.0 / map.scale));
-        SoftShadow { search: spiral(), filter: spiral(), wide: spiral(), levels, coarse, reach, map }
+        SoftShadow { search: spiral(), filter: spiral(), wide: spiral(), levels, coarse, lowest, reach, map }
     }
 
     /// Share of the key light that reaches a point with unit normal `n`, 0..1.
@@ -290,7 +290,8 @@ impl SoftShadow {
         let (x, y) = ((u * scale - 0.5).clamp(0.0, last - 1e-3), (v * scale - 0.5).clamp(0.0, last - 1e-3));
         let (i, k) = (x as usize, y as usize);
         let (fx, fy) = (x - i as f32, y - k as f32);
-        let at = |i: usize, k: usize| self.coarse[k * COARSE + i];
+        // Empty cells are as low as can be without spoiling the mean.
+        let at = |i: usize, k: usize| self.coarse[k * COARSE + i].max(self.lowest);
         let below = at(i, k) + (at(i + 1, k) - at(i, k)) * fx;
         let above = at(i, k + 1) + (at(i + 1, k + 1) - at(i, k + 1)) * fx;
         below + (above - below) * fy

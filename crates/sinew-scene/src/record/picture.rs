@@ -5,11 +5,12 @@
 
 use std::path::PathBuf;
 
+use rayon::prelude::*;
 use sinew_fem::{Frame, RecordError, Recorder};
 
 use super::atomic::{AtomicFile, write_file};
 use super::field::ColorField;
-use super::png::{Animation, write_png};
+use super::png::{Animation, encode_png};
 use super::shapes::{f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use crate::raster::{
     Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
@@ -83,6 +84,9 @@ const SNAPSHOT_BYTES: usize = 512 << 20;
 
 /// Pictures that choose the colours of an animation.
 const PALETTE_EXAMPLES: usize = 6;
+
+/// Pictures that are drawn at the same time: a few megabytes each.
+const BATCH: usize = 8;
 
 /// Draws stills and an animation when it is finished.
 pub struct PictureRecorder {
@@ -181,30 +185,51 @@ impl PictureRecorder {
         if self.snapshots.is_empty() {
             return Ok(());
         }
-        let [width, height] = self.params.size;
         let stage = self.stage();
-        if let Some(pattern) = self.params.stills.clone() {
-            let renderer = Renderer::new(width, height);
-            for snapshot in &self.snapshots {
-                write_png(&numbered(&pattern, snapshot.index), &self.draw(snapshot, &stage, &renderer))?;
+        let [width, height] = self.params.size;
+        let shrink = (ANIMATION_WIDTH as f64 / width as f64).min(1.0);
+        let scaled = |side: usize| ((side as f64 * shrink / 2.0).round() as usize * 2).max(2);
+        let small = [scaled(width), scaled(height)];
+        // Frames of the animation are shrunk stills where there are stills, else drawn at their own size.
+        let renderer = match &self.params.stills {
+            Some(_) => Renderer::new(width, height),
+            None => Renderer::new(small[0], small[1]),
+        };
+        let stride = self.snapshots.len().div_ceil(ANIMATION_FRAMES).max(1);
+        let mut animation = self.params.animation.as_ref().map(|_| {
+            let count = PALETTE_EXAMPLES.min(self.snapshots.len());
+            let last = self.snapshots.len() - 1;
+            let examples: Vec<usize> = (0..count).map(|i| i * last / (count - 1).max(1)).collect();
+            let draw = |&i: &usize| self.draw(&self.snapshots[i], &stage, &renderer).shrunk(small[0], small[1]);
+            Animation::new(&examples.par_iter().map(draw).collect::<Vec<Image>>())
+        });
+        let step = if self.params.stills.is_some() { 1 } else { stride };
+        let wanted: Vec<usize> = (0..self.snapshots.len()).step_by(step).collect();
+        // Several at a time: drawing is parallel inside a picture too, but compression is not.
+        for batch in wanted.chunks(BATCH) {
+            let drawn: Vec<(Option<Vec<u8>>, Option<Image>)> = batch
+                .par_iter()
+                .map(|&i| {
+                    let image = self.draw(&self.snapshots[i], &stage, &renderer);
+                    let file = self.params.stills.as_ref().map(|_| encode_png(&image));
+                    let is_shown = animation.is_some() && i.is_multiple_of(stride);
+                    (file, is_shown.then(|| image.shrunk(small[0], small[1])))
+                })
+                .collect();
+            for (&i, (file, image)) in batch.iter().zip(&drawn) {
+                if let (Some(pattern), Some(bytes)) = (&self.params.stills, file) {
+                    write_file(numbered(pattern, self.snapshots[i].index), bytes)?;
+                }
+                if let (Some(animation), Some(image)) = (&mut animation, image) {
+                    animation.push(image)?;
+                }
             }
         }
-        if let Some(path) = self.params.animation.clone() {
-            let shrink = (ANIMATION_WIDTH as f64 / width as f64).min(1.0);
-            let scaled = |side: usize| ((side as f64 * shrink / 2.0).round() as usize * 2).max(2);
-            let renderer = Renderer::new(scaled(width), scaled(height));
-            let stride = self.snapshots.len().div_ceil(ANIMATION_FRAMES).max(1);
-            let shown: Vec<&Snapshot> = self.snapshots.iter().step_by(stride).collect();
-            let examples: Vec<Image> = (0..PALETTE_EXAMPLES.min(shown.len()))
-                .map(|i| shown[i * (shown.len() - 1) / (PALETTE_EXAMPLES.min(shown.len()) - 1).max(1)])
-                .map(|snapshot| self.draw(snapshot, &stage, &renderer))
-                .collect();
-            let mut animation = Animation::new(&examples);
-            for snapshot in &shown {
-                animation.push(&self.draw(snapshot, &stage, &renderer))?;
-            }
-            let span = shown[shown.len() - 1].time - shown[0].time;
-            let per_frame = if shown.len() > 1 { span / (shown.len() - 1) as f64 } else { 0.04 };
+        if let (Some(animation), Some(path)) = (animation, &self.params.animation) {
+            let shown = self.snapshots.len().div_ceil(stride);
+            let last = (shown - 1) * stride;
+            let span = self.snapshots[last].time - self.snapshots[0].time;
+            let per_frame = if shown > 1 { span / (shown - 1) as f64 } else { 0.04 };
             write_file(path, &animation.encode(per_frame)?)?;
         }
         Ok(())
