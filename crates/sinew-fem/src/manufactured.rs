@@ -204,7 +204,8 @@ mod tests {
         let F = FIELD.deformation_gradient(X);
         let h = 1e-5;
         for j in 0..3 {
-            let numeric = (FIELD.displacement(X + Vec3::unit(j) * h) - FIELD.displacement(X - Vec3::unit(j) * h)) / (2.0 * h);
+            let numeric =
+                (FIELD.displacement(X + Vec3::unit(j) * h) - FIELD.displacement(X - Vec3::unit(j) * h)) / (2.0 * h);
             assert!((numeric + Vec3::unit(j) - F.column(j)).norm() < 1e-9);
         }
     }
@@ -225,8 +226,7 @@ mod tests {
             let h = 1e-5;
             let mut numeric = Vec3::zero();
             for j in 0..3 {
-                let stress =
-                    |X: Vec3| material.visit(Stress(FIELD.deformation_gradient(X), material.point()));
+                let stress = |X: Vec3| material.visit(Stress(FIELD.deformation_gradient(X), material.point()));
                 let difference = stress(X + Vec3::unit(j) * h) - stress(X - Vec3::unit(j) * h);
                 numeric -= difference.column(j) / (2.0 * h);
             }

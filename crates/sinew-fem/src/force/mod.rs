@@ -1,7 +1,6 @@
 //! What acts on points: gradient, linearisation, and a potential where there is one.
 //!
-//! A force is immutable; what varies comes in by [`StepContext`]. Elasticity has its own vectorised path ([`crate::elastic`]); it
-//! implements this trait as well, which is how the tests compare the two.
+//! A force is immutable; what varies comes in by [`StepContext`]. Elasticity has a vectorised path of its own ([`crate::elastic`]).
 
 mod attachment;
 mod contact;

@@ -146,7 +146,9 @@ impl Model {
     pub fn initial_state(&self) -> State {
         let mut positions = vec![Vec3::zero(); self.kinematics.point_count()];
         self.kinematics.place(&self.initial, &mut positions);
-        let mut history = History::default();
+        // At full length from the start, so that copies of the state never allocate again.
+        let rates = vec![Vec3::zero(); self.kinematics.unknown_count()];
+        let mut history = History { previous_rates: rates.clone(), rates, ..History::default() };
         crate::contacts::collider_poses(self, &self.initial_control(), &mut history.collider_poses);
         State {
             time: 0.0,

@@ -218,7 +218,8 @@ fn driven_rigid_bodies_carry_flesh_with_them() {
         driven_about: Some(Vec3::zero()),
     });
     builder.bind(flesh, bound, AttachTarget::Rigid(bone));
-    let mut run = Run::new(builder.build().unwrap(), SolverParams::default());
+    let params = SolverParams { tolerance: 1e-10, ..SolverParams::default() };
+    let mut run = Run::new(builder.build().unwrap(), params);
     let rest = run.state.positions.clone();
     let mut angle = 0.0;
     for _ in 0..4 {

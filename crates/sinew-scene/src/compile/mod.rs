@@ -26,8 +26,14 @@ use crate::suggest::nearest;
 
 /// Builds the simulation a scene describes.
 pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
-    Compiler { scene, problems: Vec::new(), notes: Vec::new(), builder: ModelBuilder::new(), driver: TrackDriver::default() }
-        .run()
+    Compiler {
+        scene,
+        problems: Vec::new(),
+        notes: Vec::new(),
+        builder: ModelBuilder::new(),
+        driver: TrackDriver::default(),
+    }
+    .run()
 }
 
 /// Work in progress.
@@ -75,8 +81,7 @@ impl Compiler<'_> {
             substeps: scene.solver.substeps,
             max_halvings: scene.solver.max_halvings,
         };
-        let mut simulation =
-            Simulation::new(model, Box::new(solver), params, vec![Box::new(self.driver)], probes);
+        let mut simulation = Simulation::new(model, Box::new(solver), params, vec![Box::new(self.driver)], probes);
         simulation.notes = self.notes;
         Ok(simulation)
     }

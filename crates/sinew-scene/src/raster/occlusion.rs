@@ -13,7 +13,7 @@ use super::shadow::DepthMap;
 use super::vector::{V3, dot, mad};
 
 /// Directions of the sky: more are not visible any more after interpolation.
-const DIRECTIONS: usize = 40;
+const DIRECTIONS: usize = 32;
 
 /// Texels per side of each depth map.
 const MAP_SIZE: usize = 96;
