@@ -57,9 +57,9 @@ pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
         }
     }
     s.volume = deformed / rest;
-    s.cauchy = s.cauchy / deformed;
-    s.piola = s.piola / rest;
-    s.deformation = s.deformation / rest;
+    s.cauchy /= deformed;
+    s.piola /= rest;
+    s.deformation /= rest;
     s
 }
 

@@ -300,7 +300,7 @@ impl Assembler {
             }
             self.rigid.push(RigidBody {
                 name: params.name.clone(),
-                shape: params.shape.clone(),
+                shape: params.shape,
                 block,
                 points: first..first + 6,
                 mass: params.mass,
@@ -651,7 +651,7 @@ impl Assembler {
             .iter()
             .map(|params| Collider {
                 name: params.name.clone(),
-                shape: params.shape.clone(),
+                shape: params.shape,
                 initial: params.pose,
                 pivot: params.pivot,
                 motion: ContactMotion {

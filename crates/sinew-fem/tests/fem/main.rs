@@ -1,5 +1,6 @@
 //! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, determinism.
 
+mod contact;
 mod determinism;
 mod dynamics;
 mod elastic;

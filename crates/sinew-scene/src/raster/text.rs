@@ -141,7 +141,6 @@ struct Outline {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Left,
-    Middle,
     Right,
 }
 
@@ -156,7 +155,6 @@ pub(crate) fn draw_text(image: &mut Image, text: &str, x: f32, y: f32, size: f32
     let scale = size / CAPITAL;
     let mut pen = x - match anchor {
         Anchor::Left => 0.0,
-        Anchor::Middle => 0.5 * text_width(text, size),
         Anchor::Right => text_width(text, size),
     };
     // Thin enough for counters to stay open, never thinner than a pixel can show.
@@ -285,7 +283,7 @@ mod tests {
         let mut image = Image::filled(20, 10, [255; 3]);
         draw_text(&mut image, "far away", -500.0, 400.0, 12.0, Anchor::Left, [0; 3]);
         assert_eq!(image, Image::filled(20, 10, [255; 3]));
-        draw_text(&mut image, "HHHHHH", 0.0, 8.0, 8.0, Anchor::Middle, [0; 3]);
+        draw_text(&mut image, "HHHHHH", 0.0, 8.0, 8.0, Anchor::Left, [0; 3]);
         assert_ne!(image, Image::filled(20, 10, [255; 3]));
     }
 

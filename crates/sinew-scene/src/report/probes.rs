@@ -40,6 +40,9 @@ pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
         if let ([line], true) = (plot.lines.as_slice(), plot.lines[0].label != plot.title) {
             plot.title = format!("{}.{}", plot.title, line.label);
         }
+        if let Some(unit) = unit(&plot.title) {
+            plot.title.push_str(unit);
+        }
     }
     // Stable: within a rank the order of the probes.
     plots.sort_by_key(|(rank, _)| *rank);
@@ -54,6 +57,33 @@ pub(crate) fn constants(probes: &[ProbeSeries]) -> Vec<(String, f64)> {
 fn constant(values: &[f64]) -> Option<f64> {
     let first = values.iter().copied().find(|v| v.is_finite()).unwrap_or(f64::NAN);
     values.iter().all(|v| *v == first || !v.is_finite()).then_some(first)
+}
+
+/// Parts of names with their SI units; the first that a name has decides, so that the extremes of a stress are stresses.
+const UNITS: [(&str, &str); 17] = [
+    ("volume_ratio", ""),
+    ("volume", ""),
+    ("deformation", ""),
+    ("energy", " [J]"),
+    ("force", " [N]"),
+    ("stress", " [Pa]"),
+    ("piola", " [Pa]"),
+    ("velocity", " [m/s]"),
+    ("momentum", " [kg m/s]"),
+    ("angular_momentum", " [kg m²/s]"),
+    ("rotation", " [rad]"),
+    ("position", " [m]"),
+    ("displacement", " [m]"),
+    ("center", " [m]"),
+    ("depth", " [m]"),
+    ("min", " [m]"),
+    ("max", " [m]"),
+];
+
+/// SI unit of a probe by its name; nothing for ratios, counts and names that are not known.
+fn unit(name: &str) -> Option<&'static str> {
+    let unit = UNITS.iter().find(|(part, _)| name.split('.').any(|p| p == *part)).map(|(_, unit)| *unit);
+    unit.filter(|unit| !unit.is_empty())
 }
 
 fn rank(group: &str) -> usize {
@@ -78,6 +108,24 @@ mod tests {
     }
 
     #[test]
+    fn units_follow_the_names() {
+        let cases = [
+            ("energy", Some(" [J]")),
+            ("ring.energy.elastic", Some(" [J]")),
+            ("ring.stress.von_mises.max", Some(" [Pa]")),
+            ("ring.stress", Some(" [Pa]")),
+            ("ring.volume_ratio", None),
+            ("ring.volume_ratio.min", None),
+            ("ring.max", Some(" [m]")),
+            ("ring.force.x-max", Some(" [N]")),
+            ("contacts", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(unit(name), wanted, "{name}");
+        }
+    }
+
+    #[test]
     fn components_share_a_plot_and_constants_have_none() {
         let probes = [
             series("inverted_cells", &[0.0, 0.0]),
@@ -90,7 +138,7 @@ mod tests {
         ];
         let plots = probe_plots(&[0.0, 1.0], &probes);
         let titles: Vec<(&str, usize)> = plots.iter().map(|p| (p.title.as_str(), p.lines.len())).collect();
-        assert_eq!(titles, [("energy.total", 1), ("tip.position", 2), ("block.volume", 1)]);
+        assert_eq!(titles, [("energy.total [J]", 1), ("tip.position [m]", 2), ("block.volume", 1)]);
         assert_eq!(constants(&probes).len(), 2);
     }
 }

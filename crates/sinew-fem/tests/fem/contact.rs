@@ -1,0 +1,118 @@
+//! Contact and pressure inside the solver: balance of forces, friction, convergence.
+
+use sinew_fem::material::Law;
+use sinew_fem::model::ColliderParams;
+use sinew_fem::{Contacts, ModelBuilder, Regime, SolverParams, StepContext};
+use sinew_geometry::shape::{AnyShape, Capsule, Plane, Pose, Sphere};
+use sinew_math::Vec3;
+
+use crate::models::{Run, body, hexes, nodes_where, pin, spec, tets};
+
+fn collider(name: &str, shape: AnyShape, place: Vec3, friction: f64) -> ColliderParams {
+    let pose = Pose::from_translation(place);
+    ColliderParams { name: name.into(), shape, pose, pivot: place, stiffness: None, friction }
+}
+
+fn reaction(run: &Run) -> Vec3 {
+    run.model.pins[0].points.iter().map(|&p| run.state.reactions[p as usize]).sum()
+}
+
+/// Force of all colliders at the end of a step.
+fn contact_force(run: &Run) -> Vec3 {
+    let contacts = Contacts::default();
+    let ctx = StepContext { time: 0.0, dt: 1.0, previous: &run.state, control: &run.control, contacts: &contacts };
+    run.model.contacts.iter().map(|contact| contact.total_force(&run.state.positions, &ctx)).sum()
+}
+
+/// A block held from above is pressed from below by each shape in one step: pins and collider balance, and Newton stays fast.
+#[test]
+fn pressed_flesh_balances_pins_and_collider() {
+    let shapes: [(&str, AnyShape, Vec3); 3] = [
+        ("plane", Plane::new(Vec3::zero(), Vec3::unit(1)).unwrap().into(), Vec3::new(0.0, 0.02, 0.0)),
+        ("sphere", Sphere::new(0.1).unwrap().into(), Vec3::new(0.1, -0.07, 0.1)),
+        ("capsule", Capsule::new(0.05, 0.06).unwrap().into(), Vec3::new(0.1, -0.03, 0.1)),
+    ];
+    for law in [Law::NeoHookean, Law::StableNeoHookean, Law::Corotated] {
+        for (name, shape, place) in &shapes {
+            let mesh = tets([0.2, 0.2, 0.2], [4, 4, 4]);
+            let top = nodes_where(&mesh, |x| x.y == 0.2);
+            let mut builder = ModelBuilder::new();
+            let flesh = builder.add_body(body("flesh", mesh, spec(law)));
+            builder.pin(pin(flesh, "top", top, Vec3::zero()));
+            builder.add_collider(collider("press", *shape, *place, 0.0));
+            let mut run =
+                Run::new(builder.build().unwrap(), SolverParams { tolerance: 1e-9, ..SolverParams::default() });
+            let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?}, {name}: {error}"));
+            assert!(report.newton_iterations <= 20, "{law:?}, {name}: {report:?}");
+            let (pins, press) = (reaction(&run), contact_force(&run));
+            assert!(press.y > 0.1, "{law:?}, {name}: {press:?}");
+            assert!((pins + press).norm() < 1e-7 * press.norm(), "{law:?}, {name}: {pins:?} {press:?}");
+        }
+    }
+}
+
+/// A block that slides on a rough floor loses μ g of speed per second and then rests.
+#[test]
+fn sliding_friction_decelerates_by_its_coefficient() {
+    let (friction, gravity, h) = (0.4, 9.81, 5e-3);
+    let mut builder = ModelBuilder::new();
+    builder.gravity(Vec3::new(0.0, -gravity, 0.0));
+    builder.add_body(body("block", hexes([0.2, 0.05, 0.2], [3, 1, 3]), spec(Law::StableNeoHookean).scaled(10.0)));
+    let floor = Plane::new(Vec3::zero(), Vec3::unit(1)).unwrap();
+    builder.add_collider(collider("floor", floor.into(), Vec3::zero(), friction));
+    let params = SolverParams { regime: Regime::ImplicitEuler, ..SolverParams::default() };
+    let mut run = Run::new(builder.build().unwrap(), params);
+    for _ in 0..60 {
+        run.step(h).unwrap();
+    }
+    let mass: f64 = run.model.masses.iter().sum();
+    assert!(
+        (contact_force(&run).y - mass * gravity).abs() < 1e-3 * mass * gravity,
+        "at rest the floor carries the weight"
+    );
+    run.state.velocities.iter_mut().for_each(|v| *v += Vec3::unit(0));
+    let mut speeds = Vec::new();
+    for _ in 0..80 {
+        run.step(h).unwrap();
+        speeds.push(run.momentum().x / mass);
+    }
+    // After 0.1 s; the first step is without friction, because the normal force comes from the step before.
+    let expected = 1.0 - friction * gravity * 0.1;
+    assert!((speeds[19] - expected).abs() < 0.02, "{} {expected}", speeds[19]);
+    // It stops after 1/(μ g) = 0.255 s and then creeps by less than the smoothing speed.
+    assert!(speeds[60..].iter().all(|v| v.abs() < 1e-3), "{:?}", &speeds[60..]);
+}
+
+/// A follower pressure on one face has no potential: the residual decides, and the pins carry −p ∫ n dA over the deformed face.
+#[test]
+fn follower_pressure_on_an_open_surface_converges_and_balances() {
+    for law in [Law::NeoHookean, Law::StableNeoHookean] {
+        let mesh = tets([0.4, 0.1, 0.1], [8, 2, 2]);
+        let left = nodes_where(&mesh, |x| x.x == 0.0);
+        let is_top = |n: &u32| mesh.positions()[*n as usize].y == 0.1;
+        let top: Vec<[u32; 3]> = mesh.boundary_triangles().into_iter().filter(|t| t.iter().all(is_top)).collect();
+        let mut builder = ModelBuilder::new();
+        let flesh = builder.add_body(body("beam", mesh.clone(), spec(law)));
+        builder.pin(pin(flesh, "left", left, Vec3::zero()));
+        builder.pressure(flesh, "top".into(), top.clone());
+        let mut run = Run::new(builder.build().unwrap(), SolverParams { tolerance: 1e-9, ..SolverParams::default() });
+        run.set("beam.pressure.top", 30.0);
+        let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?}: {error}"));
+        assert!(report.newton_iterations <= 30, "{law:?}: {report}");
+        let x = &run.state.positions;
+        let area: Vec3 = top
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|n| x[n as usize]);
+                (b - a).cross(c - a) * 0.5
+            })
+            .sum();
+        let expected = area * 30.0;
+        assert!(
+            (reaction(&run) - expected).norm() < 1e-7 * expected.norm(),
+            "{law:?}: {:?} {expected:?}",
+            reaction(&run)
+        );
+        assert!(area.x.abs() > 0.02 * area.norm(), "the pressure follows the bent face: {area:?}");
+    }
+}
