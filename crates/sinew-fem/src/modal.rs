@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
 use crate::solver::{AssemblyPlan, AssemblyScratch, Problem, ProblemScratch, Regime, filter};
 
-/// The lowest natural frequencies of a model at rest [Hz].
+/// The lowest natural frequencies of a model at rest [Hz]. Rigid bodies have no lumped mass matrix and must not be part of it.
 ///
 /// Pinned components are made 1e12 times stiffer than the rest, which moves them far above all frequencies of interest.
 pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, EigenError> {
@@ -30,8 +30,15 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Eige
     filter(&model.kinematics, &mut stiffness, 1e6 * largest);
     let mut masses = vec![0.0; model.kinematics.unknown_count()];
     for point in 0..model.kinematics.point_count() {
-        if let PointMap::Free(unknown) = model.kinematics.map(point) {
-            masses[unknown as usize] += model.masses[point];
+        match model.kinematics.map(point) {
+            PointMap::Free(unknown) => masses[unknown as usize] += model.masses[point],
+            // Lumped like the rest: each carrier takes its share.
+            PointMap::Weighted { start, end } => {
+                for &(unknown, weight) in model.kinematics.weights(start, end) {
+                    masses[unknown as usize] += weight * model.masses[point];
+                }
+            }
+            PointMap::Rigid { .. } => {}
         }
     }
     let is_free = model.pins.is_empty();

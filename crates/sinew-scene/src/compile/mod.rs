@@ -125,7 +125,9 @@ impl Compiler<'_> {
                 probes.push(Box::new(ErrorProbe { body, field }));
             }
         }
-        if self.scene.modes > 0 {
+        if self.scene.modes > 0 && !self.scene.rigid.is_empty() {
+            problems.push(self.scene.problem("modes", "natural frequencies need a scene without rigid bodies"));
+        } else if self.scene.modes > 0 {
             match natural_frequencies(model, self.scene.modes) {
                 Ok(frequencies) => probes.push(Box::new(FrequencyProbe { frequencies })),
                 Err(error) => {
