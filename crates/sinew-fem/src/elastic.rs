@@ -403,7 +403,7 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
         for pack in self.packs {
             let view = PackView::<N, Q>::new(self.block, pack);
             let mut energies = [0.0; PACK];
-            let mut nodal_lanes = [[[0.0; PACK]; 3]; N];
+            let mut values = [[Vec3::zero(); PACK]; N];
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
                 let point = view.parameters::<S>(first);
@@ -423,17 +423,16 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
                 energy.store(&mut energies[first..first + S::LANES]);
                 for a in 0..N {
                     for axis in 0..3 {
-                        nodal[a][axis].store(&mut nodal_lanes[a][axis][first..first + S::LANES]);
+                        let mut lanes = [0.0; PACK];
+                        nodal[a][axis].store(&mut lanes[..S::LANES]);
+                        for lane in 0..S::LANES {
+                            values[a][first + lane][axis] = lanes[lane];
+                        }
                     }
                 }
             }
             self.pack_energies[pack].store(lane_sum(&energies).to_bits(), Ordering::Relaxed);
-            for a in 0..N {
-                for lane in 0..PACK {
-                    let [x, y, z] = nodal_lanes[a].map(|lanes| lanes[lane]);
-                    self.writer.add(pack, a * PACK + lane, Vec3::new(x, y, z));
-                }
-            }
+            self.writer.add_all(pack, values.as_flattened());
         }
     }
 }
@@ -485,6 +484,8 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for TangentKernel<'
 impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, '_, M, N, Q> {
     #[inline(always)]
     fn body<S: LaneScalar<Element = f64>>(self) {
+        // In the order of the plan: [a][b][lane]. Every entry is written for every pack.
+        let mut values = [[[Mat3::zero(); PACK]; N]; N];
         for pack in self.packs {
             let view = PackView::<N, Q>::new(self.block, pack);
             for first in (0..PACK).step_by(S::LANES) {
@@ -498,22 +499,20 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, '_, M, N, Q>
                 }
                 for a in 0..N {
                     for b in 0..=a {
-                        let mut lanes = [[[0.0; PACK]; 3]; 3];
                         for i in 0..3 {
                             for j in 0..3 {
-                                element.blocks[a][b].rows[i][j].store(&mut lanes[i][j][..S::LANES]);
-                            }
-                        }
-                        for lane in 0..S::LANES {
-                            let block = Mat3::new(lanes.map(|row| row.map(|entry| entry[lane])));
-                            self.writer.add(pack, (a * N + b) * PACK + first + lane, block);
-                            if a != b {
-                                self.writer.add(pack, (b * N + a) * PACK + first + lane, block.transpose());
+                                let mut lanes = [0.0; PACK];
+                                element.blocks[a][b].rows[i][j].store(&mut lanes[..S::LANES]);
+                                for lane in 0..S::LANES {
+                                    values[a][b][first + lane].rows[i][j] = lanes[lane];
+                                    values[b][a][first + lane].rows[j][i] = lanes[lane];
+                                }
                             }
                         }
                     }
                 }
             }
+            self.writer.add_all(pack, values.as_flattened().as_flattened());
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::sparse::BlockPattern;
 use crate::{Mat3, Real, Vec3};
 
 /// Block rows per parallel block: some ten microseconds of work for a tetrahedral mesh.
-const ROW_BLOCK: usize = 512;
+const ROW_BLOCK: usize = 2048;
 
 pub(super) fn multiply<S: Real>(pattern: &BlockPattern, values: &[Mat3<S>], x: &[Vec3<S>], y: &mut [Vec3<S>]) {
     assert_eq!(x.len(), pattern.node_count(), "one entry of x per node");
