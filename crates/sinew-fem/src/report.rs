@@ -175,7 +175,9 @@ pub enum StepError {
         blame: Blame,
     },
     /// The linear system has no solution, for example a body that nothing holds in quasistatics.
-    #[error("the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}")]
+    #[error(
+        "the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}\nhint: in quasistatics every body must be held, by pins, bindings or springs"
+    )]
     Singular {
         /// Time the step aimed at [s].
         time: f64,

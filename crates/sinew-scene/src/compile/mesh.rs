@@ -1,7 +1,7 @@
 //! Cells of a body in body coordinates: generated, read, or filled into a surface.
 
 use sinew_geometry::embedding::Embedding;
-use sinew_geometry::fill::{FillError, FillOptions, Repair, fill_surface};
+use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_geometry::procedural::{self, TetPattern};
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
@@ -28,9 +28,17 @@ impl From<CellMesh> for MeshParts {
 }
 
 impl Compiler<'_> {
+    /// A problem at `path`; errors of meshes carry their hint in the same line.
+    fn geometry_problem(&self, path: &str, message: &str) -> Diagnostic {
+        match message.split_once("; hint: ") {
+            Some((message, hint)) => self.scene.problem(path, message).hint(hint),
+            None => self.scene.problem(path, message),
+        }
+    }
+
     /// Makes the mesh of `body`, scaled; notes what was mended.
     pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
-        let problem = |key: &str, message: String| self.scene.problem(&format!("body[{index}].mesh{key}"), message);
+        let problem = |key: &str, message: String| self.geometry_problem(&format!("body[{index}].mesh{key}"), &message);
         let generated = |result: Result<CellMesh, procedural::ProceduralError>| {
             result.map(MeshParts::from).map_err(|error| problem("", error.to_string()))
         };
@@ -63,7 +71,7 @@ impl Compiler<'_> {
     }
 
     fn filled(&mut self, index: usize, body: &Body, mesh: &mesh::FillMesh) -> Result<MeshParts, Diagnostic> {
-        let problem = |message: String| self.scene.problem(&format!("body[{index}].mesh.surface"), message);
+        let problem = |message: String| self.geometry_problem(&format!("body[{index}].mesh.surface"), &message);
         let path = self.scene.source.resolve(&mesh.surface);
         let surface = load_surface(&path).map_err(|error| problem(error.to_string()))?;
         let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
@@ -72,22 +80,7 @@ impl Compiler<'_> {
             mesh::Repair::Winding => Repair::Winding,
         };
         let options = FillOptions { repair, ..FillOptions::default() };
-        let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| {
-            let problem = problem(error.to_string());
-            let is_repairable = matches!(
-                error,
-                FillError::Open { .. }
-                    | FillError::Branching { .. }
-                    | FillError::InconsistentWinding { .. }
-                    | FillError::SelfIntersecting { .. }
-            );
-            match repair {
-                Repair::Reject if is_repairable => {
-                    problem.hint("mend the surface, or accept it with `repair = \"winding\"`")
-                }
-                _ => problem,
-            }
-        })?;
+        let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| problem(error.to_string()))?;
         self.notes.push(format!("{}: {}", mesh.surface, filled.report));
         let inside = filled.inside_fractions(&surface);
         Ok(MeshParts { mesh: filled.mesh, surface: Some((surface, filled.embedding)), inside })
