@@ -9,6 +9,7 @@ use sinew_math::Vec3;
 use super::Compiler;
 use crate::diagnostic::Diagnostic;
 use crate::import::{load_surface, load_volume};
+use crate::spec::Scene;
 use crate::spec::body::Body;
 use crate::spec::mesh::{self, Element, Mesh, Pattern};
 
@@ -28,17 +29,10 @@ impl From<CellMesh> for MeshParts {
 }
 
 impl Compiler<'_> {
-    /// A problem at `path`; errors of meshes carry their hint in the same line.
-    fn geometry_problem(&self, path: &str, message: &str) -> Diagnostic {
-        match message.split_once("; hint: ") {
-            Some((message, hint)) => self.scene.problem(path, message).hint(hint),
-            None => self.scene.problem(path, message),
-        }
-    }
-
     /// Makes the mesh of `body`, scaled; notes what was mended.
     pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
-        let problem = |key: &str, message: String| self.geometry_problem(&format!("body[{index}].mesh{key}"), &message);
+        let scene = self.scene;
+        let problem = |key: &str, message: String| located(scene, &format!("body[{index}].mesh{key}"), &message);
         let generated = |result: Result<CellMesh, procedural::ProceduralError>| {
             result.map(MeshParts::from).map_err(|error| problem("", error.to_string()))
         };
@@ -71,7 +65,8 @@ impl Compiler<'_> {
     }
 
     fn filled(&mut self, index: usize, body: &Body, mesh: &mesh::FillMesh) -> Result<MeshParts, Diagnostic> {
-        let problem = |message: String| self.geometry_problem(&format!("body[{index}].mesh.surface"), &message);
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
         let path = self.scene.source.resolve(&mesh.surface);
         let surface = load_surface(&path).map_err(|error| problem(error.to_string()))?;
         let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
@@ -84,6 +79,14 @@ impl Compiler<'_> {
         self.notes.push(format!("{}: {}", mesh.surface, filled.report));
         let inside = filled.inside_fractions(&surface);
         Ok(MeshParts { mesh: filled.mesh, surface: Some((surface, filled.embedding)), inside })
+    }
+}
+
+/// A problem at `path`; errors of meshes carry their hint in the same line.
+fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
+    match message.split_once("; hint: ") {
+        Some((message, hint)) => scene.problem(path, message).hint(hint),
+        None => scene.problem(path, message),
     }
 }
 
