@@ -16,9 +16,9 @@ pub struct BodySummary {
     pub volume: f64,
     /// Cells with a quadrature point of non-positive volume.
     pub inverted_cells: usize,
-    /// Smallest and largest volume ratio over all quadrature points.
+    /// Smallest volume ratio over all quadrature points.
     pub min_volume_ratio: f64,
-    /// Largest volume ratio.
+    /// Largest volume ratio over all quadrature points.
     pub max_volume_ratio: f64,
     /// Mean Cauchy stress over the deformed volume [Pa].
     pub cauchy: Mat3,
