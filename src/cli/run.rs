@@ -39,6 +39,14 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     pub frames: Option<usize>,
 
+    /// Continues the run in the output folder where it stopped, was killed or ran out of disk
+    #[arg(long, conflicts_with = "no_files")]
+    pub resume: bool,
+
+    /// Seconds of computing between checkpoints [default: what the scene says, else 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub checkpoint: Option<f64>,
+
     /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
@@ -50,8 +58,15 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let scene = Scene::load_with(&arguments.scene, &overrides)?;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
     let output = (!arguments.no_files).then_some(output);
-    let options = RunOptions { output, frames: arguments.frames, overrides };
+    let (frames, resume, checkpoint) = (arguments.frames, arguments.resume, arguments.checkpoint);
+    let options = RunOptions { output, frames, overrides, resume, checkpoint };
     simulate(&scene, &options, talk, arguments.json)
+}
+
+/// A time that is not negative.
+fn seconds(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if value >= 0.0 { Ok(value) } else { Err("must not be negative".into()) }
 }
 
 /// `out/<name of the scene>` in the current folder.
@@ -74,6 +89,9 @@ pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> 
     }
     for note in &outcome.notes {
         talk.note(&format!("note: {note}"));
+    }
+    if outcome.resumed > 0 {
+        talk.note(&format!("resumed; {} frames were recomputed", outcome.recomputed));
     }
     talk.note(&timing_tree(&outcome.timing));
     if let Some(study) = &outcome.study {
@@ -117,7 +135,7 @@ fn written(files: &[PathBuf]) -> Vec<String> {
 
 fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
     if outcome.interrupted {
-        return Err(Failure::Other(format!("interrupted, {} frames kept", outcome.frames)));
+        return Err(Failure::Other(format!("interrupted, {} frames kept; `--resume` continues after them", outcome.frames)));
     }
     let failed = outcome.expectations.iter().filter(|check| !check.passed).count();
     if failed > 0 {

@@ -3,6 +3,7 @@
 //! Standard library only, so that the first `cargo xtask` on a fresh clone compiles in a second.
 
 mod deny;
+mod judges;
 mod scenes;
 mod step;
 mod test;

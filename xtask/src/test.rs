@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::deny;
+use crate::judges;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, cargo, has_cargo_command, root, stream, target};
 
@@ -39,7 +40,7 @@ impl Options {
     }
 }
 
-const STEPS: [(&str, fn(&Options) -> Outcome); 8] = [
+const STEPS: [(&str, fn(&Options) -> Outcome); 9] = [
     ("format", format),
     ("lint", lint),
     ("tests", tests),
@@ -47,6 +48,7 @@ const STEPS: [(&str, fn(&Options) -> Outcome); 8] = [
     ("doc pages", doc_pages),
     ("scenes", scenes::run),
     ("examples", examples),
+    (judges::NAME, judges::run),
     ("licences", deny::run),
 ];
 
@@ -64,6 +66,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
         let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         eprintln!("error: no step has that name; there are: {}", names.join(", "));
         return ExitCode::from(2);
+    }
+    if options.wants(judges::NAME) {
+        judges::prepare();
     }
     let mut outcomes = Vec::new();
     for (name, step) in steps {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use sinew_geometry::CellMesh;
+use sinew_geometry::embedding::Embedding;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
@@ -57,14 +58,17 @@ pub struct BodyFrame<'a> {
     pub surface_positions: Cow<'a, [Vec3]>,
     /// For each surface vertex the node nearest to it at rest: carries nodal fields to the surface.
     pub surface_nodes: &'a [u32],
-    /// Stress evaluation for [`BodyFrame::cell_fields`].
-    pub(crate) stress: Box<dyn CellStress + 'a>,
+    /// What carries the surface vertices; `None` when they are the nodes in `surface_nodes`.
+    pub surface_embedding: Option<&'a Embedding>,
+    /// Deformation and stress for [`BodyFrame::cell_fields`].
+    pub cells: Box<dyn CellSource + 'a>,
 }
 
-/// Evaluates the constitutive law of a body at the centre of its cells.
-pub(crate) trait CellStress {
-    /// Deformation gradient (volume average) and first Piola–Kirchhoff stress of each cell.
-    fn evaluate(&self) -> Vec<(Mat3, Mat3)>;
+/// Where deformation and stress of a body's cells come from: its constitutive laws, or a recording.
+pub trait CellSource {
+    /// Deformation gradient F of each cell, averaged over the cell, and Cauchy stress σ = P Fᵀ / J [Pa]; no stresses when they
+    /// are not known.
+    fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>);
 }
 
 /// Fields per cell, computed on demand because they cost a pass over the mesh.
@@ -74,9 +78,9 @@ pub struct CellFields {
     pub deformation_gradient: Vec<Mat3>,
     /// Volume ratio J = det F.
     pub volume_ratio: Vec<f64>,
-    /// Cauchy stress σ = P Fᵀ / J [Pa].
+    /// Cauchy stress σ = P Fᵀ / J [Pa]; empty when the stress is not known.
     pub cauchy_stress: Vec<Mat3>,
-    /// Von Mises stress √(3/2 s:s), s the deviator of σ [Pa].
+    /// Von Mises stress √(3/2 s:s), s the deviator of σ [Pa]; empty when the stress is not known.
     pub von_mises: Vec<f64>,
     /// Principal stretches, largest first; the smallest carries the sign of J.
     pub principal_stretches: Vec<Vec3>,
@@ -85,19 +89,22 @@ pub struct CellFields {
 impl BodyFrame<'_> {
     /// Deformation and stress of every cell.
     pub fn cell_fields(&self) -> CellFields {
-        let mut fields = CellFields::default();
-        for (F, P) in self.stress.evaluate() {
-            let J = F.determinant();
-            // A flat cell has no Cauchy stress; report the Kirchhoff value there instead of infinity.
-            let sigma = P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 });
-            fields.deformation_gradient.push(F);
-            fields.volume_ratio.push(J);
-            fields.cauchy_stress.push(sigma);
-            fields.von_mises.push(von_mises(&sigma));
-            fields.principal_stretches.push(sinew_math::svd3::svd3_plain(&F).sigma);
+        let (deformation_gradient, stress) = self.cells.evaluate();
+        let cauchy_stress = stress.unwrap_or_default();
+        CellFields {
+            volume_ratio: deformation_gradient.iter().map(Mat3::determinant).collect(),
+            von_mises: cauchy_stress.iter().map(von_mises).collect(),
+            principal_stretches: deformation_gradient.iter().map(|F| sinew_math::svd3::svd3_plain(F).sigma).collect(),
+            deformation_gradient,
+            cauchy_stress,
         }
-        fields
     }
+}
+
+/// σ = P Fᵀ / J [Pa]. A flat cell has no Cauchy stress; it gets the Kirchhoff value instead of infinity.
+pub(crate) fn cauchy(F: &Mat3, P: &Mat3) -> Mat3 {
+    let J = F.determinant();
+    *P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 })
 }
 
 /// Von Mises equivalent of a stress tensor [Pa].

@@ -32,7 +32,7 @@ pub use command::Command;
 pub use contacts::Contacts;
 pub use control::Control;
 pub use force::{Force, StepContext};
-pub use frame::{BodyFrame, CellFields, Frame, RecordError, Recorder, ShapeFrame};
+pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder, ShapeFrame};
 pub use kinematics::Kinematics;
 pub use model::{BodyParams, Model, ModelBuilder, ModelError};
 pub use report::{StepError, StepReport, StepTiming};

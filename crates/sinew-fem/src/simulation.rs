@@ -9,7 +9,7 @@ use sinew_math::{Mat3, Vec3};
 use crate::command::Command;
 use crate::control::{ChannelId, Control, ControlError};
 use crate::elastic::ElasticBlock;
-use crate::frame::{BodyFrame, CellStress, Frame, ShapeFrame};
+use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::model::Model;
 use crate::probe::{BodyProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
 use crate::report::{StepError, StepReport};
@@ -108,6 +108,21 @@ impl Simulation {
     /// The state at the current frame.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Channels that a command holds, with their values.
+    pub fn held(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.held.iter().map(|&(channel, value)| (self.control.table().names()[channel.0 as usize].as_str(), value))
+    }
+
+    /// Whether a state has the sizes of this model.
+    pub fn accepts(&self, state: &State) -> bool {
+        let own = &self.state;
+        state.positions.len() == own.positions.len()
+            && state.velocities.len() == own.velocities.len()
+            && state.unknowns.vectors.len() == own.unknowns.vectors.len()
+            && state.unknowns.rotations.len() == own.unknowns.rotations.len()
+            && state.history.collider_poses.len() == own.history.collider_poses.len()
     }
 
     /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time.
@@ -250,7 +265,8 @@ impl Simulation {
                     surface_triangles: &body.surface.triangles,
                     surface_positions: Cow::Owned(body.surface.positions(positions)),
                     surface_nodes: &body.surface.nearest_nodes,
-                    stress: Box::new(BodyStress {
+                    surface_embedding: body.surface.embedding.as_ref(),
+                    cells: Box::new(BodyCells {
                         model,
                         blocks: body.elastic.clone(),
                         x,
@@ -284,16 +300,17 @@ impl Simulation {
 }
 
 /// Evaluates F and P per cell for [`BodyFrame::cell_fields`].
-struct BodyStress<'a> {
+struct BodyCells<'a> {
     model: &'a Model,
     blocks: Range<usize>,
     x: &'a [Vec3],
     cells: usize,
 }
 
-impl CellStress for BodyStress<'_> {
-    fn evaluate(&self) -> Vec<(Mat3, Mat3)> {
-        let mut out = vec![(Mat3::zero(), Mat3::zero()); self.cells];
+impl CellSource for BodyCells<'_> {
+    fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>) {
+        let mut deformation = vec![Mat3::zero(); self.cells];
+        let mut stress = vec![Mat3::zero(); self.cells];
         let blocks: &[ElasticBlock] = &self.model.elastic[self.blocks.clone()];
         for block in blocks {
             for (k, &cell) in block.cells().iter().enumerate() {
@@ -303,9 +320,11 @@ impl CellStress for BodyStress<'_> {
                     p += stress * weight;
                 });
                 let volume = block.rest_volume(k);
-                out[cell as usize] = (f / volume, p / volume);
+                let (f, p) = (f / volume, p / volume);
+                deformation[cell as usize] = f;
+                stress[cell as usize] = cauchy(&f, &p);
             }
         }
-        out
+        (deformation, Some(stress))
     }
 }

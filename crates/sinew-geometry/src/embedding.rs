@@ -143,6 +143,31 @@ impl Embedding {
         }
     }
 
+    /// Weights that were found before: the entries of point p end at `ends[p]`. `None` when the arrays do not fit together.
+    pub fn from_rows(ends: &[u32], nodes: Vec<u32>, weights: Vec<f64>, cells: Vec<u32>) -> Option<Self> {
+        let fits = ends.is_sorted()
+            && ends.last().copied().unwrap_or(0) as usize == nodes.len()
+            && nodes.len() == weights.len()
+            && ends.len() == cells.len();
+        let offsets = std::iter::once(0).chain(ends.iter().copied()).collect();
+        fits.then_some(Self { offsets, nodes, weights, cells, report: EmbeddingReport::default() })
+    }
+
+    /// End of the entries of each point.
+    pub fn ends(&self) -> &[u32] {
+        &self.offsets[1..]
+    }
+
+    /// Nodes of all points, one after another.
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// Weights of all points, one after another.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.cells.len()

@@ -15,6 +15,16 @@ impl ProbeHistory {
         Self { names: names.to_vec(), ..Self::default() }
     }
 
+    /// A history from its columns' names, the times, and all values frame after frame; `None` when they do not fit.
+    pub fn from_parts(names: Vec<String>, times: Vec<f64>, values: Vec<f64>) -> Option<Self> {
+        (values.len() == times.len() * names.len()).then_some(Self { names, times, values })
+    }
+
+    /// All values, frame after frame.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// Adds a frame; values beyond the number of names are left out, missing ones become NaN.
     pub fn push(&mut self, time: f64, values: &[f64]) {
         self.times.push(time);

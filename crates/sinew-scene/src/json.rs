@@ -19,6 +19,8 @@ impl RunOutcome {
             "interrupted": self.interrupted,
             "frames": self.frames,
             "time": self.history.times().last(),
+            "resumed": self.resumed,
+            "recomputed": self.recomputed,
             "hash": format!("{:016x}", self.hash),
             "expectations": self.expectations.iter().map(check).collect::<Vec<_>>(),
             "study": self.study.as_ref().map(study),

@@ -19,14 +19,17 @@
 #[macro_use]
 mod decode;
 
+mod checkpoint;
 pub mod compile;
 mod diagnostic;
 pub mod expect;
 mod fit;
 pub mod history;
 pub mod import;
+mod journal;
 mod json;
 mod load;
+pub mod manifest;
 pub mod output;
 mod overrides;
 pub mod raster;
@@ -37,6 +40,7 @@ pub mod run;
 pub mod schema;
 mod source;
 pub mod spec;
+pub mod store;
 pub mod study;
 mod suggest;
 mod summary;

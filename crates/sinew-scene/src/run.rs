@@ -15,11 +15,14 @@ use crate::compile::compile;
 use crate::diagnostic::SceneError;
 use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
+use crate::journal::{Beginning, Journal};
+use crate::manifest::Status;
 use crate::output::OutputFolder;
 use crate::overrides::Override;
 use crate::report::{self, BodyStatistics};
 use crate::spec::Scene;
 use crate::spec::expect::Compare;
+use crate::store::Recording;
 use crate::study::{self, StudyOutcome};
 use crate::timing::{Stopwatch, TimingNode};
 
@@ -32,6 +35,10 @@ pub struct RunOptions {
     pub frames: Option<usize>,
     /// What the scene was loaded with; a study sets its cases on top of it.
     pub overrides: Vec<Override>,
+    /// Continues the run in the output folder instead of starting anew.
+    pub resume: bool,
+    /// Seconds of computing between checkpoints, instead of what the scene says.
+    pub checkpoint: Option<f64>,
 }
 
 /// Who watches a run.
@@ -73,6 +80,10 @@ pub struct RunOutcome {
     pub bodies: Vec<BodyStatistics>,
     /// Fingerprint of the final positions and velocities: equal bits, equal number.
     pub hash: u64,
+    /// Frames that were computed once more because the run was taken up again.
+    pub recomputed: usize,
+    /// How often the run was taken up again.
+    pub resumed: usize,
 }
 
 impl RunOutcome {
@@ -99,9 +110,33 @@ pub enum RunError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Another process is computing in the output folder.
+    #[error("error: another run is writing to {}\nhint: wait for it (`sinew status {}`), or choose another folder with -o", path.display(), path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The run in the output folder cannot be continued.
+    #[error("error: the run in {} cannot be continued: {reason}\nhint: start anew without --resume; the old recording is kept beside the new one", path.display())]
+    Resume {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// A file cannot be written.
     #[error("error: {0}")]
     Record(#[from] RecordError),
+    /// Frames cannot be written any more.
+    #[error("error: {source}\n{frames} frames are in {}\nhint: `sinew run --resume` continues after them", output.display())]
+    RecordFrame {
+        /// What went wrong.
+        source: RecordError,
+        /// Frames recorded before.
+        frames: usize,
+        /// Where they are.
+        output: PathBuf,
+    },
     /// The solver gave up.
     #[error("error: {source}\n{frames} frames were kept{}", .output.as_ref().map(|path| format!(" in {}", path.display())).unwrap_or_default())]
     Step {
@@ -120,60 +155,116 @@ pub enum RunError {
 pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, RunError> {
     let start = Instant::now();
     // Before anything is computed: nobody wants to hear of a full disk after an hour.
-    let folder = options.output.as_deref().map(OutputFolder::prepare).transpose()?;
-    let mut others = OtherRuns::default();
-    let mut outcome = match &scene.study {
-        Some(study) => study::sweep(scene, study, options, folder.as_ref(), &mut others, observer)?,
-        None => run_once(scene, options, folder.as_ref(), &mut others, observer)?,
+    let Some(path) = &options.output else {
+        let mut outcome = run_cases(scene, options, None, observer)?;
+        outcome.timing.seconds = start.elapsed().as_secs_f64();
+        return Ok(outcome);
     };
-    outcome.timing.name = "run".into();
-    outcome.timing.seconds = start.elapsed().as_secs_f64();
-    if let Some(folder) = folder {
+    let folder = OutputFolder::prepare(path)?;
+    let mut journal = Journal::open(&folder, scene, options)?;
+    let result = run_cases(scene, options, Some((&folder, &mut journal)), observer).and_then(|mut outcome| {
+        (outcome.recomputed, outcome.resumed) = journal.recomputed();
+        outcome.notes.splice(0..0, journal.take_notes());
+        outcome.timing.seconds = start.elapsed().as_secs_f64();
         let watch = Instant::now();
         crate::summary::write(scene, &mut outcome, folder.path())?;
         outcome.timing.children.push(TimingNode::leaf("report", watch.elapsed()));
-        folder.keep();
+        outcome.timing.seconds = start.elapsed().as_secs_f64();
+        Ok(outcome)
+    });
+    match &result {
+        Ok(outcome) => {
+            let status = if outcome.interrupted { Status::Interrupted } else { Status::Done };
+            let below = |file: &PathBuf| file.strip_prefix(path).unwrap_or(file).to_string_lossy().into_owned();
+            journal.close(status, |manifest| {
+                manifest.frames = outcome.frames;
+                manifest.passed = (!outcome.interrupted).then(|| outcome.passed());
+                manifest.hash = Some(outcome.hash);
+                manifest.outputs = outcome.outputs.iter().map(below).collect();
+            });
+            folder.keep();
+        }
+        Err(error) => journal.close(Status::Failed, |manifest| manifest.error = Some(error.to_string())),
     }
-    outcome.timing.seconds = start.elapsed().as_secs_f64();
+    result
+}
+
+/// Folder and journal of a run that writes files.
+pub(crate) type Durable<'a, 'b> = (&'a OutputFolder, &'a mut Journal<'b>);
+
+fn run_cases(
+    scene: &Scene,
+    options: &RunOptions,
+    mut durable: Option<Durable<'_, '_>>,
+    observer: &mut dyn Observer,
+) -> Result<RunOutcome, RunError> {
+    let mut others = OtherRuns::default();
+    let durable = durable.as_mut().map(|(folder, journal)| (*folder, &mut **journal));
+    let mut outcome = match &scene.study {
+        Some(study) => study::sweep(scene, study, options, durable, &mut others, observer)?,
+        None => run_once(&Case { scene, number: 0, exports: true }, options, durable, &mut others, observer)?,
+    };
+    outcome.timing.name = "run".into();
     Ok(outcome)
+}
+
+/// One scene to compute.
+pub(crate) struct Case<'a> {
+    /// The scene, with the overrides of a study.
+    pub scene: &'a Scene,
+    /// Its number in a study.
+    pub number: usize,
+    /// Whether the files that `[record]` asks for are written.
+    pub exports: bool,
 }
 
 /// Compiles one scene, steps through it, and checks its `[expect]`.
 pub(crate) fn run_once(
-    scene: &Scene,
+    case: &Case<'_>,
     options: &RunOptions,
-    folder: Option<&OutputFolder>,
+    mut durable: Option<Durable<'_, '_>>,
     others: &mut OtherRuns,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, RunError> {
+    let scene = case.scene;
     let start = Instant::now();
     let mut simulation = compile(scene)?;
     let compile_time = start.elapsed();
-    let rules = rules(scene, options, others, observer)?;
+    let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
+    let rules = rules(scene, options, others, journal, observer)?;
     for rule in &rules {
         rule.check_names(simulation.probe_names())?;
     }
-    let mut recorders: Vec<Box<dyn Recorder>> = match folder {
-        Some(folder) => crate::record::open(scene, &simulation, folder.path())?,
-        None => Vec::new(),
+    let count = scene.frame_count().min(options.frames.unwrap_or(usize::MAX));
+    let mut recorders: Vec<Box<dyn Recorder>> = match &durable {
+        Some((folder, _)) if case.exports => crate::record::open(scene, folder.path())?,
+        _ => Vec::new(),
+    };
+    let beginning = match &mut durable {
+        Some((_, journal)) => journal.begin_case(case.number, scene, &mut simulation, count)?,
+        None => Beginning::Fresh,
     };
     let mut stepped = Stepped::new(&simulation);
-    let count = scene.frame_count().min(options.frames.unwrap_or(usize::MAX));
-    let result = stepped.advance(&mut simulation, count, &mut recorders, observer);
-    // Whatever happened, what was recorded so far becomes valid files; the first error is the one that is told.
+    let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
+    let result = stepped.advance(&mut simulation, count, beginning, &mut recorders, journal, observer);
+    // Whatever happened, what was recorded so far becomes valid files and a place to continue from; the first error is told.
     let watch = Stopwatch::start();
     let finished = recorders.iter_mut().map(|recorder| recorder.finish()).fold(Ok(()), Result::and);
+    let kept = durable.as_mut().map_or(Ok(()), |(_, journal)| journal.checkpoint(&simulation));
     watch.add_to(&mut stepped.record_time);
+    let folder = durable.as_ref().map(|(folder, _)| *folder);
     if let Err(error) = result {
-        let output = folder.map(|folder| folder.keep_if_used());
-        return Err(match error {
-            Stopped::Step(error) => {
-                RunError::Step { source: Box::new(error), frames: stepped.frames, output: output.flatten() }
+        let output = folder.and_then(OutputFolder::keep_if_used);
+        return Err(match (error, output) {
+            (Stopped::Step(error), output) => {
+                RunError::Step { source: Box::new(error), frames: stepped.frames, output }
             }
-            Stopped::Record(error) => RunError::Record(error),
+            (Stopped::Record(source), Some(output)) => RunError::RecordFrame { source, frames: stepped.frames, output },
+            (Stopped::Record(source), None) => RunError::Record(source),
+            (Stopped::Replay(reason), _) => RunError::Resume { path: folder.map(|f| f.path().into()).unwrap_or_default(), reason },
         });
     }
-    finished?;
+    finished.and(kept)?;
     let mut outcome = stepped.into_outcome(&simulation, compile_time);
     if !outcome.interrupted {
         for rule in &rules {
@@ -187,6 +278,7 @@ pub(crate) fn run_once(
 enum Stopped {
     Step(StepError),
     Record(RecordError),
+    Replay(String),
 }
 
 /// What is gathered while stepping.
@@ -209,26 +301,73 @@ impl Stepped {
         }
     }
 
-    /// Frame 0, then `count` steps.
+    /// Frame 0, or the frames recorded before; then steps up to frame `count`.
     fn advance(
         &mut self,
         simulation: &mut Simulation,
         count: usize,
+        beginning: Beginning,
         recorders: &mut [Box<dyn Recorder>],
+        mut journal: Option<&mut Journal<'_>>,
         observer: &mut dyn Observer,
     ) -> Result<(), Stopped> {
-        self.show(&simulation.frame(), recorders).map_err(Stopped::Record)?;
-        for frame in 1..=count {
+        match beginning {
+            Beginning::Fresh => {
+                self.record(&simulation.frame(), recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
+            }
+            Beginning::After(recording, kept) => {
+                observer.stage(&format!("continuing after frame {}", kept - 1));
+                self.replay(&recording, kept, recorders)?;
+            }
+        }
+        for frame in simulation.frame_index() + 1..=count {
             let report = simulation.step_frame().map_err(Stopped::Step)?;
-            self.show(&simulation.frame(), recorders).map_err(Stopped::Record)?;
+            self.record(&simulation.frame(), recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
             self.frames = frame;
             self.reports.push(report);
+            if let Some(journal) = journal.as_deref_mut() {
+                journal.after_frame(simulation).map_err(Stopped::Record)?;
+            }
             if observer.frame(frame, count, &report).is_break() && frame < count {
                 self.interrupted = true;
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Shows the first frames of a recording once more.
+    fn replay(
+        &mut self,
+        recording: &Recording,
+        kept: usize,
+        recorders: &mut [Box<dyn Recorder>],
+    ) -> Result<(), Stopped> {
+        for number in 0..kept {
+            let stored = recording.frame(number).map_err(|error| Stopped::Replay(error.to_string()))?;
+            self.show(&stored.view(recording.header()), recorders).map_err(Stopped::Record)?;
+            if number > 0 {
+                self.frames = stored.index;
+                self.reports.push(stored.report);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a frame into the recording, and shows to everyone else what is there now.
+    fn record(
+        &mut self,
+        frame: &Frame<'_>,
+        recorders: &mut [Box<dyn Recorder>],
+        journal: Option<&mut Journal<'_>>,
+    ) -> Result<(), RecordError> {
+        let watch = Stopwatch::start();
+        let recorded = journal.map_or(Ok(None), |journal| journal.record(frame))?;
+        watch.add_to(&mut self.record_time);
+        match recorded {
+            Some((stored, header)) => self.show(&stored.view(header), recorders),
+            None => self.show(frame, recorders),
+        }
     }
 
     fn show(&mut self, frame: &Frame<'_>, recorders: &mut [Box<dyn Recorder>]) -> Result<(), RecordError> {
@@ -252,7 +391,7 @@ impl Stepped {
         RunOutcome {
             frames: self.frames,
             interrupted: self.interrupted,
-            hash: fingerprint(&simulation.frame()),
+            hash: state_fingerprint(&simulation.frame()),
             bodies: report::statistics(&simulation.frame()),
             history: self.history,
             reports: self.reports,
@@ -268,13 +407,14 @@ fn rules(
     scene: &Scene,
     options: &RunOptions,
     others: &mut OtherRuns,
+    mut journal: Option<&mut Journal<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Rule>, RunError> {
     let mut rules = Vec::new();
     for (probe, expectations) in &scene.expect {
         for expectation in expectations {
             rules.extend(Rule::from_expectation(probe, expectation, |compare| {
-                others.history(scene, compare, options, observer)
+                others.history(scene, compare, options, journal.as_deref_mut(), observer)
             })?);
         }
     }
@@ -292,10 +432,12 @@ impl OtherRuns {
         scene: &Scene,
         compare: &Compare,
         options: &RunOptions,
+        journal: Option<&mut Journal<'_>>,
         observer: &mut dyn Observer,
     ) -> Result<ProbeHistory, RunError> {
         let path = scene.source.resolve(&compare.scene);
-        if let Some(known) = self.0.get(&path) {
+        let known = self.0.get(&path).or_else(|| journal.as_ref().and_then(|journal| journal.other(&path)));
+        if let Some(known) = known {
             return Ok(known.clone());
         }
         observer.stage(&format!("comparing with {}", compare.scene));
@@ -303,21 +445,24 @@ impl OtherRuns {
         other.expect.clear();
         other.study = None;
         let options = RunOptions { frames: options.frames, ..RunOptions::default() };
-        let outcome = run_once(&other, &options, None, self, observer)?;
+        let case = Case { scene: &other, number: 0, exports: false };
+        let outcome = run_once(&case, &options, None, self, observer)?;
+        if let Some(journal) = journal {
+            journal.remember_other(&path, &outcome.history);
+        }
         self.0.insert(path, outcome.history.clone());
         Ok(outcome.history)
     }
 }
 
-/// FNV-1a over the bits of all positions and velocities.
-fn fingerprint(frame: &Frame<'_>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for body in &frame.bodies {
-        for vector in body.positions.iter().chain(body.velocities) {
-            for byte in [vector.x, vector.y, vector.z].iter().flat_map(|component| component.to_bits().to_le_bytes()) {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        }
-    }
-    hash
+/// Fingerprint of all positions and velocities.
+fn state_fingerprint(frame: &Frame<'_>) -> u64 {
+    let vectors = frame.bodies.iter().flat_map(|body| body.positions.iter().chain(body.velocities));
+    fingerprint(vectors.flat_map(|v| v.to_array()).flat_map(|component| component.to_bits().to_le_bytes()))
+}
+
+/// FNV-1a.
+pub(crate) fn fingerprint(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -4,11 +4,11 @@
 
 use std::fmt;
 
+use crate::checkpoint::FinishedCase;
 use crate::expect::{Checked, UnknownProbe};
 use crate::fit;
 use crate::history::ProbeHistory;
-use crate::output::OutputFolder;
-use crate::run::{Observer, OtherRuns, RunError, RunOptions, RunOutcome, run_once};
+use crate::run::{Case, Durable, Observer, OtherRuns, RunError, RunOptions, RunOutcome, run_once};
 use crate::spec::Scene;
 use crate::spec::study::{Order, Study};
 use crate::timing::TimingNode;
@@ -48,7 +48,7 @@ pub(crate) fn sweep(
     scene: &Scene,
     study: &Study,
     options: &RunOptions,
-    folder: Option<&OutputFolder>,
+    mut durable: Option<Durable<'_, '_>>,
     others: &mut OtherRuns,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, RunError> {
@@ -60,11 +60,20 @@ pub(crate) fn sweep(
     let mut last = RunOutcome::default();
     for (number, overrides) in runs.iter().enumerate() {
         let label = overrides.iter().map(|set| set.text()).collect::<Vec<_>>().join(", ");
+        let is_last = number + 1 == runs.len();
+        let finished = durable.as_ref().and_then(|(_, journal)| journal.finished_cases().get(number));
+        if let Some(FinishedCase { case, checks }) = finished.filter(|_| !is_last).cloned() {
+            timing.push(TimingNode { name: label, seconds: case.seconds, children: Vec::new() });
+            expectations.extend(checks);
+            result.cases.push(case);
+            continue;
+        }
         observer.stage(&format!("case {} of {}: {label}", number + 1, runs.len()));
         let mut case = scene.with_overrides(&[options.overrides.as_slice(), overrides].concat())?;
         case.study = None;
-        let is_last = number + 1 == runs.len();
-        let mut outcome = run_once(&case, options, folder.filter(|_| is_last), others, observer)?;
+        let case = Case { scene: &case, number, exports: is_last };
+        let files = durable.as_mut().map(|(folder, journal)| (*folder, &mut **journal));
+        let mut outcome = run_once(&case, options, files, others, observer)?;
         let seconds = outcome.timing.children.iter().map(|part| part.seconds).sum();
         timing.push(TimingNode {
             name: label.clone(),
@@ -76,10 +85,14 @@ pub(crate) fn sweep(
             return Ok(outcome);
         }
         let (x, measures) = measure(study, &outcome)?;
-        for check in &outcome.expectations {
-            expectations.push(Checked { name: format!("{} ({label})", check.name), ..check.clone() });
+        let named = |check: &Checked| Checked { name: format!("{} ({label})", check.name), ..check.clone() };
+        let checks: Vec<Checked> = outcome.expectations.iter().map(named).collect();
+        let case = StudyCase { label, x, measures, seconds };
+        if let Some((_, journal)) = &mut durable {
+            journal.finish_case(FinishedCase { case: case.clone(), checks: checks.clone() });
         }
-        result.cases.push(StudyCase { label, x, measures, seconds });
+        expectations.extend(checks);
+        result.cases.push(case);
         last = outcome;
     }
     for (index, (name, order)) in study.order.iter().enumerate() {

@@ -75,12 +75,17 @@ fn facts(outcome: &RunOutcome) -> Vec<(String, String)> {
     let steps: f64 = outcome.reports.iter().map(|report| report.timing.total.as_secs_f64()).sum();
     let newton: usize = outcome.reports.iter().map(|report| report.newton_iterations).sum();
     let frames = outcome.frames.max(1) as f64;
+    let resumed = match outcome.resumed {
+        0 => "never".to_string(),
+        times => format!("{times} ×, {} frames recomputed", outcome.recomputed),
+    };
     [
         ("Frames", outcome.frames.to_string()),
         ("Simulated", format!("{} s", format_number(simulated))),
         ("Computed in", format!("{:.2} s", outcome.timing.seconds)),
         ("Per frame", format!("{:.1} ms", 1e3 * steps / frames)),
         ("Newton per frame", format!("{:.1}", newton as f64 / frames)),
+        ("Resumed", resumed),
     ]
     .map(|(name, value)| (name.to_string(), value))
     .to_vec()

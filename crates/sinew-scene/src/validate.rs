@@ -310,6 +310,15 @@ impl Checker<'_> {
                     }
                 }
                 Region::Outside(other) => self.check_region(body, other, &format!("{at}.outside")),
+                Region::Field(field) => {
+                    if let (Some(least), Some(most)) = (field.at_least, field.at_most)
+                        && least > most
+                    {
+                        let message = "`at_least` is above `at_most`: no value is between them";
+                        let problem = self.at(&format!("{at}.field"), message);
+                        self.report(problem);
+                    }
+                }
                 Region::Sphere(_) | Region::Label(_) => {}
             }
             if leads_to_itself(body, name) {
@@ -322,7 +331,8 @@ impl Checker<'_> {
     /// Names that a mesh file may bring are only known when it is read.
     fn check_region(&mut self, body: &Body, name: &str, path: &str) {
         let known = BUILTIN_REGIONS.contains(&name) || body.regions.contains_key(name);
-        if known || name.is_empty() || matches!(body.mesh, Mesh::File(_)) {
+        // What a file brings is known only when it is read.
+        if known || name.is_empty() || matches!(body.mesh, Mesh::File(_) | Mesh::Fill(_)) {
             return;
         }
         let problem = self.at(path, format!("body `{}` has no region `{name}`", body.name));

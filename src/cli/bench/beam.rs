@@ -11,7 +11,7 @@ use super::super::talk::Talk;
 use super::{Failure, median, spread};
 
 /// Block 0.4 × 0.1 × 0.1 m clamped at x = 0, log-J neo-Hookean, E = 100 kPa, ν = 0.4, ρ = 1000 kg/m³, gravity along −z.
-const SCENE: &str = include_str!("../../../scenes/bench/beam.toml");
+pub(super) const SCENE: &str = include_str!("../../../scenes/bench/beam.toml");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Size {

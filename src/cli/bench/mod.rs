@@ -1,6 +1,7 @@
 //! `sinew bench`: how fast this program is on this machine, in numbers that can be compared.
 
 mod beam;
+mod io;
 mod svd3;
 
 pub use svd3::{isa_name, quick_svd_check};
@@ -23,6 +24,8 @@ enum Benchmark {
     Svd3(svd3::Arguments),
     /// A clamped beam swings under its weight: 60 frames of implicit Euler
     Beam(beam::Arguments),
+    /// Meshes in and out, beside meshio where Python has it, and the size of recordings
+    Io(io::Arguments),
 }
 
 /// Runs the command.
@@ -30,6 +33,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let (result, json) = match &arguments.benchmark {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
+        Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
     };
     talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;
     Ok(Status::Done)

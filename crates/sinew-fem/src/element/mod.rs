@@ -9,6 +9,7 @@
 //! ∂Nₐ/∂X and weights w det(∂X/∂ξ) per quadrature point, from which F = Σ xₐ ⊗ ∂Nₐ/∂X and all integrals follow.
 
 mod hex8;
+mod mean;
 mod rest;
 mod tet4;
 
@@ -18,6 +19,7 @@ mod battery;
 use sinew_math::{Mat3, Scalar, Vec3};
 
 pub use hex8::Hex8;
+pub use mean::mean_deformation_gradients;
 pub use rest::{ElementError, RestGeometry};
 pub use tet4::Tet4;
 

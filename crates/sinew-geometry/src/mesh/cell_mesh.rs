@@ -1,16 +1,15 @@
 //! Volume meshes.
 
-use std::collections::BTreeMap;
-
 use sinew_math::Vec3;
 
 use super::adjacency::{Components, FaceAdjacency, NodeCells, rotated_face, sorted_faces};
+use super::attributes::Attributes;
 use super::cell::{CellBlock, CellKind};
 use super::check::{MeshError, MeshReport, check_cells};
 use super::quality::MeshQuality;
 use super::{Aabb, TriMesh};
 
-/// A volume mesh at rest: positions, blocks of cells, a label per cell and named sets of nodes.
+/// A volume mesh at rest: positions, blocks of cells, a label per cell, named sets and fields.
 ///
 /// Valid by construction: finite positions, existing nodes, every cell rightly wound with positive volume, every node used
 /// by some cell, every face shared by at most two cells on opposite sides.
@@ -20,8 +19,7 @@ pub struct CellMesh {
     blocks: Vec<CellBlock>,
     /// First cell of each block, and the number of cells at the end.
     block_offsets: Vec<usize>,
-    labels: Vec<u32>,
-    node_sets: BTreeMap<String, Vec<u32>>,
+    pub(super) attributes: Attributes,
 }
 
 impl CellMesh {
@@ -35,8 +33,8 @@ impl CellMesh {
             cell_count += block.cell_count();
             block_offsets.push(cell_count);
         }
-        let labels = vec![0; cell_count];
-        Ok((Self { positions, blocks, block_offsets, labels, node_sets: BTreeMap::new() }, report))
+        let attributes = Attributes { labels: vec![0; cell_count], ..Attributes::default() };
+        Ok((Self { positions, blocks, block_offsets, attributes }, report))
     }
 
     /// A mesh of one block of tetrahedra.
@@ -44,34 +42,11 @@ impl CellMesh {
         Self::new(positions, vec![CellBlock::tets(tets)])
     }
 
-    /// The same mesh with a label per cell, for instance the tissue it belongs to.
-    pub fn with_cell_labels(mut self, labels: Vec<u32>) -> Result<Self, MeshError> {
-        let (expected, found) = (self.cell_count(), labels.len());
-        if expected != found {
-            return Err(MeshError::WrongCount { what: "cell labels", expected, found });
-        }
-        self.labels = labels;
-        Ok(self)
-    }
-
-    /// The same mesh with one more named set of nodes; they are sorted and repetitions removed.
-    pub fn with_node_set(mut self, name: impl Into<String>, mut nodes: Vec<u32>) -> Result<Self, MeshError> {
-        let set = name.into();
-        nodes.sort_unstable();
-        nodes.dedup();
-        if let Some(node) = nodes.last().map(|node| *node as usize).filter(|node| *node >= self.node_count()) {
-            return Err(MeshError::NodeSetOutOfRange { set, node, node_count: self.node_count() });
-        }
-        self.node_sets.insert(set, nodes);
-        Ok(self)
-    }
-
-    /// The same cells, labels and sets with every node moved by `f`, checked again; a map that mirrors turns all cells.
+    /// The same cells, labels, sets and fields with every node moved by `f`, checked again; a map that mirrors turns all cells.
     pub fn mapped(&self, f: impl Fn(Vec3) -> Vec3) -> Result<(Self, MeshReport), MeshError> {
         let positions = self.positions.iter().map(|x| f(*x)).collect();
         let (mut mesh, report) = Self::new(positions, self.blocks.clone())?;
-        mesh.labels.clone_from(&self.labels);
-        mesh.node_sets.clone_from(&self.node_sets);
+        mesh.attributes.clone_from(&self.attributes);
         Ok((mesh, report))
     }
 
@@ -92,7 +67,7 @@ impl CellMesh {
 
     /// Number of cells in all blocks.
     pub fn cell_count(&self) -> usize {
-        self.labels.len()
+        self.attributes.labels.len()
     }
 
     /// Block and number within the block of a cell.
@@ -131,16 +106,6 @@ impl CellMesh {
             *corner = self.positions[*node as usize];
         }
         corners
-    }
-
-    /// Label of each cell; zero where none was given.
-    pub fn cell_labels(&self) -> &[u32] {
-        &self.labels
-    }
-
-    /// Named sets of nodes, each sorted.
-    pub fn node_sets(&self) -> &BTreeMap<String, Vec<u32>> {
-        &self.node_sets
     }
 
     /// Cells round each node.

@@ -132,6 +132,16 @@ pub enum MeshError {
         /// Entries given.
         found: usize,
     },
+    /// A cell set names a cell that does not exist.
+    #[error("cell set {set:?} names cell {cell}, but there are only {cell_count} cells")]
+    CellSetOutOfRange {
+        /// Name of the set.
+        set: String,
+        /// The missing cell.
+        cell: usize,
+        /// Cells there are.
+        cell_count: usize,
+    },
     /// A node set names a node that does not exist.
     #[error("node set {set:?} names node {node}, but there are only {node_count} nodes")]
     NodeSetOutOfRange {

@@ -1,6 +1,6 @@
 //! Meshes: plain arrays, checked once on construction.
 //!
-//! - [`CellMesh`]: volume meshes of tetrahedra and hexahedra, with labels and node sets
+//! - [`CellMesh`]: volume meshes of tetrahedra and hexahedra, with labels, named sets and fields
 //! - [`TriMesh`]: triangle surfaces, their topology, normals and winding numbers
 //! - [`FaceAdjacency`], [`NodeCells`], [`Components`]: who touches whom
 //! - [`MeshQuality`]: how well shaped the cells are
@@ -8,6 +8,7 @@
 
 mod aabb;
 mod adjacency;
+mod attributes;
 mod cell;
 mod cell_mesh;
 mod check;
@@ -19,6 +20,7 @@ mod winding;
 
 pub use aabb::Aabb;
 pub use adjacency::{Components, FaceAdjacency, NodeCells};
+pub use attributes::MeshField;
 pub use cell::{CellBlock, CellKind, tet_volume};
 pub use cell_mesh::CellMesh;
 pub use check::{MAX_COORDINATE, MAX_ENTRIES, MeshError, MeshReport};

@@ -4,6 +4,7 @@ use sinew_geometry::embedding::Embedding;
 use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_geometry::procedural::{self, TetPattern};
 use sinew_geometry::{CellMesh, TriMesh};
+use sinew_io::{SurfaceParts, VolumeParts};
 use sinew_math::Vec3;
 
 use super::Compiler;
@@ -52,7 +53,10 @@ impl Compiler<'_> {
             }
             Mesh::File(mesh) => {
                 let path = self.scene.source.resolve(&mesh.file);
-                let (cells, report) = load_volume(&path).map_err(|error| problem(".file", error.to_string()))?;
+                let loaded = load_volume(&path, &mesh::cell_shapes(&mesh.skip));
+                let VolumeParts { mesh: cells, report, notes } =
+                    loaded.map_err(|error| problem(".file", error.to_string()))?;
+                self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.file)));
                 if !report.is_clean() {
                     self.notes.push(format!("{}: {report}", mesh.file));
                 }
@@ -68,7 +72,9 @@ impl Compiler<'_> {
         let scene = self.scene;
         let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
         let path = self.scene.source.resolve(&mesh.surface);
-        let surface = load_surface(&path).map_err(|error| problem(error.to_string()))?;
+        let loaded = load_surface(&path, &mesh::cell_shapes(&mesh.skip));
+        let SurfaceParts { mesh: surface, groups, notes } = loaded.map_err(|error| problem(error.to_string()))?;
+        self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.surface)));
         let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
         let repair = match mesh.repair {
             mesh::Repair::None => Repair::Reject,
@@ -78,13 +84,21 @@ impl Compiler<'_> {
         let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| problem(error.to_string()))?;
         self.notes.push(format!("{}: {}", mesh.surface, filled.report));
         let inside = filled.inside_fractions(&surface);
-        Ok(MeshParts { mesh: filled.mesh, surface: Some((surface, filled.embedding)), inside })
+        // A group of the surface is a region of the lattice: the nodes that carry its vertices.
+        let mut cells = filled.mesh;
+        for (name, triangles) in groups {
+            let vertices = triangles.iter().flat_map(|&triangle| surface.triangles()[triangle as usize]);
+            let carriers = vertices.flat_map(|vertex| filled.embedding.entries(vertex as usize).0.iter().copied());
+            let nodes = carriers.collect();
+            cells = cells.with_node_set(name, nodes).map_err(|error| problem(error.to_string()))?;
+        }
+        Ok(MeshParts { mesh: cells, surface: Some((surface, filled.embedding)), inside })
     }
 }
 
-/// A problem at `path`; errors of meshes carry their hint in the same line.
+/// A problem at `path`; errors of meshes carry their hint at their end.
 fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
-    match message.split_once("; hint: ") {
+    match message.split_once("; hint: ").or_else(|| message.split_once("\nhint: ")) {
         Some((message, hint)) => scene.problem(path, message).hint(hint),
         None => scene.problem(path, message),
     }

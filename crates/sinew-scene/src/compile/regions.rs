@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use sinew_geometry::CellMesh;
+use sinew_geometry::{CellMesh, MeshField};
 use sinew_geometry::region::{BoxSide, Region as Shape, Target};
 use sinew_math::Vec3;
 
-use crate::spec::region::{BUILTIN_REGIONS, Region};
+use crate::spec::region::{BUILTIN_REGIONS, FieldRegion, Region};
 use crate::suggest::nearest;
 
 /// How deep regions may refer to each other: more is a circle.
@@ -63,6 +63,9 @@ impl Regions {
             let cells = Shape::Label(*label as u32).cells(&self.mesh).map_err(|error| error.to_string())?;
             return if cells.is_empty() { Err(format!("no cell has the label {label}")) } else { Ok(cells) };
         }
+        if let Some(cells) = self.cell_set(name) {
+            return Ok(cells.to_vec());
+        }
         let mask = self.mask(name, 0)?;
         let x = self.mesh.positions();
         let contains = self.named.get(name).and_then(spatial_test);
@@ -93,6 +96,7 @@ impl Regions {
             Some(Region::Union(parts)) => self.combine(parts, depth, |a, b| a || b)?,
             Some(Region::Intersection(parts)) => self.combine(parts, depth, |a, b| a && b)?,
             Some(Region::Outside(part)) => self.mask(part, depth + 1)?.into_iter().map(|inside| !inside).collect(),
+            Some(Region::Field(region)) => self.field_mask(region)?,
             Some(Region::Box([a, b])) => self.shape_mask(&self.box_with_borders(Vec3::from(*a), Vec3::from(*b)))?,
             Some(region) => self.shape_mask(&shape_of(region))?,
             None => self.builtin_mask(name)?,
@@ -135,13 +139,60 @@ impl Regions {
         if self.mesh.node_sets().contains_key(name) {
             return self.shape_mask(&Shape::NodeSet(name.into()));
         }
+        if let Some(cells) = self.cell_set(name) {
+            let mut mask = vec![false; self.mesh.node_count()];
+            for node in cells.iter().flat_map(|&cell| self.mesh.cell_nodes(cell as usize)) {
+                mask[*node as usize] = true;
+            }
+            return Ok(mask);
+        }
         let known = BUILTIN_REGIONS
             .iter()
             .copied()
             .chain(self.named.keys().map(String::as_str))
-            .chain(self.mesh.node_sets().keys().map(String::as_str));
+            .chain(self.mesh.node_sets().keys().map(String::as_str))
+            .chain(self.mesh.cell_sets().keys().map(String::as_str));
         let hint = nearest(name, known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
         Err(format!("there is no region \"{name}\"{hint}"))
+    }
+
+    /// Cells of a set that came with the mesh, unless the scene or the mesh has another region of that name.
+    fn cell_set(&self, name: &str) -> Option<&[u32]> {
+        let is_other = self.named.contains_key(name)
+            || BUILTIN_REGIONS.contains(&name)
+            || self.mesh.node_sets().contains_key(name);
+        if is_other { None } else { self.mesh.cell_sets().get(name).map(Vec::as_slice) }
+    }
+
+    /// Nodes where a field that came with the mesh lies between two values.
+    fn field_mask(&self, region: &FieldRegion) -> Result<Vec<bool>, String> {
+        let inside = |value: f64| {
+            region.at_least.is_none_or(|least| value >= least) && region.at_most.is_none_or(|most| value <= most)
+        };
+        let (nodes, cells) = (self.mesh.node_fields(), self.mesh.cell_fields());
+        let scalar = |field: &MeshField| match field.components {
+            1 => Ok(()),
+            count => Err(format!("field \"{}\" has {count} components; a region needs one", region.name)),
+        };
+        if let Some(field) = nodes.get(&region.name) {
+            scalar(field)?;
+            return Ok(field.values.iter().map(|&value| inside(value)).collect());
+        }
+        if let Some(field) = cells.get(&region.name) {
+            scalar(field)?;
+            let mut mask = vec![false; self.mesh.node_count()];
+            for ((_, nodes), &value) in self.mesh.cells().zip(&field.values) {
+                if inside(value) {
+                    nodes.iter().for_each(|&node| mask[node as usize] = true);
+                }
+            }
+            return Ok(mask);
+        }
+        let known: Vec<&str> = nodes.keys().chain(cells.keys()).map(String::as_str).collect();
+        match known.as_slice() {
+            [] => Err(format!("there is no field \"{}\"; the mesh brings none", region.name)),
+            known => Err(format!("there is no field \"{}\"; the mesh has {}", region.name, known.join(", "))),
+        }
     }
 
     fn shape_mask(&self, shape: &Shape) -> Result<Vec<bool>, String> {
@@ -180,6 +231,6 @@ fn shape_of(region: &Region) -> Shape {
             Shape::Distance { to: target, within: distance.at_most }
         }
         Region::Label(label) => Shape::Label(*label as u32),
-        Region::Union(_) | Region::Intersection(_) | Region::Outside(_) => Shape::All,
+        Region::Field(_) | Region::Union(_) | Region::Intersection(_) | Region::Outside(_) => Shape::All,
     }
 }

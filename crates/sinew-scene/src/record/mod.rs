@@ -23,7 +23,7 @@ mod vtu;
 
 use std::path::{Path, PathBuf};
 
-use sinew_fem::{RecordError, Recorder, Simulation};
+use sinew_fem::{RecordError, Recorder};
 
 pub use self::atomic::{AtomicFile, write_file};
 pub use self::csv::CsvRecorder;
@@ -34,13 +34,13 @@ pub use self::picture::{GroundStyle, PictureParams, PictureRecorder};
 pub(crate) use self::png::split_animation;
 pub use self::png::{Animation, encode_png, write_png};
 pub use self::usd::UsdRecorder;
-pub use self::vtu::{CELL_FIELDS, Field, VtuRecorder, encode_vtu, write_vtu};
+pub use self::vtu::{CELL_FIELDS, VtuRecorder};
 use crate::raster::{FitParams, UpAxis};
 use crate::spec::record::Record;
 use crate::spec::{Scene, Up};
 
 /// The recorders that `[record]` asks for, writing to `folder`.
-pub fn open(scene: &Scene, _simulation: &Simulation, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
+pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
     let record = &scene.record;
     let mut recorders: Vec<Box<dyn Recorder>> = Vec::new();
     let every = record.every;

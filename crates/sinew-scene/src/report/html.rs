@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::data::{ReportData, Table, TimingRow, Verdict};
 use super::plot::{Line, Plot, Scale, short};
 use super::probes::{constants, probe_plots};
-use crate::import::base64;
+use sinew_io::base64;
 use crate::record::{escaped, split_animation};
 
 /// Plots shown at once; further ones wait in a fold.

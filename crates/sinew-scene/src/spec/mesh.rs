@@ -1,8 +1,12 @@
 //! Where the cells of a body come from.
 
+use std::collections::BTreeSet;
+
+use sinew_io::CellShape;
+
 use crate::decode::{
     codec::{length, text, whole, word},
-    compound::{fixed, vector},
+    compound::{fixed, list, vector},
 };
 
 words! {
@@ -33,6 +37,73 @@ words! {
         /// Decide inside and outside by the generalised winding number, and report it.
         "winding" => Winding,
     }
+}
+
+words! {
+    /// A kind of cells in a mesh file.
+    pub enum Kind {
+        /// A segment.
+        "line" => Line2,
+        /// A segment with its middle.
+        "quadratic line" => Line3,
+        /// A point.
+        "vertex" => Vertex,
+        /// A triangle.
+        "triangle" => Tri3,
+        /// A triangle with the middles of its edges.
+        "quadratic triangle" => Tri6,
+        /// A quadrilateral.
+        "quad" => Quad4,
+        /// A quadrilateral with the middles of its edges.
+        "quadratic quad" => Quad8,
+        /// A quadrilateral with the middles of its edges and its own.
+        "biquadratic quad" => Quad9,
+        /// A polygon.
+        "polygon" => Polygon,
+        /// A tetrahedron.
+        "tetrahedron" => Tet4,
+        /// A tetrahedron with the middles of its edges.
+        "quadratic tetrahedron" => Tet10,
+        /// A pyramid.
+        "pyramid" => Pyramid5,
+        /// A pyramid with the middles of its edges.
+        "quadratic pyramid" => Pyramid13,
+        /// A triangular prism.
+        "wedge" => Wedge6,
+        /// A triangular prism with the middles of its edges.
+        "quadratic wedge" => Wedge15,
+        /// A hexahedron.
+        "hexahedron" => Hex8,
+        /// A hexahedron with the middles of its edges.
+        "quadratic hexahedron" => Hex20,
+        /// A hexahedron with the middles of its edges, its faces and its own.
+        "triquadratic hexahedron" => Hex27,
+    }
+}
+
+/// The kinds in a list, as mesh files know them.
+pub(crate) fn cell_shapes(kinds: &[Kind]) -> BTreeSet<CellShape> {
+    let shape = |kind: &Kind| match kind {
+        Kind::Line2 => CellShape::Line2,
+        Kind::Line3 => CellShape::Line3,
+        Kind::Vertex => CellShape::Vertex,
+        Kind::Tri3 => CellShape::Tri3,
+        Kind::Tri6 => CellShape::Tri6,
+        Kind::Quad4 => CellShape::Quad4,
+        Kind::Quad8 => CellShape::Quad8,
+        Kind::Quad9 => CellShape::Quad9,
+        Kind::Polygon => CellShape::Polygon,
+        Kind::Tet4 => CellShape::Tet4,
+        Kind::Tet10 => CellShape::Tet10,
+        Kind::Pyramid5 => CellShape::Pyramid5,
+        Kind::Pyramid13 => CellShape::Pyramid13,
+        Kind::Wedge6 => CellShape::Wedge6,
+        Kind::Wedge15 => CellShape::Wedge15,
+        Kind::Hex8 => CellShape::Hex8,
+        Kind::Hex20 => CellShape::Hex20,
+        Kind::Hex27 => CellShape::Hex27,
+    };
+    kinds.iter().map(shape).collect()
 }
 
 /// Most cells along one axis; with [`MOST_CELLS`] it keeps a mistyped size from filling the memory.
@@ -108,16 +179,20 @@ table! {
 table! {
     /// Cells from a file.
     pub struct FileMesh as "file mesh" {
-        /// The file (.vtu), relative to the scene.
+        /// The file (.vtu, .vtk, .msh, .ele, .inp, .feb, .mesh), relative to the scene. Its groups become regions.
         file: String = text("path of a file"), required, example("meshes/tongue.vtu");
+        /// Kinds of cells to leave out; only tetrahedra and hexahedra are simulated, others are refused.
+        skip: Vec<Kind> = list(word()), default([]), example(["wedge", "pyramid"]);
     }
 }
 
 table! {
     /// A lattice of tetrahedra filling a closed surface; the surface is embedded in it and moves with it.
     pub struct FillMesh as "fill mesh" {
-        /// The surface (.obj), relative to the scene.
+        /// The surface (.obj, .ply, .stl, .glb, .gltf), relative to the scene. Its groups become regions.
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
+        /// Kinds of cells to leave out; a surface consists of triangles, quads and polygons.
+        skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);
         /// Edge length of a lattice cell [m], after `scale`.
         cell: f64 = length().positive(), required, example("1 cm");
         /// What to do with a surface that is open or cuts itself.

@@ -223,6 +223,16 @@ impl Scene {
         (self.duration * self.frame_rate).round().min(MOST_FRAMES) as usize
     }
 
+    /// Mesh files that the scene names.
+    pub fn files(&self) -> Vec<std::path::PathBuf> {
+        let named = self.body.iter().filter_map(|body| match &body.mesh {
+            mesh::Mesh::File(mesh) => Some(&mesh.file),
+            mesh::Mesh::Fill(mesh) => Some(&mesh.surface),
+            _ => None,
+        });
+        named.map(|file| self.source.resolve(file)).collect()
+    }
+
     /// Time between frames [s].
     pub fn frame_duration(&self) -> f64 {
         1.0 / self.frame_rate

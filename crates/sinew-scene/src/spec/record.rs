@@ -3,7 +3,7 @@
 use crate::{
     decode::{
         Codec, Context,
-        codec::{any_quantity, file_name, flag, length, quantity, text, whole},
+        codec::{any_quantity, file_name, flag, length, number, quantity, text, whole},
         compound::{direction, fixed, list, vector},
         shape::{Definitions, Shape},
         table::{Table, table},
@@ -95,6 +95,14 @@ table! {
         apng: Output = OutputCodec, default(false);
         /// A page with animation, plots and expectations: one .html.
         report: Output = OutputCodec, default(true);
+        /// The recording that other files are made from, now or later with `sinew convert`, and that `--resume` continues: one .sinew.
+        recording: Output = OutputCodec, default(true);
+        /// Largest error of a recorded coordinate as a part of the size of its body; 0 keeps every bit.
+        error: f64 = number().at_least(0.0).below(0.1), default(0), example(1e-4);
+        /// Whether the recording keeps the stress of every cell; it does anyway when `vtu` or `color` show it.
+        stress: bool = flag(), default(false);
+        /// Time of computing between two checkpoints [s]; after a failure at most as much is computed again.
+        checkpoint: f64 = quantity(Dimension::TIME).at_least(0.0), default("30 s");
         /// Cell fields of .vtu files; all of them when left out.
         fields: Option<Vec<String>> = list(text("name of a field")), optional, example(["von_mises", "J"]);
         /// Every how many frames something is written.

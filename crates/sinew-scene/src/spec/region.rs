@@ -1,7 +1,7 @@
 //! Named regions of a body: sets of nodes chosen at rest.
 
 use crate::decode::{
-    codec::{length, text, whole},
+    codec::{any_quantity, length, text, whole},
     compound::{direction, fixed, list, vector},
     table::{one_of, table},
 };
@@ -46,10 +46,22 @@ table! {
     }
 }
 
+table! {
+    /// Nodes where a field of the mesh file lies between two values.
+    pub struct FieldRegion as "field region" {
+        /// Name of the field, at nodes or cells, with one component.
+        name: String = text("name of a field"), required, example("density");
+        /// Smallest value; any when left out.
+        at_least: Option<f64> = any_quantity(), optional, example(0.5);
+        /// Largest value; any when left out.
+        at_most: Option<f64> = any_quantity(), optional;
+    }
+}
+
 keyed! {
     /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation` and
     /// `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of its bounding
-    /// box), `surface` and `all`; files may bring named node sets.
+    /// box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own names.
     pub enum Region as "region" {
         /// Nodes between two opposite corners, borders included [m].
         "box" => Box([[f64; 3]; 2]) = fixed(vector(length())), example([[0, 0, 0], ["1 cm", "1 cm", "1 cm"]]);
@@ -59,6 +71,8 @@ keyed! {
         "distance" => Distance(DistanceRegion) = table(), example({ point = [0, 0, 0], at_most = "5 mm" });
         /// Nodes of the cells with a label.
         "label" => Label(usize) = whole(0, u32::MAX as i64), example(3);
+        /// Nodes where a field of the mesh file lies between two values.
+        "field" => Field(FieldRegion) = table(), example({ name = "density", at_least = 0.5 });
         /// Nodes in any of some regions.
         "union" => Union(Vec<String>) = list(text("name of a region")), example(["x-min", "x-max"]);
         /// Nodes in all of some regions.

@@ -1,0 +1,129 @@
+//! Mesh files on the disk.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::error::{Place, ReadError, WriteError};
+use crate::format::{Companions, EncodedFile, Format, WriteOptions, decode, encode};
+use crate::mesh_data::MeshData;
+
+/// Why a mesh file could not be loaded or saved.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is larger than anything we could simulate.
+    #[error("{} has {bytes} bytes; at most {limit} are read", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// No format has the extension.
+    #[error("{}: no format has the extension `{extension}`; there are {known}", path.display())]
+    Extension {
+        /// The file.
+        path: PathBuf,
+        /// Its extension.
+        extension: String,
+        /// What there is.
+        known: String,
+    },
+    /// The content is wrong.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ReadError,
+    },
+    /// The mesh does not fit the format.
+    #[error("{}: {source}", path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        source: WriteError,
+    },
+}
+
+/// 4 GiB: a mesh that large has 50 million cells, far beyond what fits in memory as a simulation.
+const LARGEST: u64 = 4 << 30;
+
+/// Loads a mesh in the format of its extension.
+pub fn load(path: &Path) -> Result<MeshData, FileError> {
+    let (format, extension) = format_of(path)?;
+    let bytes = read(path)?;
+    let beside =
+        Beside { path: path.into(), stem: path.file_stem().unwrap_or_default().to_string_lossy().into_owned() };
+    decode(&bytes, format, &extension, &beside).map_err(|source| FileError::Read { path: path.into(), source })
+}
+
+/// The files that hold a mesh in the format of the extension of `path`, with their names. Nothing is written yet.
+pub fn save(mesh: &MeshData, path: &Path, options: &WriteOptions) -> Result<Vec<(PathBuf, Vec<u8>)>, FileError> {
+    let (format, extension) = format_of(path)?;
+    let files =
+        encode(mesh, format, &extension, options).map_err(|source| FileError::Encode { path: path.into(), source })?;
+    Ok(files.into_iter().map(|EncodedFile { extension, bytes }| (path.with_extension(extension), bytes)).collect())
+}
+
+/// The format of a file by its extension.
+pub fn format_of(path: &Path) -> Result<(Format, String), FileError> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match Format::from_extension(&extension) {
+        Some(format) => Ok((format, extension)),
+        None => {
+            let known: Vec<String> =
+                Format::all().flat_map(Format::extensions).map(|extension| format!(".{extension}")).collect();
+            let (path, extension) = (path.into(), format!(".{extension}"));
+            Err(FileError::Extension { path, extension, known: known.join(", ") })
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let failed = |source| FileError::Open { path: path.into(), source };
+    let bytes = std::fs::metadata(path).map_err(failed)?.len();
+    if bytes > LARGEST {
+        return Err(FileError::TooLarge { path: path.into(), bytes, limit: LARGEST });
+    }
+    std::fs::read(path).map_err(failed)
+}
+
+/// Files in the folder of a file.
+struct Beside {
+    path: PathBuf,
+    stem: String,
+}
+
+impl Companions for Beside {
+    fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
+        let failed = |reason: String| ReadError::Companion { place, name: name.into(), reason };
+        let relative = Path::new(name);
+        // A mesh from the internet must not make us read other places of the disk.
+        if !relative
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
+        {
+            return Err(failed("it must lie in the same folder or below".into()));
+        }
+        read(&self.path.with_file_name("").join(relative)).map_err(|error| match error {
+            FileError::Open { source, .. } => failed(source.to_string()),
+            other => failed(other.to_string()),
+        })
+    }
+
+    fn stem(&self) -> &str {
+        &self.stem
+    }
+}

@@ -1,0 +1,171 @@
+//! Which formats there are, by extension.
+
+use crate::error::{Place, ReadError, WriteError};
+use crate::mesh_data::MeshData;
+use crate::{abaqus, febio, gltf, gmsh, medit, obj, ply, stl, tetgen, vtk, vtu};
+
+/// A mesh format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// Wavefront OBJ.
+    Obj,
+    /// Stanford PLY.
+    Ply,
+    /// Stereolithography.
+    Stl,
+    /// glTF 2.0, as text or as GLB.
+    Gltf,
+    /// VTK's XML unstructured grids.
+    Vtu,
+    /// VTK's older files.
+    Vtk,
+    /// Gmsh 2.2 and 4.1.
+    Gmsh,
+    /// TetGen's `.node` and `.ele`.
+    Tetgen,
+    /// Abaqus input.
+    Abaqus,
+    /// FEBio input.
+    Febio,
+    /// INRIA's MEDIT.
+    Medit,
+}
+
+/// One row per format: format, name, extensions (the first is the usual one), whether it usually holds volumes.
+const FORMATS: [(Format, &str, &[&str], bool); 11] = [
+    (Format::Obj, "OBJ", &["obj"], false),
+    (Format::Ply, "PLY", &["ply"], false),
+    (Format::Stl, "STL", &["stl"], false),
+    (Format::Gltf, "glTF", &["glb", "gltf"], false),
+    (Format::Vtu, "VTU", &["vtu"], true),
+    (Format::Vtk, "VTK", &["vtk"], true),
+    (Format::Gmsh, "Gmsh", &["msh"], true),
+    (Format::Tetgen, "TetGen", &["ele", "node"], true),
+    (Format::Abaqus, "Abaqus", &["inp"], true),
+    (Format::Febio, "FEBio", &["feb"], true),
+    (Format::Medit, "MEDIT", &["mesh", "meshb"], true),
+];
+
+impl Format {
+    /// All formats.
+    pub fn all() -> impl Iterator<Item = Format> {
+        FORMATS.iter().map(|row| row.0)
+    }
+
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        FORMATS[self as usize].1
+    }
+
+    /// Its extensions, without dot; the first is the usual one.
+    pub fn extensions(self) -> &'static [&'static str] {
+        FORMATS[self as usize].2
+    }
+
+    /// Whether files of this format usually hold volumes.
+    pub fn holds_volumes(self) -> bool {
+        FORMATS[self as usize].3
+    }
+
+    /// The format of an extension, in any case and without dot.
+    pub fn from_extension(extension: &str) -> Option<Format> {
+        let extension = extension.to_ascii_lowercase();
+        FORMATS.iter().find(|row| row.2.contains(&extension.as_str())).map(|row| row.0)
+    }
+}
+
+/// How files that belong to a file are found: the buffers of a glTF, the nodes of a `.ele`.
+pub trait Companions {
+    /// Bytes of the file `name`, relative to the file being read. `place` is where it is named.
+    fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError>;
+
+    /// Name of the file being read without its extension: TetGen's files share it.
+    fn stem(&self) -> &str;
+}
+
+/// There are none.
+pub struct NoCompanions;
+
+impl Companions for NoCompanions {
+    fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
+        let reason = "it is not given".into();
+        Err(ReadError::Companion { place, name: name.into(), reason })
+    }
+
+    fn stem(&self) -> &str {
+        "mesh"
+    }
+}
+
+/// How to write a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WriteOptions {
+    /// Binary where the format has a binary variant.
+    pub binary: bool,
+    /// Compressed where the format has compression.
+    pub compress: bool,
+    /// A version of the format, such as "2.2" for Gmsh; the usual one when left out.
+    pub version: Option<String>,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { binary: true, compress: false, version: None }
+    }
+}
+
+/// A file ready to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodedFile {
+    /// Its extension, without dot.
+    pub extension: &'static str,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads the bytes of a file. `extension` tells variants apart that one format spreads over several files.
+pub fn decode(
+    bytes: &[u8],
+    format: Format,
+    extension: &str,
+    companions: &dyn Companions,
+) -> Result<MeshData, ReadError> {
+    match format {
+        Format::Obj => obj::read(bytes),
+        Format::Ply => ply::read(bytes),
+        Format::Stl => stl::read(bytes),
+        Format::Gltf => gltf::read(bytes, companions),
+        Format::Vtu => vtu::read(bytes),
+        Format::Vtk => vtk::read(bytes),
+        Format::Gmsh => gmsh::read(bytes),
+        Format::Tetgen => tetgen::read(bytes, extension, companions),
+        Format::Abaqus => abaqus::read(bytes),
+        Format::Febio => febio::read(bytes),
+        Format::Medit => medit::read(bytes),
+    }
+}
+
+/// Bytes of the files that hold a mesh in a format; `extension` is the one that was asked for.
+pub fn encode(
+    mesh: &MeshData,
+    format: Format,
+    extension: &str,
+    options: &WriteOptions,
+) -> Result<Vec<EncodedFile>, WriteError> {
+    let usual = format.extensions().iter().copied().find(|known| known.eq_ignore_ascii_case(extension));
+    let extension = usual.unwrap_or(format.extensions()[0]);
+    let single = |bytes| vec![EncodedFile { extension, bytes }];
+    match format {
+        Format::Obj => obj::write(mesh).map(single),
+        Format::Ply => ply::write(mesh, options).map(single),
+        Format::Stl => stl::write(mesh, options).map(single),
+        Format::Gltf => gltf::write(mesh, extension == "glb").map(single),
+        Format::Vtu => vtu::write(mesh, options).map(single),
+        Format::Vtk => vtk::write(mesh, options).map(single),
+        Format::Gmsh => gmsh::write(mesh, options).map(single),
+        Format::Tetgen => tetgen::write(mesh),
+        Format::Abaqus => abaqus::write(mesh).map(single),
+        Format::Febio => febio::write(mesh).map(single),
+        Format::Medit => medit::write(mesh, extension == "meshb").map(single),
+    }
+}

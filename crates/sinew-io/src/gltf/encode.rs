@@ -1,0 +1,122 @@
+//! The parts that all written files share: one buffer, its views and accessors, and the wrapping.
+
+use serde_json::{Value, json};
+
+use crate::base64;
+use crate::error::WriteError;
+
+/// What a part of the buffer is for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Use {
+    /// Attributes of vertices.
+    Vertices,
+    /// Indices of primitives.
+    Indices,
+    /// Keys of animations.
+    Keys,
+}
+
+/// Fills the buffer of a file.
+#[derive(Default)]
+pub(super) struct Encoder {
+    buffer: Vec<u8>,
+    views: Vec<Value>,
+    accessors: Vec<Value>,
+}
+
+impl Encoder {
+    pub(super) fn with_capacity(bytes: usize) -> Encoder {
+        // Room for the JSON of a GLB is not known yet; the buffer is copied behind it once.
+        Encoder { buffer: Vec::with_capacity(bytes), ..Encoder::default() }
+    }
+
+    /// Adds an accessor of everything that `fill` writes to the end of the buffer.
+    fn accessor(&mut self, mut description: Value, purpose: Use, fill: impl FnOnce(&mut Vec<u8>)) -> usize {
+        // All components have four bytes, so that the end of one part is aligned for the next.
+        let start = self.buffer.len();
+        fill(&mut self.buffer);
+        let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": self.buffer.len() - start});
+        match purpose {
+            Use::Vertices => view["target"] = 34962.into(),
+            Use::Indices => view["target"] = 34963.into(),
+            Use::Keys => {}
+        }
+        description["bufferView"] = self.views.len().into();
+        self.views.push(view);
+        self.accessors.push(description);
+        self.accessors.len() - 1
+    }
+
+    /// Adds vectors of `N` numbers, with their bounds.
+    pub(super) fn vectors<const N: usize>(&mut self, vectors: &[[f32; N]], purpose: Use) -> usize {
+        let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
+        for vector in vectors {
+            for k in 0..N {
+                low[k] = low[k].min(vector[k]);
+                high[k] = high[k].max(vector[k]);
+            }
+        }
+        let kind = ["SCALAR", "VEC2", "VEC3", "VEC4"][N - 1];
+        let mut description = json!({"componentType": 5126, "count": vectors.len(), "type": kind});
+        // As JSON knows no infinity, nothing at all is better than bounds of nothing.
+        if !vectors.is_empty() {
+            (description["min"], description["max"]) = (json!(low.as_slice()), json!(high.as_slice()));
+        }
+        self.accessor(description, purpose, |buffer| extend(buffer, vectors.as_flattened(), |x| x.to_le_bytes()))
+    }
+
+    /// Adds indices.
+    pub(super) fn indices(&mut self, indices: &[u32]) -> usize {
+        let description = json!({"componentType": 5125, "count": indices.len(), "type": "SCALAR"});
+        self.accessor(description, Use::Indices, |buffer| extend(buffer, indices, |x| x.to_le_bytes()))
+    }
+
+    /// The file with the members of `root` besides asset, buffers, views and accessors.
+    pub(super) fn finish(self, mut root: Value, glb: bool) -> Result<Vec<u8>, WriteError> {
+        let Encoder { mut buffer, views, accessors } = self;
+        root["asset"] = json!({"version": "2.0", "generator": "Sinew"});
+        // glTF has no empty lists, and no buffer of no bytes.
+        if !views.is_empty() {
+            root["bufferViews"] = views.into();
+            root["accessors"] = accessors.into();
+            root["buffers"] = json!([{"byteLength": buffer.len()}]);
+        }
+        if !glb && !buffer.is_empty() {
+            let uri = format!("data:application/octet-stream;base64,{}", base64::encode(&buffer));
+            root["buffers"][0]["uri"] = uri.into();
+        }
+        if !glb {
+            return Ok(root.to_string().into_bytes());
+        }
+        let mut json = root.to_string().into_bytes();
+        // Chunks end at multiples of four: JSON with blanks, the buffer with zeros.
+        json.resize(json.len().next_multiple_of(4), b' ');
+        buffer.resize(buffer.len().next_multiple_of(4), 0);
+        let chunks = [(b"JSON", &json), (b"BIN\0", &buffer)];
+        let chunks = chunks.into_iter().filter(|(_, chunk)| !chunk.is_empty());
+        let length = 12 + chunks.clone().map(|(_, chunk)| 8 + chunk.len()).sum::<usize>();
+        let Ok(total) = u32::try_from(length) else {
+            let (what, hint) =
+                (format!("{length} bytes"), "GLB ends at 4 GiB: write fewer vertices, or another format");
+            return Err(WriteError::Unsupported { format: "glTF", what, hint });
+        };
+        let mut file = Vec::with_capacity(length);
+        file.extend_from_slice(b"glTF");
+        file.extend_from_slice(&2u32.to_le_bytes());
+        file.extend_from_slice(&total.to_le_bytes());
+        for (kind, chunk) in chunks {
+            file.extend_from_slice(&(chunk.len() as u32).to_le_bytes());
+            file.extend_from_slice(kind);
+            file.extend_from_slice(chunk);
+        }
+        Ok(file)
+    }
+}
+
+fn extend<T: Copy>(buffer: &mut Vec<u8>, numbers: &[T], bytes: impl Fn(T) -> [u8; 4]) {
+    let start = buffer.len();
+    buffer.resize(start + 4 * numbers.len(), 0);
+    for (slot, &number) in buffer[start..].as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+        *slot = bytes(number);
+    }
+}

@@ -1,0 +1,67 @@
+//! glTF 2.0, as JSON text (`.gltf`) and as GLB (`.glb`).
+//!
+//! Read are the surfaces of the default scene, placed by its node tree, in glTF's own axes: metres, +Y up. Written are still
+//! surfaces ([`write`]) and shots in motion ([`animated`]). Every mistake is shown at its byte or line, with the path of the
+//! JSON value that is wrong.
+
+pub mod animated;
+
+mod accessor;
+mod container;
+mod document;
+mod encode;
+mod json;
+mod morph;
+mod read;
+mod shading;
+mod tree;
+mod write;
+
+use crate::format::{Companions, NoCompanions};
+use crate::{CellShape, MeshData, ReadError, WriteError};
+
+/// What the names of cell sets begin with that come from materials.
+pub(crate) const MATERIAL: &str = "material:";
+
+/// Reads the surfaces of the default scene.
+///
+/// Names of meshes, nodes and materials become cell sets, those of materials with `material:` in front. `NORMAL`, `TEXCOORD_0`
+/// and `COLOR_0` become point fields when all vertices have them. Positions keep glTF's axes.
+pub fn read(bytes: &[u8], companions: &dyn Companions) -> Result<MeshData, ReadError> {
+    read::read(bytes, companions)
+}
+
+/// Writes a surface, as GLB or as JSON text with the buffer inside.
+///
+/// Quads and polygons become fans of triangles, positions single precision. Cell sets that do not overlap become meshes, those
+/// with `material:` in front of their name materials. Of the point fields `NORMAL`, `TEXCOORD_0` and `COLOR_0` are kept.
+pub fn write(mesh: &MeshData, glb: bool) -> Result<Vec<u8>, WriteError> {
+    write::write(mesh, glb)
+}
+
+/// Reads any bytes; a mesh among them must survive being written and read again.
+pub fn fuzz_one(bytes: &[u8]) {
+    let Ok(mesh) = read(bytes, &NoCompanions) else { return };
+    for glb in [true, false] {
+        let Ok(written) = write(&mesh, glb) else { continue };
+        let again = match read(&written, &NoCompanions) {
+            Ok(again) => again,
+            Err(error) => panic!("what was written cannot be read: {error}"),
+        };
+        let single =
+            |mesh: &MeshData| -> Vec<[f32; 3]> { mesh.points.iter().map(|x| x.to_array().map(|x| x as f32)).collect() };
+        assert_eq!(single(&mesh), single(&again), "points");
+        if mesh.cell_count() > 0 {
+            // Sets that are scattered over the file are gathered by writing.
+            let sorted = |mesh: &MeshData| {
+                let mut cells: Vec<(CellShape, Vec<u32>)> = mesh.cells().map(|(s, n)| (s, n.to_vec())).collect();
+                cells.sort_unstable();
+                cells
+            };
+            assert_eq!(sorted(&mesh), sorted(&again), "cells");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

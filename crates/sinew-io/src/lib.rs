@@ -1,0 +1,37 @@
+//! Mesh files of other programs.
+//!
+//! Readers take bytes, so that they can be tested and fuzzed without a disk. They refuse a file at the line or byte that is
+//! wrong, and take memory within a small multiple of the file: counts are believed only after the bytes they promise were
+//! found. What a file holds becomes [`MeshData`]; what of it is simulated is decided by [`volume`] and [`surface`].
+//!
+//! To add a format: a file here with `read(&[u8], …)` and `write(&MeshData, …)`, a row in [`format`], a line in [`decode`] and
+//! [`encode`], real files in `tests/corpus`, and a target in `fuzz/`.
+
+pub mod abaqus;
+pub mod base64;
+pub mod binary;
+pub mod error;
+pub mod febio;
+pub mod file;
+pub mod format;
+pub mod gltf;
+pub mod gmsh;
+pub mod medit;
+pub mod mesh_data;
+pub mod obj;
+pub mod ply;
+pub mod stl;
+pub mod surface;
+pub mod tetgen;
+pub mod text;
+pub mod volume;
+pub mod vtk;
+pub mod vtu;
+pub mod xml;
+
+pub use error::{Place, ReadError, WriteError};
+pub use file::{FileError, load, save};
+pub use format::{Companions, EncodedFile, Format, NoCompanions, WriteOptions, decode, encode};
+pub use mesh_data::{CellGroup, CellShape, Field, LABEL, MeshData};
+pub use surface::SurfaceParts;
+pub use volume::{VolumeOptions, VolumeParts};

@@ -1,0 +1,204 @@
+//! Mesh to STL.
+
+use std::io::Write;
+
+use sinew_math::Vec3;
+
+use super::ATTRIBUTE;
+use crate::error::WriteError;
+use crate::format::WriteOptions;
+use crate::mesh_data::{CellShape, MeshData};
+use crate::text::push_f64;
+
+/// Bytes of an STL file, binary in single precision or text. Quads and polygons are split into fans from their first corner.
+///
+/// A binary file holds the cell field `attribute` where that is an integer of 16 bits; a text file holds several solids when
+/// every cell belongs to exactly one cell set. Other fields and sets have no place in the format.
+pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteError> {
+    let mut count = 0usize;
+    for (shape, nodes) in mesh.cells() {
+        match shape {
+            CellShape::Tri3 | CellShape::Quad4 | CellShape::Polygon => count += nodes.len().saturating_sub(2),
+            other => {
+                let hint = "write the boundary of a volume: `sinew mesh convert --boundary`";
+                return Err(WriteError::Unsupported { format: "STL", what: format!("a {}", other.name()), hint });
+            }
+        }
+    }
+    if options.binary { write_binary(mesh, count) } else { Ok(write_text(mesh, count)) }
+}
+
+/// The triangles of a cell.
+fn fan<'a>(mesh: &'a MeshData, nodes: &'a [u32]) -> impl Iterator<Item = [Vec3; 3]> + 'a {
+    let point = |node: u32| mesh.points[node as usize];
+    nodes.windows(2).skip(1).map(move |edge| [nodes[0], edge[0], edge[1]].map(point))
+}
+
+/// Unit normal of a triangle, zero where it has none.
+fn normal([a, b, c]: [Vec3; 3]) -> [f32; 3] {
+    let n = (b - a).cross(c - a);
+    let length = n.norm();
+    if length > 0.0 && length.is_finite() { [n.x, n.y, n.z].map(|x| (x / length) as f32) } else { [0.0; 3] }
+}
+
+fn write_binary(mesh: &MeshData, count: usize) -> Result<Vec<u8>, WriteError> {
+    let unsupported = |what: String, hint| WriteError::Unsupported { format: "STL", what, hint };
+    let promised = u32::try_from(count)
+        .map_err(|_| unsupported(format!("{count} triangles"), "write PLY, which counts further"))?;
+    let far = |point: &&Vec3| [point.x, point.y, point.z].iter().any(|x| !(*x as f32).is_finite());
+    if let Some(point) = mesh.points.iter().find(far) {
+        let what = format!("the coordinates {} {} {} in single precision", point.x, point.y, point.z);
+        return Err(unsupported(what, "write the text variant, or scale the mesh"));
+    }
+    let mut out = Vec::with_capacity(84 + 50 * count);
+    out.extend_from_slice(b"binary STL");
+    out.resize(80, b' ');
+    out.extend_from_slice(&promised.to_le_bytes());
+    let attributes = mesh.cell_field(ATTRIBUTE).filter(|field| field.components == 1);
+    for (number, (_, nodes)) in mesh.cells().enumerate() {
+        let attribute = attributes.and_then(|field| field.values.get(number)).map_or(0, |value| *value as u16);
+        for corners in fan(mesh, nodes) {
+            let mut record = [0u8; 50];
+            let (numbers, rest) = record.split_at_mut(48);
+            let coordinates = corners.iter().flat_map(|p| [p.x as f32, p.y as f32, p.z as f32]);
+            for (slot, value) in
+                numbers.as_chunks_mut::<4>().0.iter_mut().zip(normal(corners).into_iter().chain(coordinates))
+            {
+                *slot = value.to_le_bytes();
+            }
+            rest.copy_from_slice(&attribute.to_le_bytes());
+            out.extend_from_slice(&record);
+        }
+    }
+    Ok(out)
+}
+
+fn write_text(mesh: &MeshData, count: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256 * count);
+    let solids = Solids::of(mesh);
+    let mut open = None;
+    for (number, (_, nodes)) in mesh.cells().enumerate() {
+        let solid = solids.solid_of(number);
+        if open != Some(solid) {
+            if let Some(before) = open {
+                push_line(&mut out, b"endsolid ", solids.name(before));
+            }
+            push_line(&mut out, b"solid ", solids.name(solid));
+            open = Some(solid);
+        }
+        for corners in fan(mesh, nodes) {
+            let [x, y, z] = normal(corners);
+            // Writing to a Vec cannot fail.
+            let _ = write!(out, "facet normal {x} {y} {z}\n outer loop\n");
+            for p in corners {
+                out.extend_from_slice(b"  vertex ");
+                push_f64(&mut out, p.x);
+                out.push(b' ');
+                push_f64(&mut out, p.y);
+                out.push(b' ');
+                push_f64(&mut out, p.z);
+                out.push(b'\n');
+            }
+            out.extend_from_slice(b" endloop\nendfacet\n");
+        }
+    }
+    push_line(&mut out, b"endsolid ", solids.name(open.unwrap_or(0)));
+    out
+}
+
+/// A keyword and a name, which stays in its line.
+fn push_line(out: &mut Vec<u8>, keyword: &[u8], name: &str) {
+    out.extend_from_slice(keyword);
+    // A zero would make the file look binary.
+    out.extend(name.bytes().map(|b| if b.is_ascii_control() { b' ' } else { b }));
+    out.push(b'\n');
+}
+
+/// Which solid each cell belongs to.
+struct Solids<'a> {
+    names: Vec<&'a str>,
+    /// Empty when there is one solid only.
+    of_cell: Vec<u32>,
+}
+
+impl<'a> Solids<'a> {
+    fn of(mesh: &'a MeshData) -> Solids<'a> {
+        let one = Solids { names: vec!["mesh"], of_cell: Vec::new() };
+        let members: usize = mesh.cell_sets.values().map(Vec::len).sum();
+        if mesh.cell_sets.len() < 2 || members != mesh.cell_count() {
+            return one;
+        }
+        let mut of_cell = vec![u32::MAX; members];
+        for (set, cells) in mesh.cell_sets.values().enumerate() {
+            for &cell in cells {
+                of_cell[cell as usize] = set as u32;
+            }
+        }
+        // As many members as cells: a cell without a set means that another has two.
+        if of_cell.contains(&u32::MAX) {
+            return one;
+        }
+        Solids { names: mesh.cell_sets.keys().map(String::as_str).collect(), of_cell }
+    }
+
+    fn solid_of(&self, cell: usize) -> usize {
+        self.of_cell.get(cell).map_or(0, |solid| *solid as usize)
+    }
+
+    fn name(&self, solid: usize) -> &str {
+        self.names[solid]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+    use crate::mesh_data::Field;
+
+    const TEXT: WriteOptions = WriteOptions { binary: false, compress: false, version: None };
+
+    /// A pyramid over a unit square, of four triangles and a quad, with the tip at height 3: volume 1.
+    fn pyramid() -> MeshData {
+        let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.1, 0.3, 3.0]];
+        let mut mesh = MeshData { points: points.map(Vec3::from).to_vec(), ..MeshData::default() };
+        mesh.push_cell(CellShape::Quad4, &[3, 2, 1, 0]);
+        for side in [[0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]] {
+            mesh.push_cell(CellShape::Tri3, &side);
+        }
+        mesh.cell_sets.insert("base".into(), vec![0]);
+        mesh.cell_sets.insert("sides".into(), vec![1, 2, 3, 4]);
+        mesh.cell_fields.push(Field::scalars(ATTRIBUTE, vec![5.0, 0.0, 0.0, 0.0, 9.0]));
+        mesh
+    }
+
+    #[test]
+    fn text_keeps_the_doubles_and_the_solids() {
+        let back = read(&write(&pyramid(), &TEXT).unwrap()).unwrap();
+        assert!(pyramid().points.iter().all(|point| back.points.contains(point)));
+        assert_eq!((&back.cell_sets["base"], &back.cell_sets["sides"]), (&vec![0, 1], &vec![2, 3, 4, 5]));
+        let mesh = back.into_surface(&Default::default()).unwrap().mesh;
+        assert!((mesh.volume() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn binary_keeps_attributes_and_single_precision() {
+        let bytes = write(&pyramid(), &WriteOptions::default()).unwrap();
+        assert_eq!(bytes.len(), 84 + 6 * 50);
+        let back = read(&bytes).unwrap();
+        assert_eq!(back.cell_field(ATTRIBUTE).unwrap().values, [5.0, 5.0, 0.0, 0.0, 0.0, 9.0]);
+        let mesh = back.into_surface(&Default::default()).unwrap().mesh;
+        assert!(mesh.is_closed() && (mesh.volume() - 1.0).abs() < 1e-6);
+        // The first normal is that of the base.
+        assert_eq!(bytes[92..96], (-1.0f32).to_le_bytes());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut mesh = pyramid();
+        mesh.points[0].x = 1e300;
+        assert!(write(&mesh, &WriteOptions::default()).unwrap_err().to_string().contains("single precision"));
+        mesh.push_cell(CellShape::Hex8, &[0; 8]);
+        assert!(write(&mesh, &TEXT).unwrap_err().to_string().contains("a hexahedron"));
+    }
+}

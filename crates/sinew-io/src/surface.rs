@@ -1,0 +1,117 @@
+//! The triangle surface in a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sinew_geometry::{CellMesh, TriMesh};
+
+use crate::error::ReadError;
+use crate::mesh_data::{CellGroup, CellShape, MeshData};
+use crate::volume::kind_list;
+
+/// A surface, and how it came about.
+#[derive(Clone, Debug)]
+pub struct SurfaceParts {
+    /// The triangles.
+    pub mesh: TriMesh,
+    /// Named groups of triangles.
+    pub groups: BTreeMap<String, Vec<u32>>,
+    /// What deserves attention.
+    pub notes: Vec<String>,
+}
+
+impl MeshData {
+    /// The faces as triangles; polygons are split into fans from their first corner.
+    ///
+    /// Vertices at equal places are made one when that closes the surface: files that store a vertex once per texture corner
+    /// would have a slit along every seam otherwise.
+    pub fn into_surface(self, skip: &BTreeSet<CellShape>) -> Result<SurfaceParts, ReadError> {
+        let mut triangles: Vec<[u32; 3]> = Vec::new();
+        // First triangle of each cell, so that groups can follow.
+        let mut first_of = Vec::with_capacity(self.cell_count() + 1);
+        let mut refused: BTreeMap<CellShape, [usize; 2]> = BTreeMap::new();
+        for (number, (shape, nodes)) in self.cells().enumerate() {
+            first_of.push(triangles.len() as u32);
+            match shape {
+                CellShape::Tri3 | CellShape::Quad4 | CellShape::Polygon => {
+                    triangles.extend(nodes.windows(2).skip(1).map(|edge| [nodes[0], edge[0], edge[1]]));
+                }
+                // Points and lines are no surface, but they do not make it another one.
+                _ if shape.dimension() < 2 || skip.contains(&shape) => {}
+                _ => refused.entry(shape).or_insert([0, number])[0] += 1,
+            }
+        }
+        first_of.push(triangles.len() as u32);
+        if !refused.is_empty() {
+            return Err(ReadError::CellKinds {
+                kinds: kind_list(&refused),
+                reason: "a surface consists of triangles, quads and polygons",
+                hint: "`sinew mesh convert --boundary` writes the surface of a volume; `skip` leaves a kind out",
+            });
+        }
+        let mut notes = self.notes;
+        let mut mesh = TriMesh::new(self.points, triangles)?;
+        let mut groups: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for (name, cells) in self.cell_sets {
+            let members = cells.iter().flat_map(|&cell| first_of[cell as usize]..first_of[cell as usize + 1]).collect();
+            groups.insert(name, members);
+        }
+        if !mesh.is_closed() {
+            let (welded, count) = mesh.welded()?;
+            // Triangles that collapse would shift the groups; a surface with such triangles is not closed by welding alone.
+            if count > 0 && welded.triangle_count() == mesh.triangle_count() && welded.is_closed() {
+                notes.push(format!("{count} vertices at the place of another were made one with it"));
+                mesh = welded;
+            }
+        }
+        Ok(SurfaceParts { mesh, groups, notes })
+    }
+
+    /// The boundary of a volume mesh.
+    pub fn boundary_of(mesh: &CellMesh) -> Result<MeshData, ReadError> {
+        let (surface, _) = mesh.boundary_surface()?;
+        Ok(MeshData::from(&surface))
+    }
+}
+
+impl From<&TriMesh> for MeshData {
+    fn from(mesh: &TriMesh) -> MeshData {
+        let nodes = mesh.triangles().as_flattened().to_vec();
+        let groups = vec![CellGroup::with_nodes(CellShape::Tri3, nodes)];
+        MeshData { points: mesh.positions().to_vec(), groups, ..MeshData::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sinew_math::Vec3;
+
+    /// A cube of six quads that share no vertices: seams everywhere.
+    fn cube_with_seams() -> MeshData {
+        let corner = |i: usize| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64);
+        let mut data = MeshData::default();
+        for face in [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]] {
+            let first = data.points.len() as u32;
+            data.points.extend(face.map(corner));
+            data.push_cell(CellShape::Quad4, &[first, first + 1, first + 2, first + 3]);
+        }
+        data.cell_sets.insert("top".into(), vec![1]);
+        data
+    }
+
+    #[test]
+    fn seams_are_closed_and_groups_follow_the_triangles() {
+        let parts = cube_with_seams().into_surface(&BTreeSet::new()).unwrap();
+        assert!(parts.mesh.is_closed() && (parts.mesh.volume() - 1.0).abs() < 1e-15);
+        assert_eq!((parts.mesh.vertex_count(), parts.groups["top"].clone()), (8, vec![2, 3]));
+        assert!(parts.notes[0].contains("16 vertices"), "{:?}", parts.notes);
+    }
+
+    #[test]
+    fn volumes_are_refused_by_name() {
+        let mut data = cube_with_seams();
+        data.push_cell(CellShape::Tet4, &[0, 1, 2, 3]);
+        let error = data.into_surface(&BTreeSet::new()).unwrap_err().to_string();
+        assert!(error.contains("1 × tetrahedron (first: cell 6)") && error.contains("--boundary"), "{error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! TetGen's `.node` and `.ele`, with `.face` where there is one.
+//!
+//! Numbers begin at 0 or 1, whichever the first node has. Attributes of points become the point fields `attribute-1` and so
+//! on, boundary markers of points the node sets `marker-3` (0 marks nothing), attributes of tetrahedra the cell field
+//! [`LABEL`](crate::LABEL) if they are whole numbers. Faces follow the tetrahedra as triangles with their marker as label; of
+//! quadratic faces only the corners are read.
+//!
+//! When writing, all components of all point fields become attributes; labels, or the number of the first named set that a
+//! cell is in, become the attribute of tetrahedra and the marker of faces. Every node has one marker: that of the first set
+//! called `marker-3` or the like which it is in, then the label of a point element, then a number for each other node set
+//! in order of names. Other cell fields, and all other names, are lost.
+
+mod read;
+mod write;
+
+use crate::error::{Place, ReadError, WriteError};
+use crate::format::{Companions, EncodedFile};
+use crate::mesh_data::MeshData;
+
+/// Which of TetGen's nodes is the i-th of VTK in a quadratic tetrahedron.
+///
+/// TetGen numbers the middles of the edges 23, 03, 01, 12, 13, 02; VTK of 01, 12, 02, 03, 13, 23.
+const TET10: [usize; 10] = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4];
+
+/// Prefix of the names of node sets made of boundary markers.
+const MARKER: &str = "marker-";
+
+/// Reads a `.ele` and the `.node` beside it, or the other way round, and the `.face` of the same name if there is one.
+pub fn read(bytes: &[u8], extension: &str, companions: &dyn Companions) -> Result<MeshData, ReadError> {
+    let place = Place::Line(1);
+    let is_node = extension.eq_ignore_ascii_case("node");
+    let other = if is_node { "ele" } else { "node" };
+    let name = format!("{}.{other}", companions.stem());
+    let beside = companions.open(&name, place)?;
+    let (nodes, elements) = if is_node { (bytes, beside.as_slice()) } else { (beside.as_slice(), bytes) };
+    // Lines of the other file would be taken for lines of this one.
+    let of_other = |error: ReadError| {
+        let (name, reason) = (name.clone(), error.to_string());
+        ReadError::Companion { place, name, reason }
+    };
+    let (mut mesh, base) = read::nodes(nodes).map_err(|error| if is_node { error } else { of_other(error) })?;
+    read::elements(elements, base, &mut mesh).map_err(|error| if is_node { of_other(error) } else { error })?;
+    let face_name = format!("{}.face", companions.stem());
+    if let Ok(faces) = companions.open(&face_name, place) {
+        read::faces(&faces, base, &mut mesh).map_err(|error| ReadError::Companion {
+            place,
+            name: face_name,
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(mesh)
+}
+
+/// Writes `.node` and `.ele`, and `.face` when there are triangles; see the module for what the format cannot hold.
+pub fn write(mesh: &MeshData) -> Result<Vec<EncodedFile>, WriteError> {
+    write::write(mesh)
+}
+
+/// Reads any bytes, of which those before a line `===` (or the first half) are taken for a `.node` and the others for a
+/// `.ele`; what is a mesh must survive being written.
+pub fn fuzz_one(bytes: &[u8]) {
+    let line = bytes.windows(5).position(|window| window == b"\n===\n");
+    let (nodes, elements) = match line {
+        Some(at) => (&bytes[..at + 1], &bytes[at + 5..]),
+        None => bytes.split_at(bytes.len() / 2),
+    };
+    let beside = Beside(vec![("mesh.node".into(), nodes.to_vec())]);
+    let Ok(mesh) = read(elements, "ele", &beside) else { return };
+    let Ok(files) = write(&mesh) else { return };
+    let named = files.into_iter().map(|file| (format!("mesh.{}", file.extension), file.bytes));
+    let beside = Beside(named.collect());
+    let written = beside.open("mesh.ele", Place::Line(1)).unwrap_or_default();
+    match read(&written, "ele", &beside) {
+        Ok(back) => {
+            assert_eq!(mesh.points, back.points, "points");
+            assert_eq!(mesh.groups, back.groups, "cells");
+        }
+        Err(error) => panic!("our own file: {error}"),
+    }
+}
+
+/// Files in memory.
+struct Beside(Vec<(String, Vec<u8>)>);
+
+impl Companions for Beside {
+    fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
+        let found = self.0.iter().find(|file| file.0 == name).map(|file| file.1.clone());
+        found.ok_or_else(|| ReadError::Companion { place, name: name.into(), reason: "it is not given".into() })
+    }
+
+    fn stem(&self) -> &str {
+        "mesh"
+    }
+}
+
+#[cfg(test)]
+mod tests;

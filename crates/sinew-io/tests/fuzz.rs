@@ -1,0 +1,230 @@
+//! Every reader against mutated real files: no panic, no hang, memory bounded by the size of the input, and whatever is read can be
+//! written and read again. Ten thousand cases per reader, a million with `SINEW_FULL=1`; `fuzz/` has the same targets for libFuzzer.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use sinew_io::format::{Format, NoCompanions, decode};
+
+/// Counts what is in use, so that a file which makes a reader ask for gigabytes is found.
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on unchanged to the system's allocator, which keeps the promises of the trait.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(used, Ordering::Relaxed);
+        // SAFETY: the caller's promises hold for the system's allocator too.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above; `pointer` came from `alloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test at a time: the counter cannot tell them apart.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A case that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Below `limit`, or 0 when that is 0.
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() >> 11) as usize % limit.max(1)
+    }
+}
+
+/// Words that lie, overflow or mean nothing.
+const WORDS: [&[u8]; 14] = [
+    b"0", b"-1", b"1", b"2147483648", b"4294967295", b"18446744073709551615", b"99999999999999999999", b"nan", b"inf",
+    b"1e999", b"1e-999", b"", b"\n", b"\xff\xfe",
+];
+
+/// Changes a file in one to four places.
+fn mutate(random: &mut Random, file: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = file.to_vec();
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(bytes.len());
+        let end = (at + 1 + random.below(16)).min(bytes.len());
+        match random.below(10) {
+            0 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (random.next() % 8)),
+            1 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte = random.next() as u8),
+            2 => bytes.truncate(at),
+            3 => drop(bytes.drain(at..end)),
+            4 => {
+                let copy = bytes[at.min(end)..end].to_vec();
+                bytes.splice(at..at, copy);
+            }
+            5 => {
+                let other = &others[random.below(others.len())];
+                let from = random.below(other.len());
+                let piece = &other[from..(from + random.below(64)).min(other.len())];
+                bytes.splice(at..at, piece.iter().copied());
+            }
+            6 => {
+                let extreme = [0, 1, u64::MAX, i64::MAX as u64, 1 << 31, u64::from(u32::MAX), 1 << 40][random.below(7)];
+                let width = [2, 4, 8][random.below(3)];
+                let number = if random.below(2) == 0 { extreme.to_le_bytes() } else { extreme.to_be_bytes() };
+                let source = if random.below(2) == 0 { &number[..width] } else { &number[8 - width..] };
+                bytes.iter_mut().skip(at).zip(source).for_each(|(byte, new)| *byte = *new);
+            }
+            7 | 8 => {
+                // A word of text for another.
+                let start = bytes[..at].iter().rposition(u8::is_ascii_whitespace).map_or(0, |space| space + 1);
+                let length = bytes[at..].iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len() - at);
+                let word = WORDS[random.below(WORDS.len())];
+                bytes.splice(start..at + length, word.iter().copied());
+            }
+            _ => {
+                // A line for another.
+                let lines: Vec<usize> = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i).collect();
+                if lines.len() > 2 {
+                    let from = random.below(lines.len() - 1);
+                    let line = bytes[lines[from]..lines[from + 1]].to_vec();
+                    let to = lines[random.below(lines.len())];
+                    bytes.splice(to..to, line);
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// Real files of a format.
+fn corpus(folder: &str) -> Vec<Vec<u8>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder);
+    let mut names: Vec<PathBuf> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    assert!(!names.is_empty(), "{} is empty", path.display());
+    names.iter().map(|name| std::fs::read(name).unwrap()).collect()
+}
+
+/// Runs the cases; `per_byte` and `at_once` bound the memory: bytes per byte of input, and bytes whatever the input.
+fn fuzz(folder: &str, format: Format, fuzz_one: fn(&[u8]), per_byte: usize, at_once: usize) {
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let files = corpus(folder);
+    let cases = if std::env::var_os("SINEW_FULL").is_some() { 1_000_000 } else { 10_000 };
+    let current: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let shared = Arc::clone(&current);
+    let (done, progress) = mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        for case in 0..files.len() + cases {
+            // The real files first, as they are.
+            let bytes = match files.get(case) {
+                Some(file) => file.clone(),
+                None => mutate(&mut random, &files[case % files.len()], &files),
+            };
+            shared.lock().unwrap().clone_from(&bytes);
+            let before = USED.load(Ordering::Relaxed);
+            PEAK.store(before, Ordering::Relaxed);
+            let extension = format.extensions()[0];
+            drop(decode(&bytes, format, extension, &NoCompanions));
+            let peak = PEAK.load(Ordering::Relaxed).saturating_sub(before);
+            let allowed = per_byte * bytes.len() + at_once;
+            assert!(peak <= allowed, "{peak} bytes of memory for a file of {} bytes", bytes.len());
+            fuzz_one(&bytes);
+            if case % 64 == 0 {
+                let _ = done.send(());
+            }
+        }
+    });
+    let keep = |reason: &str| {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{folder}"));
+        let bytes = current.lock().map(|bytes| bytes.clone()).unwrap_or_default();
+        std::fs::write(&path, bytes).unwrap();
+        panic!("{reason}; the file is {}", path.display());
+    };
+    loop {
+        match progress.recv_timeout(PATIENCE) {
+            Ok(()) => {}
+            Err(mpsc::RecvTimeoutError::Timeout) => keep("a case takes longer than a minute"),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    if worker.join().is_err() {
+        keep("a case failed");
+    }
+}
+
+/// Small fixed tables and the buffers of inflate.
+const TABLES: usize = 4 << 20;
+
+#[test]
+fn obj_survives_mutated_files() {
+    fuzz("obj", Format::Obj, sinew_io::obj::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn ply_survives_mutated_files() {
+    fuzz("ply", Format::Ply, sinew_io::ply::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn stl_survives_mutated_files() {
+    fuzz("stl", Format::Stl, sinew_io::stl::fuzz_one, 256, TABLES);
+}
+
+/// Instances of a mesh multiply it, up to a million vertices.
+#[test]
+fn gltf_survives_mutated_files() {
+    fuzz("gltf", Format::Gltf, sinew_io::gltf::fuzz_one, 1024, 256 << 20);
+}
+
+/// Deflate packs up to 1032 zeros into a byte, and a byte may be a number of its own.
+#[test]
+fn vtu_survives_mutated_files() {
+    fuzz("vtu", Format::Vtu, sinew_io::vtu::fuzz_one, 1032 * 32, TABLES);
+}
+
+#[test]
+fn vtk_survives_mutated_files() {
+    fuzz("vtk", Format::Vtk, sinew_io::vtk::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn gmsh_survives_mutated_files() {
+    fuzz("gmsh", Format::Gmsh, sinew_io::gmsh::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn medit_survives_mutated_files() {
+    fuzz("medit", Format::Medit, sinew_io::medit::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn tetgen_survives_mutated_files() {
+    fuzz("tetgen", Format::Tetgen, sinew_io::tetgen::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn abaqus_survives_mutated_files() {
+    fuzz("abaqus", Format::Abaqus, sinew_io::abaqus::fuzz_one, 256, TABLES);
+}
+
+#[test]
+fn febio_survives_mutated_files() {
+    fuzz("febio", Format::Febio, sinew_io::febio::fuzz_one, 256, TABLES);
+}

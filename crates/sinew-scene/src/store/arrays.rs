@@ -1,0 +1,340 @@
+//! Arrays of numbers over time, in few bytes.
+//!
+//! Numbers become integers (multiples of a step for a stated error, or the bits of the doubles themselves), integers become
+//! differences from a prediction (from the frames before, and from the neighbour in the array), differences become bytes sorted by
+//! significance, and those are deflated. Smooth motion leaves small differences, so most bytes are zero.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use rayon::prelude::*;
+
+use super::StoreError;
+use super::bytes::{ByteReader, ByteWriter};
+
+/// An array as integers: what is remembered from frame to frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Levels {
+    /// Numbers per node or cell.
+    pub components: usize,
+    /// One integer per number, flat.
+    pub values: Vec<i64>,
+}
+
+/// How numbers become integers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Quantiser {
+    /// The bits of the doubles, in an order that respects their size.
+    Exact,
+    /// Multiples of a step, at most half a step away.
+    Step(f64),
+}
+
+/// Beyond this an integer would lose bits of a double; such arrays are kept exactly.
+const LARGEST_LEVEL: f64 = (1u64 << 52) as f64;
+
+impl Quantiser {
+    /// Multiples that keep the error below `error`, or exact for `error` = 0.
+    pub fn for_error(error: f64) -> Quantiser {
+        // A little less than twice the error: the multiplication back rounds too.
+        if error > 0.0 { Quantiser::Step(2.0 * error * (1.0 - 1e-6)) } else { Quantiser::Exact }
+    }
+
+    /// This quantiser, or the exact one if some value is out of its range.
+    pub fn fitting(self, values: &[f64]) -> Quantiser {
+        match self {
+            Quantiser::Step(step) if !values.iter().all(|v| (v / step).abs() < LARGEST_LEVEL) => Quantiser::Exact,
+            fits => fits,
+        }
+    }
+
+    pub fn levels(self, components: usize, values: &[f64]) -> Levels {
+        let values = match self {
+            Quantiser::Exact => values.iter().map(|v| ordered(*v)).collect(),
+            Quantiser::Step(step) => values.iter().map(|v| (v / step).round() as i64).collect(),
+        };
+        Levels { components, values }
+    }
+
+    pub fn values(self, levels: &Levels) -> Vec<f64> {
+        match self {
+            Quantiser::Exact => levels.values.iter().map(|v| from_ordered(*v)).collect(),
+            Quantiser::Step(step) => levels.values.iter().map(|v| *v as f64 * step).collect(),
+        }
+    }
+}
+
+/// Bits of a double such that larger numbers have larger integers.
+fn ordered(value: f64) -> i64 {
+    let bits = value.to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+fn from_ordered(level: i64) -> f64 {
+    f64::from_bits((level ^ (((level >> 63) as u64) >> 1) as i64) as u64)
+}
+
+/// What a value is compared with; all arithmetic wraps, so that any bits come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Prediction {
+    /// Frames before that are used: 0, 1 (no change) or 2 (steady change).
+    order: u8,
+    /// Whether the difference of the entry before is subtracted: neighbours in a mesh move alike.
+    is_spatial: bool,
+}
+
+impl Prediction {
+    /// The expectation from the frames before.
+    fn expected(self, past: &[&Levels], i: usize) -> i64 {
+        match self.order {
+            0 => 0,
+            1 => past[0].values[i],
+            _ => past[0].values[i].wrapping_mul(2).wrapping_sub(past[1].values[i]),
+        }
+    }
+
+    fn differences(self, levels: &Levels, past: &[&Levels], component: usize) -> Vec<u64> {
+        let entries = (component..levels.values.len()).step_by(levels.components);
+        let mut before = 0i64;
+        entries
+            .map(|i| {
+                let difference = levels.values[i].wrapping_sub(self.expected(past, i));
+                let coded = if self.is_spatial { difference.wrapping_sub(before) } else { difference };
+                before = difference;
+                zigzag(coded)
+            })
+            .collect()
+    }
+
+    fn restore(self, coded: &[u64], past: &[&Levels], component: usize, levels: &mut Levels) {
+        let mut before = 0i64;
+        for (k, &code) in coded.iter().enumerate() {
+            let i = component + k * levels.components;
+            let coded = unzigzag(code);
+            let difference = if self.is_spatial { coded.wrapping_add(before) } else { coded };
+            before = difference;
+            levels.values[i] = difference.wrapping_add(self.expected(past, i));
+        }
+    }
+}
+
+/// Small numbers of either sign become small numbers.
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+fn unzigzag(code: u64) -> i64 {
+    (code >> 1) as i64 ^ -((code & 1) as i64)
+}
+
+/// Appends `levels`, predicted from `past` (latest first, at most two are used).
+pub(super) fn write(out: &mut ByteWriter, levels: &Levels, past: &[&Levels]) {
+    let components = levels.components.max(1);
+    let parts: Vec<Vec<u8>> = (0..components)
+        .into_par_iter()
+        .map(|component| {
+            let prediction = best_prediction(levels, past, component);
+            let coded = prediction.differences(levels, past, component);
+            let mut part = ByteWriter::default();
+            part.u8(prediction.order | u8::from(prediction.is_spatial) << 4);
+            let widest = coded.iter().fold(0, |all, code| all | code);
+            let planes = (64 - widest.leading_zeros()).div_ceil(8) as u8;
+            part.u8(planes);
+            for plane in 0..u32::from(planes) {
+                let bytes: Vec<u8> = coded.iter().map(|code| (code >> (8 * plane)) as u8).collect();
+                write_plane(&mut part, &bytes);
+            }
+            part.0
+        })
+        .collect();
+    for part in parts {
+        out.bytes(&part);
+    }
+}
+
+/// Takes back `count` entries of `components` numbers.
+pub(super) fn read(
+    input: &mut ByteReader<'_>,
+    components: usize,
+    count: usize,
+    past: &[&Levels],
+) -> Result<Levels, StoreError> {
+    let parts: Vec<&[u8]> = (0..components).map(|_| input.bytes("a component")).collect::<Result<_, _>>()?;
+    let mut levels = Levels { components, values: vec![0; components * count] };
+    let decoded: Vec<(Prediction, Vec<u64>)> =
+        parts.into_par_iter().map(|part| read_component(part, count, past.len())).collect::<Result<_, _>>()?;
+    for (component, (prediction, coded)) in decoded.iter().enumerate() {
+        prediction.restore(coded, past, component, &mut levels);
+    }
+    Ok(levels)
+}
+
+fn read_component(part: &[u8], count: usize, known: usize) -> Result<(Prediction, Vec<u64>), StoreError> {
+    let mut input = ByteReader::new(part);
+    let mode = input.u8("a prediction")?;
+    let prediction = Prediction { order: mode & 15, is_spatial: mode >> 4 == 1 };
+    if usize::from(prediction.order) > known.min(2) || mode >> 4 > 1 {
+        return Err(input.broken("a prediction"));
+    }
+    let planes = input.u8("a number of planes")?;
+    if planes > 8 {
+        return Err(input.broken("a number of planes"));
+    }
+    let mut coded = vec![0u64; count];
+    for plane in 0..planes {
+        let bytes = read_plane(&mut input, count)?;
+        for (code, byte) in coded.iter_mut().zip(bytes) {
+            *code |= u64::from(byte) << (8 * plane);
+        }
+    }
+    Ok((prediction, coded))
+}
+
+/// The prediction with the fewest bits in its differences, judged by a sample.
+fn best_prediction(levels: &Levels, past: &[&Levels], component: usize) -> Prediction {
+    let entries = levels.values.len() / levels.components.max(1);
+    // A thousand consecutive pairs spread over the array are enough to tell the candidates apart.
+    let stride = (entries / 1024).max(1);
+    let mut best = (u64::MAX, Prediction { order: 0, is_spatial: false });
+    for order in 0..=past.len().min(2) as u8 {
+        for is_spatial in [false, true] {
+            let prediction = Prediction { order, is_spatial };
+            let difference = |k: usize| {
+                let i = component + k * levels.components;
+                levels.values[i].wrapping_sub(prediction.expected(past, i))
+            };
+            let mut bits = 0u64;
+            for k in (1..entries).step_by(stride) {
+                let before = if is_spatial { difference(k - 1) } else { 0 };
+                bits += u64::from(64 - zigzag(difference(k).wrapping_sub(before)).leading_zeros());
+            }
+            if bits < best.0 {
+                best = (bits, prediction);
+            }
+        }
+    }
+    best.1
+}
+
+/// How a plane of bytes is kept.
+const RAW: u8 = 0;
+const DEFLATED: u8 = 1;
+
+fn write_plane(out: &mut ByteWriter, bytes: &[u8]) {
+    if entropy(bytes) < 7.8 {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(4));
+        // Writing to memory cannot fail; if it did, the plane is kept raw.
+        let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
+        if let Some(deflated) = deflated.ok().filter(|deflated| deflated.len() < bytes.len()) {
+            out.u8(DEFLATED);
+            out.bytes(&deflated);
+            return;
+        }
+    }
+    out.u8(RAW);
+    out.bytes(bytes);
+}
+
+fn read_plane(input: &mut ByteReader<'_>, count: usize) -> Result<Vec<u8>, StoreError> {
+    let mode = input.u8("a plane")?;
+    let bytes = input.bytes("a plane")?;
+    let plane = match mode {
+        RAW => bytes.to_vec(),
+        DEFLATED => {
+            let mut plane = Vec::new();
+            // One byte more than there may be shows a plane that is too long without unpacking all of it.
+            let limit = count as u64 + 1;
+            DeflateDecoder::new(bytes).take(limit).read_to_end(&mut plane).map_err(|_| input.broken("a plane"))?;
+            plane
+        }
+        _ => return Err(input.broken("a plane")),
+    };
+    if plane.len() == count { Ok(plane) } else { Err(input.broken("the length of a plane")) }
+}
+
+/// Bits per byte of a memoryless source with the same frequencies: noise is not worth deflating.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0usize; 256];
+    for &byte in bytes {
+        counts[usize::from(byte)] += 1;
+    }
+    let all = bytes.len().max(1) as f64;
+    let bits = |&count: &usize| if count == 0 { 0.0 } else { -(count as f64 / all) * (count as f64 / all).log2() };
+    counts.iter().map(bits).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(frame: usize, count: usize) -> Vec<f64> {
+        (0..3 * count).map(|i| (0.01 * i as f64 + 0.05 * frame as f64).sin()).collect()
+    }
+
+    fn round_trip(quantiser: Quantiser, frames: &[Vec<f64>]) -> (usize, f64) {
+        let (mut past, mut size, mut worst): (Vec<Levels>, usize, f64) = (Vec::new(), 0, 0.0);
+        for frame in frames {
+            let levels = quantiser.levels(3, frame);
+            let known: Vec<&Levels> = past.iter().rev().take(2).collect();
+            let mut out = ByteWriter::default();
+            write(&mut out, &levels, &known);
+            size += out.0.len();
+            let back = read(&mut ByteReader::new(&out.0), 3, frame.len() / 3, &known).unwrap();
+            assert_eq!(back, levels);
+            for (a, b) in quantiser.values(&back).iter().zip(frame) {
+                worst = worst.max((a - b).abs());
+            }
+            past.push(levels);
+        }
+        (size, worst)
+    }
+
+    #[test]
+    fn errors_stay_below_what_is_stated_and_smooth_motion_is_small() {
+        let frames: Vec<Vec<f64>> = (0..20).map(|frame| wave(frame, 2000)).collect();
+        let (size, worst) = round_trip(Quantiser::for_error(1e-4), &frames);
+        assert!(worst <= 1e-4, "{worst}");
+        let raw = 20 * 2000 * 3 * 4;
+        assert!(size < raw / 6, "{size} of {raw}");
+    }
+
+    /// Every bit comes back, also of values that are not numbers.
+    #[test]
+    fn exact_arrays_keep_every_bit() {
+        let odd = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::MIN, 5e-324, -5e-324, 1.0, -1.0];
+        for value in &odd {
+            assert_eq!(from_ordered(ordered(*value)).to_bits(), value.to_bits());
+        }
+        let frames = vec![odd.clone(), odd.iter().map(|v| v * 1.1).collect(), odd.iter().rev().copied().collect(), odd];
+        let (mut past, quantiser): (Vec<Levels>, _) = (Vec::new(), Quantiser::Exact);
+        for frame in frames {
+            let levels = quantiser.levels(3, &frame);
+            let known: Vec<&Levels> = past.iter().rev().take(2).collect();
+            let mut out = ByteWriter::default();
+            write(&mut out, &levels, &known);
+            let back = quantiser.values(&read(&mut ByteReader::new(&out.0), 3, 3, &known).unwrap());
+            assert!(back.iter().zip(&frame).all(|(a, b)| a.to_bits() == b.to_bits()), "{back:?}");
+            past.push(levels);
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_kept_exactly() {
+        assert_eq!(Quantiser::Step(1e-6).fitting(&[1e12]), Quantiser::Exact);
+        assert_eq!(Quantiser::Step(1e-6).fitting(&[f64::NAN]), Quantiser::Exact);
+        assert_eq!(Quantiser::Step(1e-6).fitting(&[1.0]), Quantiser::Step(1e-6));
+    }
+
+    #[test]
+    fn broken_bytes_are_refused() {
+        let levels = Quantiser::Exact.levels(3, &wave(0, 50));
+        let mut out = ByteWriter::default();
+        write(&mut out, &levels, &[]);
+        for cut in 0..out.0.len() {
+            assert!(read(&mut ByteReader::new(&out.0[..cut]), 3, 50, &[]).is_err(), "cut at {cut}");
+        }
+        assert!(read(&mut ByteReader::new(&out.0), 3, 49, &[]).is_err());
+    }
+}

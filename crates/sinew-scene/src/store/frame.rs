@@ -1,0 +1,312 @@
+//! One recorded frame: as integers while it is coded, as numbers for everyone else.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use sinew_fem::element::mean_deformation_gradients;
+use sinew_fem::report::{Energies, StepTiming};
+use sinew_fem::{BodyFrame, CellSource, Frame, ShapeFrame, StepReport};
+use sinew_geometry::CellMesh;
+use sinew_geometry::shape::Pose;
+use sinew_math::{Mat3, Vec3};
+
+use super::StoreError;
+use super::arrays::{self, Levels, Quantiser};
+use super::bytes::{ByteReader, ByteWriter};
+use super::header::Header;
+
+/// A frame as it was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct StoredFrame {
+    /// Number of the frame in the run.
+    pub index: usize,
+    /// Simulated time [s].
+    pub time: f64,
+    /// Changes when the cells of a body change.
+    pub topology_revision: u64,
+    /// Values of the probes.
+    pub probes: Vec<f64>,
+    /// How the frame was computed.
+    pub report: StepReport,
+    /// Deformable bodies; empty when only probes were recorded.
+    pub(super) bodies: Vec<StoredBody>,
+    /// Poses of rigid bodies and colliders.
+    pub(super) poses: Vec<Pose>,
+    /// Whether shapes and bodies were recorded, not only probes.
+    pub has_geometry: bool,
+}
+
+/// Nodes and cells of a body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StoredBody {
+    pub positions: Vec<Vec3>,
+    pub velocities: Vec<Vec3>,
+    /// σ₁₁, σ₂₂, σ₃₃, σ₂₃, σ₁₃, σ₁₂ of each cell [Pa]; empty when not recorded.
+    pub stress: Vec<[f64; 6]>,
+}
+
+impl StoredFrame {
+    /// The frame as recorders see it.
+    pub fn view<'a>(&'a self, header: &'a Header) -> Frame<'a> {
+        let bodies = header.bodies.iter().zip(&self.bodies).map(|(body, stored)| BodyFrame {
+            name: &body.name,
+            mesh: &body.mesh,
+            positions: &stored.positions,
+            velocities: &stored.velocities,
+            surface_triangles: &body.triangles,
+            surface_positions: Cow::Owned(body.surface_positions(&stored.positions)),
+            surface_nodes: &body.nearest_nodes,
+            surface_embedding: body.embedding.as_ref(),
+            cells: Box::new(StoredCells { mesh: &body.mesh, stored }),
+        });
+        let shapes = header.shapes.iter().zip(&self.poses).map(|(shape, pose)| ShapeFrame {
+            name: &shape.name,
+            shape: &shape.shape,
+            pose: *pose,
+            is_dynamic: shape.is_dynamic,
+        });
+        Frame {
+            index: self.index,
+            time: self.time,
+            topology_revision: self.topology_revision,
+            bodies: bodies.collect(),
+            shapes: shapes.collect(),
+            probe_names: &header.probe_names,
+            probe_values: &self.probes,
+            report: &self.report,
+        }
+    }
+}
+
+struct StoredCells<'a> {
+    mesh: &'a CellMesh,
+    stored: &'a StoredBody,
+}
+
+impl CellSource for StoredCells<'_> {
+    fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>) {
+        // The mesh was simulated, so its cells have a volume.
+        let deformation = mean_deformation_gradients(self.mesh, &self.stored.positions).unwrap_or_default();
+        let full = |&[xx, yy, zz, yz, xz, xy]: &[f64; 6]| Mat3::new([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]);
+        let stress = (!self.stored.stress.is_empty()).then(|| self.stored.stress.iter().map(full).collect());
+        (deformation, stress)
+    }
+}
+
+/// Integers of all arrays of a frame, which the next frames are predicted from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FrameLevels {
+    arrays: Vec<(Quantiser, Levels)>,
+}
+
+/// What is kept of the shapes of a frame.
+const IS_KEY: u8 = 1;
+const HAS_GEOMETRY: u8 = 2;
+
+/// Bytes of a frame; `past` holds the recorded frames before it, latest first. Returns the integers of the frame too.
+pub(super) fn encode(
+    frame: &Frame<'_>,
+    header: &Header,
+    past: &[&FrameLevels],
+    with_geometry: bool,
+) -> (Vec<u8>, FrameLevels) {
+    let mut out = ByteWriter::default();
+    out.u8(if past.is_empty() { IS_KEY } else { 0 } | if with_geometry { HAS_GEOMETRY } else { 0 });
+    out.u64(frame.index as u64);
+    out.f64(frame.time);
+    out.u64(frame.topology_revision);
+    out.f64s(frame.probe_values);
+    write_report(&mut out, frame.report);
+    let mut levels = FrameLevels::default();
+    if with_geometry {
+        out.list(frame.shapes.iter(), |out, shape| {
+            out.vector(shape.pose.translation);
+            out.quaternion(shape.pose.rotation);
+        });
+        for (body, recorded) in frame.bodies.iter().zip(&header.bodies) {
+            let error = header.error * recorded.mesh.bounds().size().norm();
+            let positions: Vec<f64> = flat(body.positions);
+            let velocities: Vec<f64> = flat(body.velocities);
+            // An error of the velocity that moves a node by no more than the error of its position within a frame.
+            let quantisers = [error, error * header.frame_rate].map(Quantiser::for_error);
+            levels.put(&mut out, quantisers[0], 3, &positions, past);
+            levels.put(&mut out, quantisers[1], 3, &velocities, past);
+            if header.has_stress {
+                let stress = body.cell_fields().cauchy_stress;
+                let rows = stress.iter().flat_map(|s| {
+                    let s = s.rows;
+                    [s[0][0], s[1][1], s[2][2], s[1][2], s[0][2], s[0][1]]
+                });
+                let values: Vec<f64> = rows.collect();
+                // Relative to the largest stress of the frame, in powers of two so that the next frame has the same step.
+                let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+                let scale = if largest > 0.0 && largest.is_finite() { largest.log2().floor().exp2() } else { 0.0 };
+                levels.put(&mut out, Quantiser::for_error(header.error * scale), 6, &values, past);
+            }
+        }
+    }
+    (out.0, levels)
+}
+
+impl FrameLevels {
+    fn put(&mut self, out: &mut ByteWriter, wanted: Quantiser, components: usize, values: &[f64], past: &[&Self]) {
+        let quantiser = wanted.fitting(values);
+        match quantiser {
+            Quantiser::Exact => out.f64(0.0),
+            Quantiser::Step(step) => out.f64(step),
+        }
+        let levels = quantiser.levels(components, values);
+        arrays::write(out, &levels, &self.comparable(quantiser, past));
+        self.arrays.push((quantiser, levels));
+    }
+
+    fn take(
+        &mut self,
+        input: &mut ByteReader<'_>,
+        components: usize,
+        count: usize,
+        past: &[&Self],
+    ) -> Result<Vec<f64>, StoreError> {
+        let step = input.f64("a step")?;
+        let quantiser = match step {
+            0.0 => Quantiser::Exact,
+            step if step > 0.0 && step.is_finite() => Quantiser::Step(step),
+            _ => return Err(input.broken("a step")),
+        };
+        let levels = arrays::read(input, components, count, &self.comparable(quantiser, past))?;
+        let values = quantiser.values(&levels);
+        self.arrays.push((quantiser, levels));
+        Ok(values)
+    }
+
+    /// The same array in the frames before, as far back as it was made of the same integers.
+    fn comparable<'a>(&self, quantiser: Quantiser, past: &[&'a Self]) -> Vec<&'a Levels> {
+        let same = past.iter().map_while(|frame| {
+            let (other, levels) = frame.arrays.get(self.arrays.len())?;
+            (*other == quantiser).then_some(levels)
+        });
+        same.take(2).collect()
+    }
+}
+
+/// Whether a frame needs no other to be read.
+pub(super) fn is_key(payload: &[u8]) -> bool {
+    payload.first().is_some_and(|flags| flags & IS_KEY != 0)
+}
+
+/// Whether a frame has more than probes.
+pub(super) fn has_geometry(payload: &[u8]) -> bool {
+    payload.first().is_some_and(|flags| flags & HAS_GEOMETRY != 0)
+}
+
+/// The inverse of [`encode`].
+pub(super) fn decode(
+    bytes: &[u8],
+    header: &Header,
+    past: &[&FrameLevels],
+) -> Result<(StoredFrame, FrameLevels), StoreError> {
+    let mut input = ByteReader::new(bytes);
+    let flags = input.u8("flags")?;
+    let past = if flags & IS_KEY != 0 { &[] } else { past };
+    let mut frame = StoredFrame {
+        index: input.u64("a frame number")? as usize,
+        time: input.f64("a time")?,
+        topology_revision: input.u64("a revision")?,
+        probes: input.f64s("probes")?,
+        report: read_report(&mut input)?,
+        has_geometry: flags & HAS_GEOMETRY != 0,
+        ..StoredFrame::default()
+    };
+    if frame.probes.len() != header.probe_names.len() {
+        return Err(input.broken("the number of probes"));
+    }
+    let mut levels = FrameLevels::default();
+    if frame.has_geometry {
+        frame.poses = input.list(56, "poses", |input| {
+            Ok(Pose { translation: input.vector("a pose")?, rotation: input.quaternion("a pose")? })
+        })?;
+        if frame.poses.len() != header.shapes.len() {
+            return Err(input.broken("the number of poses"));
+        }
+        for body in &header.bodies {
+            let (nodes, cells) = (body.mesh.node_count(), body.mesh.cell_count());
+            let positions = vectors(&levels.take(&mut input, 3, nodes, past)?);
+            let velocities = vectors(&levels.take(&mut input, 3, nodes, past)?);
+            let stress = if header.has_stress {
+                levels.take(&mut input, 6, cells, past)?.as_chunks().0.to_vec()
+            } else {
+                Vec::new()
+            };
+            frame.bodies.push(StoredBody { positions, velocities, stress });
+        }
+    }
+    Ok((frame, levels))
+}
+
+fn flat(vectors: &[Vec3]) -> Vec<f64> {
+    vectors.iter().flat_map(|v| v.to_array()).collect()
+}
+
+fn vectors(values: &[f64]) -> Vec<Vec3> {
+    values.as_chunks().0.iter().map(|v: &[f64; 3]| Vec3::from(*v)).collect()
+}
+
+fn write_report(out: &mut ByteWriter, report: &StepReport) {
+    let StepReport {
+        time,
+        substeps,
+        rollbacks,
+        newton_iterations,
+        linear_iterations,
+        projections,
+        cuts,
+        residual,
+        relative_residual,
+        contacts,
+        energies: Energies { elastic, kinetic, gravity, contact, other },
+        timing,
+    } = *report;
+    for value in [time, residual, relative_residual, elastic, kinetic, gravity, contact, other] {
+        out.f64(value);
+    }
+    for count in [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts, contacts] {
+        out.u64(count as u64);
+    }
+    let StepTiming { gradient, assembly, linear_solve, contact, total } = timing;
+    for duration in [gradient, assembly, linear_solve, contact, total] {
+        out.u64(duration.as_nanos() as u64);
+    }
+}
+
+fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
+    let what = "a report";
+    let mut number = || input.f64(what);
+    let [time, residual, relative_residual] = [number()?, number()?, number()?];
+    let energies =
+        Energies { elastic: number()?, kinetic: number()?, gravity: number()?, contact: number()?, other: number()? };
+    let mut count = || input.u64(what).map(|count| count as usize);
+    let [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts, contacts] =
+        [count()?, count()?, count()?, count()?, count()?, count()?, count()?];
+    let mut duration = || input.u64(what).map(Duration::from_nanos);
+    let timing = StepTiming {
+        gradient: duration()?,
+        assembly: duration()?,
+        linear_solve: duration()?,
+        contact: duration()?,
+        total: duration()?,
+    };
+    Ok(StepReport {
+        time,
+        substeps,
+        rollbacks,
+        newton_iterations,
+        linear_iterations,
+        projections,
+        cuts,
+        residual,
+        relative_residual,
+        contacts,
+        energies,
+        timing,
+    })
+}

@@ -1,0 +1,277 @@
+//! What does not change over a recording.
+
+use sinew_fem::Frame;
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, Plane, Sphere};
+use sinew_geometry::{CellBlock, CellKind, CellMesh, MeshField};
+use sinew_math::Vec3;
+
+use super::StoreError;
+use super::bytes::{ByteReader, ByteWriter};
+
+/// A deformable body as it is at rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedBody {
+    /// Name from the scene.
+    pub name: String,
+    /// Mesh at rest.
+    pub mesh: CellMesh,
+    /// Triangles of the visible surface.
+    pub triangles: Vec<[u32; 3]>,
+    /// For each surface vertex the nearest node at rest.
+    pub nearest_nodes: Vec<u32>,
+    /// What carries the surface vertices; `None` when they are the nearest nodes.
+    pub embedding: Option<Embedding>,
+}
+
+impl RecordedBody {
+    /// Positions of the surface for some positions of the nodes [m].
+    pub fn surface_positions(&self, nodes: &[Vec3]) -> Vec<Vec3> {
+        match &self.embedding {
+            None => self.nearest_nodes.iter().map(|&node| nodes[node as usize]).collect(),
+            Some(embedding) => {
+                let mut positions = vec![Vec3::zero(); embedding.len()];
+                embedding.positions(nodes, &mut positions);
+                positions
+            }
+        }
+    }
+}
+
+/// A rigid body or collider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedShape {
+    /// Name from the scene.
+    pub name: String,
+    /// Its geometry.
+    pub shape: AnyShape,
+    /// Whether forces move it.
+    pub is_dynamic: bool,
+}
+
+/// What does not change over a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Version of the program that wrote the file.
+    pub program: String,
+    /// Name of the scene file.
+    pub scene_name: String,
+    /// Text of the scene file.
+    pub scene_text: String,
+    /// Values of the scene that were replaced on the command line.
+    pub overrides: Vec<String>,
+    /// Frames per second [1/s].
+    pub frame_rate: f64,
+    /// Largest error of a coordinate, as a part of the size of its body; 0: exact.
+    pub error: f64,
+    /// Whether the stress of the cells is recorded.
+    pub has_stress: bool,
+    /// Deformable bodies.
+    pub bodies: Vec<RecordedBody>,
+    /// Rigid bodies and colliders.
+    pub shapes: Vec<RecordedShape>,
+    /// Names of the probes.
+    pub probe_names: Vec<String>,
+}
+
+impl Header {
+    /// Takes from a frame what does not change.
+    pub(super) fn set_content(&mut self, frame: &Frame<'_>) {
+        self.bodies = frame
+            .bodies
+            .iter()
+            .map(|body| RecordedBody {
+                name: body.name.into(),
+                mesh: body.mesh.clone(),
+                triangles: body.surface_triangles.to_vec(),
+                nearest_nodes: body.surface_nodes.to_vec(),
+                embedding: body.surface_embedding.cloned(),
+            })
+            .collect();
+        let shapes = frame.shapes.iter();
+        self.shapes = shapes
+            .map(|s| RecordedShape { name: s.name.into(), shape: *s.shape, is_dynamic: s.is_dynamic })
+            .collect();
+        self.probe_names = frame.probe_names.to_vec();
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = ByteWriter::default();
+        for text in [&self.program, &self.scene_name, &self.scene_text] {
+            out.text(text);
+        }
+        out.list(self.overrides.iter(), |out, text| out.text(text));
+        out.f64(self.frame_rate);
+        out.f64(self.error);
+        out.u8(u8::from(self.has_stress));
+        out.list(self.bodies.iter(), write_body);
+        out.list(self.shapes.iter(), |out, shape| {
+            out.text(&shape.name);
+            write_shape(out, &shape.shape);
+            out.u8(u8::from(shape.is_dynamic));
+        });
+        out.list(self.probe_names.iter(), |out, name| out.text(name));
+        out.0
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Header, StoreError> {
+        let mut input = ByteReader::new(bytes);
+        let header = Header {
+            program: input.text("a version")?,
+            scene_name: input.text("the name of the scene")?,
+            scene_text: input.text("the scene")?,
+            overrides: input.list(8, "the overrides", |input| input.text("an override"))?,
+            frame_rate: input.f64("the frame rate")?,
+            error: input.f64("the error")?,
+            has_stress: input.u8("a flag")? != 0,
+            bodies: input.list(8, "the bodies", read_body)?,
+            shapes: input.list(8, "the shapes", |input| {
+                let name = input.text("a name")?;
+                let shape = read_shape(input)?;
+                Ok(RecordedShape { name, shape, is_dynamic: input.u8("a flag")? != 0 })
+            })?,
+            probe_names: input.list(8, "the probes", |input| input.text("a name"))?,
+        };
+        if header.frame_rate > 0.0 && header.frame_rate.is_finite() && header.error >= 0.0 {
+            Ok(header)
+        } else {
+            Err(input.broken("the frame rate or the error"))
+        }
+    }
+}
+
+fn write_body(out: &mut ByteWriter, body: &RecordedBody) {
+    out.text(&body.name);
+    write_mesh(out, &body.mesh);
+    out.u32s(body.triangles.as_flattened());
+    out.u32s(&body.nearest_nodes);
+    out.list(body.embedding.iter(), |out, embedding| {
+        out.u32s(embedding.ends());
+        out.u32s(embedding.nodes());
+        out.f64s(embedding.weights());
+        out.u32s(embedding.cells());
+    });
+}
+
+fn read_body(input: &mut ByteReader<'_>) -> Result<RecordedBody, StoreError> {
+    let name = input.text("a name")?;
+    let mesh = read_mesh(input)?;
+    let corners = input.u32s("triangles")?;
+    let nearest_nodes = input.u32s("nearest nodes")?;
+    let mut embeddings = input.list(8, "an embedding", |input| {
+        let (ends, nodes) = (input.u32s("carriers")?, input.u32s("carriers")?);
+        let (weights, cells) = (input.f64s("weights")?, input.u32s("cells")?);
+        Embedding::from_rows(&ends, nodes, weights, cells).ok_or_else(|| input.broken("an embedding"))
+    })?;
+    let embedding = embeddings.pop();
+    let (nodes, vertices) = (mesh.node_count() as u32, nearest_nodes.len() as u32);
+    let is_sound = nearest_nodes.iter().chain(embedding.iter().flat_map(|e| e.nodes())).all(|&node| node < nodes)
+        && corners.iter().all(|&vertex| vertex < vertices)
+        && embedding.iter().all(|embedding| embedding.len() == vertices as usize);
+    if !is_sound {
+        return Err(input.broken("the surface of a body"));
+    }
+    Ok(RecordedBody { name, mesh, triangles: corners.as_chunks().0.to_vec(), nearest_nodes, embedding })
+}
+
+fn write_mesh(out: &mut ByteWriter, mesh: &CellMesh) {
+    out.vectors(mesh.positions());
+    out.list(mesh.blocks().iter(), |out, block| {
+        out.u8(match block.kind {
+            CellKind::Tet4 => 4,
+            CellKind::Hex8 => 8,
+        });
+        out.u32s(&block.nodes);
+    });
+    out.u32s(mesh.cell_labels());
+    for sets in [mesh.node_sets(), mesh.cell_sets()] {
+        out.list(sets.iter(), |out, (name, members)| {
+            out.text(name);
+            out.u32s(members);
+        });
+    }
+    for fields in [mesh.node_fields(), mesh.cell_fields()] {
+        out.list(fields.iter(), |out, (name, field)| {
+            out.text(name);
+            out.u64(field.components as u64);
+            out.f64s(&field.values);
+        });
+    }
+}
+
+fn read_mesh(input: &mut ByteReader<'_>) -> Result<CellMesh, StoreError> {
+    let positions = input.vectors("positions")?;
+    let blocks = input.list(9, "blocks of cells", |input| {
+        let kind = match input.u8("a kind of cells")? {
+            4 => CellKind::Tet4,
+            8 => CellKind::Hex8,
+            _ => return Err(input.broken("a kind of cells")),
+        };
+        Ok(CellBlock { kind, nodes: input.u32s("cells")? })
+    })?;
+    let broken = input.broken("a mesh");
+    let Ok((mut mesh, report)) = CellMesh::new(positions, blocks) else { return Err(broken) };
+    // What was recorded was a mesh already: nothing is left to mend.
+    if !report.is_clean() {
+        return Err(broken);
+    }
+    let labels = input.u32s("labels")?;
+    mesh = mesh.with_cell_labels(labels).map_err(|_| input.broken("labels"))?;
+    for is_cells in [false, true] {
+        for (name, members) in input.list(8, "sets", |input| Ok((input.text("a name")?, input.u32s("a set")?)))? {
+            let added = if is_cells { mesh.with_cell_set(name, members) } else { mesh.with_node_set(name, members) };
+            mesh = added.map_err(|_| input.broken("a set"))?;
+        }
+    }
+    for is_cells in [false, true] {
+        let fields = input.list(8, "fields", |input| {
+            let name = input.text("a name")?;
+            let components = input.u64("components")? as usize;
+            Ok((name, MeshField { components, values: input.f64s("a field")? }))
+        })?;
+        for (name, field) in fields {
+            if field.components > field.values.len().max(1) {
+                return Err(input.broken("components"));
+            }
+            let added = if is_cells { mesh.with_cell_field(name, field) } else { mesh.with_node_field(name, field) };
+            mesh = added.map_err(|_| input.broken("a field"))?;
+        }
+    }
+    Ok(mesh)
+}
+
+fn write_shape(out: &mut ByteWriter, shape: &AnyShape) {
+    match shape {
+        AnyShape::Plane(plane) => {
+            out.u8(0);
+            out.vector(plane.point);
+            out.vector(plane.normal);
+        }
+        AnyShape::Sphere(sphere) => {
+            out.u8(1);
+            out.f64(sphere.radius);
+        }
+        AnyShape::Capsule(capsule) => {
+            out.u8(2);
+            out.f64(capsule.half_length);
+            out.f64(capsule.radius);
+        }
+        AnyShape::Cuboid(cuboid) => {
+            out.u8(3);
+            out.vector(cuboid.half_size);
+        }
+    }
+}
+
+fn read_shape(input: &mut ByteReader<'_>) -> Result<AnyShape, StoreError> {
+    let what = "a shape";
+    let shape = match input.u8(what)? {
+        // As they were: made anew, a normal would be normalised once more and change its last bit.
+        0 => AnyShape::Plane(Plane { point: input.vector(what)?, normal: input.vector(what)? }),
+        1 => AnyShape::Sphere(Sphere { radius: input.f64(what)? }),
+        2 => AnyShape::Capsule(Capsule { half_length: input.f64(what)?, radius: input.f64(what)? }),
+        3 => AnyShape::Cuboid(Cuboid { half_size: input.vector(what)? }),
+        _ => return Err(input.broken(what)),
+    };
+    Ok(shape)
+}

@@ -1,0 +1,154 @@
+//! Reads a recording, from any frame on.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+use super::chunk::{self, Kind, Place};
+use super::frame::{self, FrameLevels, StoredFrame};
+use super::header::Header;
+
+/// An open recording. Whatever was cut off or damaged at its end is left out.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    file: RefCell<File>,
+    header: Header,
+    frames: Vec<Entry>,
+    /// Bytes of whole chunks.
+    length: u64,
+    /// Bytes after them, which are no whole chunk.
+    lost: u64,
+    cache: RefCell<Option<Cached>>,
+}
+
+/// A frame in the file.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    place: Place,
+    is_key: bool,
+    has_geometry: bool,
+}
+
+/// The frame decoded last and what the next one is predicted from: frames are mostly read in order.
+#[derive(Debug)]
+struct Cached {
+    frame: usize,
+    past: Vec<FrameLevels>,
+}
+
+impl Recording {
+    /// Opens a recording and finds its whole frames.
+    pub fn open(path: &Path) -> Result<Recording, StoreError> {
+        let mut file = File::open(path)?;
+        chunk::check_start(&mut file)?;
+        let size = file.metadata()?.len();
+        let first = chunk::locate(&mut file, chunk::START, size)?.filter(|place| place.kind == Kind::Header);
+        let head = first.ok_or(StoreError::Empty)?;
+        let header = Header::decode(&chunk::payload(&mut file, &head)?.ok_or(StoreError::Empty)?)?;
+        let mut frames: Vec<Entry> = Vec::new();
+        let mut offset = head.end();
+        while let Some(place) = chunk::locate(&mut file, offset, size)?.filter(|place| place.kind == Kind::Frame) {
+            let flags = chunk::first_byte(&mut file, &place)?;
+            frames.push(Entry { place, is_key: frame::is_key(&flags), has_geometry: frame::has_geometry(&flags) });
+            offset = place.end();
+        }
+        // After a failure of power the last chunks may have their length but not their content.
+        while let Some(last) = frames.last() {
+            if chunk::payload(&mut file, &last.place)?.is_some() {
+                break;
+            }
+            frames.pop();
+        }
+        let length = frames.last().map_or(head.end(), |entry| entry.place.end());
+        if frames.is_empty() {
+            return Err(StoreError::Empty);
+        }
+        let (file, cache) = (RefCell::new(file), RefCell::new(None));
+        Ok(Recording { path: path.into(), file, header, frames, length, lost: size - length, cache })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What does not change.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Number of whole frames, those with probes only included.
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Numbers of the frames that have more than probes.
+    pub fn shown_frames(&self) -> Vec<usize> {
+        (0..self.frames.len()).filter(|&frame| self.frames[frame].has_geometry).collect()
+    }
+
+    /// Bytes of whole frames.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes at the end that are no whole frame.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost
+    }
+
+    /// Number of frames in the first `length` bytes; `None` when no frame ends there.
+    pub fn frames_within(&self, length: u64) -> Option<usize> {
+        self.frames.iter().position(|entry| entry.place.end() == length).map(|last| last + 1)
+    }
+
+    /// Decodes a frame, and as many before it as it is predicted from.
+    pub fn frame(&self, number: usize) -> Result<StoredFrame, StoreError> {
+        let count = self.frames.len();
+        let entry = self.frames.get(number).ok_or(StoreError::NoFrame { frame: number, count })?;
+        if !entry.has_geometry {
+            return Ok(frame::decode(&self.payload(number)?, &self.header, &[])?.0);
+        }
+        let shown_before = |frame: usize| self.frames[..frame].iter().rposition(|entry| entry.has_geometry);
+        // Back to a key, or to the frame that was decoded last.
+        let mut chain = vec![number];
+        let mut cached = self.cache.borrow_mut().take();
+        let mut past = loop {
+            let earliest = chain[chain.len() - 1];
+            if self.frames[earliest].is_key {
+                break Vec::new();
+            }
+            let Some(before) = shown_before(earliest) else { break Vec::new() };
+            if let Some(cached) = cached.take_if(|cached| cached.frame == before) {
+                break cached.past;
+            }
+            chain.push(before);
+        };
+        let mut decoded = StoredFrame::default();
+        for &frame in chain.iter().rev() {
+            let known: Vec<&FrameLevels> = past.iter().collect();
+            let (stored, levels) = frame::decode(&self.payload(frame)?, &self.header, &known)?;
+            if self.frames[frame].is_key {
+                past.clear();
+            }
+            past.insert(0, levels);
+            past.truncate(2);
+            decoded = stored;
+        }
+        *self.cache.borrow_mut() = Some(Cached { frame: number, past });
+        Ok(decoded)
+    }
+
+    /// All frames in order.
+    pub fn frames(&self) -> impl Iterator<Item = Result<StoredFrame, StoreError>> {
+        (0..self.frames.len()).map(|frame| self.frame(frame))
+    }
+
+    fn payload(&self, frame: usize) -> Result<Vec<u8>, StoreError> {
+        let place = self.frames[frame].place;
+        let payload = chunk::payload(&mut self.file.borrow_mut(), &place)?;
+        payload.ok_or(StoreError::Damaged { frame, offset: place.offset })
+    }
+}

@@ -1,0 +1,46 @@
+"""What the judges share: the program, a folder to work in, and a count of what was checked."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SINEW = os.environ["SINEW"]
+WORK = pathlib.Path(os.environ["JUDGE_FOLDER"])
+
+checked = 0
+failures = []
+
+
+def folder(name):
+    path = WORK / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path
+
+
+def sinew(*arguments, expect=0):
+    """Runs the program and returns what it printed; its complaint is the failure."""
+    done = subprocess.run([SINEW, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT)
+    if done.returncode != expect:
+        raise AssertionError(f"sinew {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def check(name, test, *arguments):
+    """One thing a judge looks at; all are looked at even when one fails."""
+    global checked
+    checked += 1
+    try:
+        test(*arguments)
+    except Exception as error:  # a judge that stumbles has not approved
+        failures.append(name)
+        print(f"FAILED {name}: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+def verdict():
+    word = "FAILED" if failures else "ok"
+    print(f"test result: {word}. {checked - len(failures)} passed; {len(failures)} failed; 0 ignored")
+    sys.exit(1 if failures else 0)

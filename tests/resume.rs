@@ -1,0 +1,148 @@
+//! Runs that are killed continue with the same bits, whatever the scene.
+
+mod support;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use sinew::fem::StepReport;
+use sinew::prelude::*;
+use sinew::scene::run::Observer;
+use sinew::scene::store::Recording;
+
+/// Copies the run folder after a frame: what is in it then is what a killed process leaves behind.
+struct Snapshot {
+    frame: usize,
+    seen: usize,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl Observer for Snapshot {
+    fn frame(&mut self, _done: usize, _all: usize, _report: &StepReport) -> ControlFlow<()> {
+        self.seen += 1;
+        if self.seen == self.frame {
+            copy(&self.from, &self.to);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Every number of a recording but wall-clock times.
+fn content(path: &Path) -> Vec<u64> {
+    let recording = Recording::open(path).unwrap();
+    let mut bits = Vec::new();
+    for frame in recording.frames() {
+        let stored = frame.unwrap();
+        let view = stored.view(recording.header());
+        bits.push(view.index as u64);
+        bits.extend(view.probe_values.iter().map(|v| v.to_bits()));
+        for body in &view.bodies {
+            bits.extend(body.positions.iter().chain(body.velocities).flat_map(|v| v.to_array()).map(f64::to_bits));
+        }
+        for shape in &view.shapes {
+            bits.extend(shape.pose.translation.to_array().map(f64::to_bits));
+            let q = shape.pose.rotation;
+            bits.extend([q.w, q.x, q.y, q.z].map(f64::to_bits));
+        }
+        bits.push(view.report.newton_iterations as u64);
+        bits.push(view.report.linear_iterations as u64);
+    }
+    bits
+}
+
+fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
+    let name = path.strip_prefix(support::root()).unwrap().to_string_lossy().replace(['/', '\\'], "-");
+    let scene = Scene::load(path).unwrap_or_else(|error| panic!("{error}"));
+    let cases = scene.study.as_ref().map_or(1, |study| study.runs().len());
+    let frames = scene.frame_count() * cases;
+    if frames < 3 {
+        return None;
+    }
+    let folder = support::fresh_folder(&format!("resume-{name}"));
+    let (whole, killed) = (folder.join("whole"), folder.join("killed"));
+    let frame = 1 + (seed as usize % (frames - 1));
+    let mut watch = Snapshot { frame, seen: 0, from: whole.clone(), to: killed.clone() };
+    // A checkpoint after every other frame or so: some frames are recomputed, some are not.
+    let options = |output: &Path, resume: bool| RunOptions {
+        output: Some(output.into()),
+        checkpoint: Some(if seed.is_multiple_of(2) { 0.0 } else { 0.05 }),
+        resume,
+        ..RunOptions::default()
+    };
+    let expected = run(&scene, &options(&whole, false), &mut watch).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let resumed = run(&scene, &options(&killed, true), &mut ()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(resumed.resumed, 1, "{name}");
+    assert_eq!(resumed.hash, expected.hash, "{name}: killed after frame {frame}");
+    assert_eq!(resumed.history, expected.history, "{name}: killed after frame {frame}");
+    assert_eq!(resumed.passed(), expected.passed(), "{name}");
+    assert_eq!(content(&killed.join("recording.sinew")), content(&whole.join("recording.sinew")), "{name}");
+    let table = |folder: &Path| std::fs::read(folder.join("probes.csv")).unwrap_or_default();
+    assert_eq!(table(&killed), table(&whole), "{name}");
+    let _ = std::fs::remove_dir_all(folder);
+    Some(name)
+}
+
+/// Friction, tracks, rigid bodies, studies and comparisons included: everything in `scenes/`.
+#[test]
+fn every_scene_that_is_killed_continues_with_the_same_bits() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    let folder = support::root().join("scenes");
+    let mut resumed = Vec::new();
+    for path in support::files() {
+        let is_scene = path.starts_with(&folder) && path.extension().is_some_and(|extension| extension == "toml");
+        if !is_scene || path.to_string_lossy().contains("_large") {
+            continue;
+        }
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        resumed.extend(kill_and_resume(&path, seed >> 33));
+    }
+    assert!(resumed.len() >= 10, "only {resumed:?} have three frames");
+}
+
+#[test]
+fn a_scene_that_has_changed_is_not_continued() {
+    let folder = support::fresh_folder("resume-changed");
+    let text = support::read("scenes/basics/hanging_block.toml");
+    let scene = |text: &str| Scene::from_str(text, "a.toml", support::root().join("scenes/basics")).unwrap();
+    let options =
+        |resume: bool| RunOptions { output: Some(folder.clone()), frames: Some(2), resume, ..RunOptions::default() };
+    run(&scene(&text), &options(false), &mut ()).unwrap();
+    let error = run(&scene(&format!("{text}\n# changed")), &options(true), &mut ()).unwrap_err().to_string();
+    assert!(error.contains("has changed") && error.contains("--resume"), "{error}");
+    // The run that was there is untouched and can be continued with more frames.
+    let longer = RunOptions { frames: Some(4), ..options(true) };
+    let outcome = run(&scene(&text), &longer, &mut ()).unwrap();
+    assert_eq!((outcome.frames, outcome.recomputed, outcome.history.frame_count()), (4, 0, 5));
+}
+
+#[test]
+fn an_unfinished_run_is_put_aside_and_not_thrown_away() {
+    struct Stop;
+    impl Observer for Stop {
+        fn frame(&mut self, done: usize, _: usize, _: &StepReport) -> ControlFlow<()> {
+            if done == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let folder = support::fresh_folder("resume-aside");
+    let scene = Scene::load(support::root().join("scenes/basics/hanging_block.toml")).unwrap();
+    let options = RunOptions { output: Some(folder.clone()), frames: Some(6), ..RunOptions::default() };
+    let outcome = run(&scene, &options, &mut Stop).unwrap();
+    assert!(outcome.interrupted && outcome.frames == 3);
+    let outcome = run(&scene, &options, &mut ()).unwrap();
+    assert!(outcome.notes.iter().any(|note| note.contains("previous-recording.sinew")), "{:?}", outcome.notes);
+    assert_eq!(Recording::open(&folder.join("previous-recording.sinew")).unwrap().frame_count(), 4);
+    assert_eq!(Recording::open(&folder.join("recording.sinew")).unwrap().frame_count(), 7);
+}
