@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Where frames go: every file the scene's [record] asks for.
     let folder = std::env::args_os().nth(1).map_or(PathBuf::from("out/first_flesh"), PathBuf::from);
     std::fs::create_dir_all(&folder)?;
-    let mut recorders = sinew::scene::record::open(&scene, &simulation, &folder)?;
+    let mut recorders = sinew::scene::record::open(&scene, &folder)?;
     for _ in 0..scene.frame_count() {
         // One frame, substeps inside.
         let report = simulation.step_frame()?;

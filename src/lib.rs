@@ -40,6 +40,7 @@ pub mod cli;
 
 pub use sinew_fem as fem;
 pub use sinew_geometry as geometry;
+pub use sinew_io as io;
 pub use sinew_math as math;
 pub use sinew_scene as scene;
 

@@ -4,12 +4,19 @@
 
 mod bench;
 mod check;
+mod completions;
+mod convert;
 mod demo;
 mod doctor;
+mod manual;
+mod mesh;
+mod new;
 mod panic;
+mod play;
 mod progress;
 mod run;
 mod schema;
+mod status;
 mod table;
 mod talk;
 
@@ -43,6 +50,16 @@ struct Arguments {
 enum Command {
     /// Runs a scene, writes what it records, and checks what it expects
     Run(run::Arguments),
+    /// Turns a recording into files for other programs
+    Convert(convert::Arguments),
+    /// Writes a scene to begin with, ready to run and full of comments
+    New(new::Arguments),
+    /// Looks into mesh files, checks, converts and fills them
+    Mesh(mesh::Arguments),
+    /// Plays a recording in the terminal, or tells it in numbers
+    Play(play::Arguments),
+    /// Tells how runs fare, and how to continue those that ended early
+    Status(status::Arguments),
     /// Drops a soft body and writes report, USD and pictures
     Demo(demo::Arguments),
     /// Reads and compiles scenes without running them
@@ -53,6 +70,10 @@ enum Command {
     Bench(bench::Arguments),
     /// Tells whether this machine has what it takes
     Doctor(doctor::Arguments),
+    /// Prints completions for a shell
+    Completions(completions::Arguments),
+    /// Writes man pages, one per command, or prints the main one
+    Manual(manual::Arguments),
 }
 
 /// How a command ended.
@@ -120,10 +141,17 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let talk = Talk::new(arguments.quiet, arguments.verbose);
     match arguments.command {
         Command::Run(arguments) => run::execute(&arguments, talk),
+        Command::Convert(arguments) => convert::execute(&arguments, talk),
+        Command::New(arguments) => new::execute(&arguments, talk),
+        Command::Mesh(arguments) => mesh::execute(&arguments, talk),
+        Command::Play(arguments) => play::execute(&arguments, talk),
+        Command::Status(arguments) => status::execute(&arguments, talk),
         Command::Demo(arguments) => demo::execute(&arguments, talk),
         Command::Check(arguments) => check::execute(&arguments, talk),
         Command::Schema(arguments) => schema::execute(&arguments),
         Command::Bench(arguments) => bench::execute(&arguments, talk),
         Command::Doctor(arguments) => doctor::execute(&arguments),
+        Command::Completions(arguments) => completions::execute(&arguments),
+        Command::Manual(arguments) => manual::execute(&arguments, talk),
     }
 }

@@ -135,7 +135,10 @@ fn written(files: &[PathBuf]) -> Vec<String> {
 
 fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
     if outcome.interrupted {
-        return Err(Failure::Other(format!("interrupted, {} frames kept; `--resume` continues after them", outcome.frames)));
+        return Err(Failure::Other(format!(
+            "interrupted, {} frames kept; `--resume` continues after them",
+            outcome.frames
+        )));
     }
     let failed = outcome.expectations.iter().filter(|check| !check.passed).count();
     if failed > 0 {
@@ -149,7 +152,7 @@ fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
 }
 
 /// Set by Ctrl-C or SIGTERM and read between frames; a second signal does not wait.
-fn interrupt_flag() -> Arc<AtomicBool> {
+pub(super) fn interrupt_flag() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let shared = Arc::clone(&flag);
     // Without a handler (already set, or not supported) Ctrl-C just ends the program; files still appear whole or not at all.

@@ -85,7 +85,10 @@ pub fn run(_: &Options) -> Outcome {
         let name = name_of(script);
         let mut command = Command::new(python());
         command.arg(script).current_dir(root());
-        command.env("SINEW", binary("sinew")).env("JUDGE_FOLDER", folder().join("work")).env("NODE_PATH", folder().join("node_modules"));
+        command
+            .env("SINEW", binary("sinew"))
+            .env("JUDGE_FOLDER", folder().join("work"))
+            .env("NODE_PATH", folder().join("node_modules"));
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         let outcome = stream(&name, &mut command);
         counts = [0, 1, 2].map(|i| counts[i] + outcome.counts[i]);

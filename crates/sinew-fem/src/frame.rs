@@ -152,4 +152,8 @@ pub trait Recorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError>;
     /// Completes the output; a recorder stopped early still leaves a valid file.
     fn finish(&mut self) -> Result<(), RecordError>;
+    /// What the user should know about the output, such as an error that the format brings; complete after `finish`.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -53,8 +53,7 @@ impl MeshData {
         let marked = self.mask_of_volume();
         let mut refused: BTreeMap<CellShape, [usize; 2]> = BTreeMap::new();
         let mut blocks: Vec<(CellBlock, Vec<u32>)> = Vec::new();
-        let mut number = 0;
-        for (shape, nodes) in self.cells() {
+        for (number, (shape, nodes)) in self.cells().enumerate() {
             if let Some(kind) = kind_of(shape) {
                 let at = blocks.iter().position(|(block, _)| block.kind == kind).unwrap_or_else(|| {
                     blocks.push((CellBlock { kind, nodes: Vec::new() }, Vec::new()));
@@ -68,7 +67,6 @@ impl MeshData {
                     refused.entry(shape).or_insert([0, number])[0] += 1;
                 }
             }
-            number += 1;
         }
         if !refused.is_empty() {
             return Err(ReadError::CellKinds {

@@ -58,8 +58,20 @@ impl Random {
 
 /// Words that lie, overflow or mean nothing.
 const WORDS: [&[u8]; 14] = [
-    b"0", b"-1", b"1", b"2147483648", b"4294967295", b"18446744073709551615", b"99999999999999999999", b"nan", b"inf",
-    b"1e999", b"1e-999", b"", b"\n", b"\xff\xfe",
+    b"0",
+    b"-1",
+    b"1",
+    b"2147483648",
+    b"4294967295",
+    b"18446744073709551615",
+    b"99999999999999999999",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"1e-999",
+    b"",
+    b"\n",
+    b"\xff\xfe",
 ];
 
 /// Changes a file in one to four places.
@@ -99,7 +111,8 @@ fn mutate(random: &mut Random, file: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
             }
             _ => {
                 // A line for another.
-                let lines: Vec<usize> = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i).collect();
+                let lines: Vec<usize> =
+                    bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i).collect();
                 if lines.len() > 2 {
                     let from = random.below(lines.len() - 1);
                     let line = bytes[lines[from]..lines[from + 1]].to_vec();

@@ -137,7 +137,9 @@ impl<'a> Journal<'a> {
         let refused = |reason: String| RunError::Resume { path: self.folder.path().into(), reason };
         let checkpoint = Checkpoint::read(&path).map_err(|error| refused(format!("{CHECKPOINT}: {error}")))?;
         if checkpoint.fingerprint != self.progress.fingerprint {
-            return Err(refused("the scene, its overrides or one of its files has changed since the run was started".into()));
+            return Err(refused(
+                "the scene, its overrides or one of its files has changed since the run was started".into(),
+            ));
         }
         if let Ok(old) = Manifest::read(self.folder.path()) {
             self.manifest.started = old.started;
@@ -277,8 +279,7 @@ pub const RECORDING: &str = "recording.sinew";
 fn recording_params(scene: &Scene) -> RecordingParams {
     let record = &scene.record;
     let shows = |name: &str| record.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name));
-    let stress_in_cells =
-        record.vtu.file_name("cells").is_some() && (shows("cauchy_stress") || shows("von_mises"));
+    let stress_in_cells = record.vtu.file_name("cells").is_some() && (shows("cauchy_stress") || shows("von_mises"));
     let stress_in_colour = record.color.as_deref() == Some("von_mises");
     RecordingParams {
         error: record.error,

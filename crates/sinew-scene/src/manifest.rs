@@ -125,8 +125,8 @@ impl Manifest {
             Ok(bytes) => bytes,
             Err(source) => return Err(ManifestError::Open { path, source }),
         };
-        let value: Value =
-            serde_json::from_slice(&bytes).map_err(|error| ManifestError::Content { path: path.clone(), reason: error.to_string() })?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| ManifestError::Content { path: path.clone(), reason: error.to_string() })?;
         Self::from_json(&value).ok_or_else(|| ManifestError::Content { path, reason: "a value is missing".into() })
     }
 

@@ -261,11 +261,14 @@ pub(crate) fn run_once(
             }
             (Stopped::Record(source), Some(output)) => RunError::RecordFrame { source, frames: stepped.frames, output },
             (Stopped::Record(source), None) => RunError::Record(source),
-            (Stopped::Replay(reason), _) => RunError::Resume { path: folder.map(|f| f.path().into()).unwrap_or_default(), reason },
+            (Stopped::Replay(reason), _) => {
+                RunError::Resume { path: folder.map(|f| f.path().into()).unwrap_or_default(), reason }
+            }
         });
     }
     finished.and(kept)?;
     let mut outcome = stepped.into_outcome(&simulation, compile_time);
+    outcome.notes.extend(recorders.iter().flat_map(|recorder| recorder.notes()));
     if !outcome.interrupted {
         for rule in &rules {
             outcome.expectations.push(rule.evaluate(&outcome.history)?);

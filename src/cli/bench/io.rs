@@ -94,10 +94,15 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
 
 fn measure_in(folder: &Path, arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     let meshes = meshes(arguments.cells)?;
-    let has_meshio =
-        Command::new(&arguments.python).args(["-c", "import meshio"]).output().is_ok_and(|output| output.status.success());
+    let has_meshio = Command::new(&arguments.python)
+        .args(["-c", "import meshio"])
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !has_meshio {
-        talk.note(&format!("`{}` has no meshio: there is nothing to compare with (--python names another)", arguments.python));
+        talk.note(&format!(
+            "`{}` has no meshio: there is nothing to compare with (--python names another)",
+            arguments.python
+        ));
     }
     let mut figures = Map::new();
     figures.insert("cells".into(), json!(meshes[0].cell_count()));
@@ -147,7 +152,7 @@ fn meshes(cells: u32) -> Result<[MeshData; 2], Failure> {
     let crooked = |mut mesh: MeshData| {
         for (i, point) in mesh.points.iter_mut().enumerate() {
             let wave = 1e-5 * (i as f64 * 0.7).sin();
-            *point = *point + Vec3::new(wave, 0.3 * wave, -0.7 * wave);
+            *point += Vec3::new(wave, 0.3 * wave, -0.7 * wave);
         }
         mesh
     };
@@ -184,7 +189,8 @@ fn time_ours(folder: &Path, variant: &Variant, mesh: &MeshData, repeats: u16) ->
         let start = Instant::now();
         let files = sinew_io::save(mesh, &path, &options).map_err(|error| Failure::Other(error.to_string()))?;
         for (path, bytes) in &files {
-            std::fs::write(path, bytes).map_err(|source| Failure::Write { what: path.display().to_string(), source })?;
+            std::fs::write(path, bytes)
+                .map_err(|source| Failure::Write { what: path.display().to_string(), source })?;
         }
         times.write.push(start.elapsed().as_secs_f64());
         times.bytes = files.iter().map(|(_, bytes)| bytes.len() as f64).sum();
@@ -193,7 +199,12 @@ fn time_ours(folder: &Path, variant: &Variant, mesh: &MeshData, repeats: u16) ->
         let back = sinew_io::load(&path).map_err(|error| Failure::Other(error.to_string()))?;
         times.read.push(start.elapsed().as_secs_f64());
         if back.cell_count() != mesh.cell_count() {
-            return Err(Failure::Other(format!("{}: {} cells became {}", variant.name, mesh.cell_count(), back.cell_count())));
+            return Err(Failure::Other(format!(
+                "{}: {} cells became {}",
+                variant.name,
+                mesh.cell_count(),
+                back.cell_count()
+            )));
         }
     }
     Ok(times)

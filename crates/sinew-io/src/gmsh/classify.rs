@@ -16,12 +16,10 @@ pub(super) struct Entity {
     pub tag: i32,
     /// Its groups; the first is the label.
     pub physicals: Vec<i32>,
-    /// Box around its nodes.
-    pub low: [f64; 3],
-    pub high: [f64; 3],
 }
 
 /// Entities and groups of a mesh.
+#[derive(Default)]
 pub(super) struct Layout {
     /// Entities by dimension and tag.
     pub entities: Vec<Entity>,
@@ -36,101 +34,53 @@ pub(super) struct Layout {
     pub label_field: Option<String>,
 }
 
-/// Cells with the same groups: those of another class and one more.
-#[derive(Clone, Copy)]
-struct Class {
+/// Consecutive cells that no label, entity, set or dimension tells apart.
+struct Piece {
+    first: u32,
+    count: usize,
     dimension: usize,
+    label: i32,
+    /// The entity the cells were read with; 0 for none.
+    entity: i32,
+    class: usize,
+}
+
+/// Cells with the same groups: those of another class and one more.
+struct Class {
     parent: Option<usize>,
     /// 0: none.
     physical: i32,
 }
 
-/// Whole numbers in `range`, if all are.
-fn integers(field: &Field, smallest: i32) -> Option<Vec<i32>> {
-    let whole = |&value: &f64| {
-        let number = value as i32;
-        (number >= smallest && f64::from(number) == value).then_some(number)
-    };
-    (field.components == 1).then(|| field.values.iter().map(whole).collect())?
-}
-
-/// The label field that physical groups can hold.
-fn label_field(mesh: &MeshData) -> Option<(&Field, Vec<i32>)> {
-    let cells = mesh.cell_count();
-    mesh.labels().filter(|field| field.values.len() == cells).and_then(|field| Some((field, integers(field, 0)?)))
-}
-
 impl Layout {
     /// Entities and groups of a mesh.
     pub fn new(mesh: &MeshData) -> Layout {
-        let cells = mesh.cell_count();
-        let labels = label_field(mesh);
-        let dimensions: Vec<u8> = mesh
-            .groups
-            .iter()
-            .flat_map(|group| std::iter::repeat_n(group.shape.dimension() as u8, group.len()))
-            .collect();
-        let mut classes: Vec<Class> = Vec::new();
-        let mut class_of = vec![0u32; cells];
-        let mut by_label: HashMap<(u8, i32), usize> = HashMap::new();
-        let mut counts: Vec<usize> = Vec::new();
-        let mut last = ((u8::MAX, 0), 0);
-        for cell in 0..cells {
-            let key = (dimensions[cell], labels.as_ref().map_or(0, |(_, labels)| labels[cell]));
-            if key != last.0 {
-                let class = *by_label.entry(key).or_insert_with(|| {
-                    classes.push(Class { dimension: usize::from(key.0), parent: None, physical: key.1 });
-                    counts.push(0);
-                    classes.len() - 1
-                });
-                last = (key, class);
-            }
-            class_of[cell] = last.1 as u32;
-            counts[last.1] += 1;
+        let count = mesh.cell_count();
+        let is_whole = |field: &&Field| field.components == 1 && field.values.len() == count;
+        let sets: BTreeMap<&String, Vec<(u32, u32)>> =
+            mesh.cell_sets.iter().map(|(name, members)| (name, intervals(members, count))).collect();
+        let mut cuts: Vec<u32> = sets.values().flatten().flat_map(|&(first, end)| [first, end]).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        // Labels and entities that the format has no numbers for are left out, and cells are told apart without them.
+        let mut labels = mesh.labels().filter(is_whole);
+        let mut entities = mesh.cell_field(GEOMETRICAL).filter(is_whole);
+        let mut pieces = pieces(mesh, labels, entities, &cuts);
+        if labels.is_some_and(|field| !pieces.iter().all(|p| whole_at(field, p.first, 0))) {
+            labels = None;
         }
-        let mut groups = Groups { used: classes.iter().map(|class| class.physical).collect(), ..Groups::default() };
-        groups.used.insert(0);
-        for (name, members) in &mesh.cell_sets {
-            let mut members = members.clone();
-            members.sort_unstable();
-            members.dedup();
-            members.retain(|&cell| (cell as usize) < cells);
-            for dimension in 0..=3usize {
-                let here =
-                    || members.iter().copied().filter(|&cell| usize::from(dimensions[cell as usize]) == dimension);
-                let Some(first) = here().next() else { continue };
-                let label = labels.as_ref().map_or(0, |(_, labels)| labels[first as usize]);
-                let same = by_label.get(&(dimension as u8, label)).map_or(0, |&class| counts[class]);
-                let is_label = label != 0
-                    && !groups.names.contains_key(&(dimension, label))
-                    && here().count() == same
-                    && labels.as_ref().is_some_and(|(_, labels)| here().all(|cell| labels[cell as usize] == label));
-                if is_label {
-                    groups.names.insert((dimension, label), name.clone());
-                    continue;
-                }
-                let id = groups.new_id(dimension, name);
-                let mut refined: HashMap<u32, u32> = HashMap::new();
-                for cell in here() {
-                    let class = &mut class_of[cell as usize];
-                    let parent = *class;
-                    *class = *refined.entry(parent).or_insert_with(|| {
-                        classes.push(Class { dimension, parent: Some(parent as usize), physical: id });
-                        (classes.len() - 1) as u32
-                    });
-                }
-            }
+        if entities.is_some_and(|field| !pieces.iter().all(|p| whole_at(field, p.first, 1))) {
+            entities = None;
         }
-        let mut layout = Layout {
-            entities: Vec::new(),
-            runs: Vec::new(),
-            names: Vec::new(),
-            points: Vec::new(),
-            label_field: labels.map(|(field, _)| field.name.clone()),
-        };
-        layout.place(mesh, &classes, &class_of);
+        if pieces.iter().any(|p| labels.is_none() && p.label != 0 || entities.is_none() && p.entity != 0) {
+            pieces = self::pieces(mesh, labels, entities, &cuts);
+        }
+        let mut layout = Layout { label_field: labels.map(|field| field.name.clone()), ..Layout::default() };
+        let mut groups = Groups::default();
+        let classes = classify(&mut pieces, &sets, &mut groups);
+        layout.place(&pieces, &classes);
         layout.add_node_sets(mesh, &mut groups);
-        layout.finish(mesh, groups);
+        layout.finish(groups);
         layout
     }
 
@@ -141,32 +91,26 @@ impl Layout {
     }
 
     /// Puts cells on entities: those the mesh was read with if they still fit, otherwise one for each class.
-    fn place(&mut self, mesh: &MeshData, classes: &[Class], class_of: &[u32]) {
-        let tags = mesh.cell_field(GEOMETRICAL).and_then(|field| integers(field, 1));
-        let tags = tags.filter(|tags| tags.len() == class_of.len()).filter(|tags| {
-            let mut class_of_entity: HashMap<(usize, i32), u32> = HashMap::new();
-            tags.iter().zip(class_of).all(|(&tag, &class)| {
-                *class_of_entity.entry((classes[class as usize].dimension, tag)).or_insert(class) == class
-            })
+    fn place(&mut self, pieces: &[Piece], classes: &[Class]) {
+        let mut class_of_entity: HashMap<(usize, i32), usize> = HashMap::new();
+        let is_kept = pieces.iter().all(|piece| {
+            let class = *class_of_entity.entry((piece.dimension, piece.entity)).or_insert(piece.class);
+            piece.entity > 0 && class == piece.class
         });
         let mut numbers = [0i32; 4];
-        let mut known: HashMap<(u32, i32), usize> = HashMap::new();
-        let mut last = None;
-        for (cell, &class) in class_of.iter().enumerate() {
-            let tag = tags.as_ref().map_or(0, |tags| tags[cell]);
-            if last != Some((class, tag)) {
-                last = Some((class, tag));
-                let entity = *known.entry((class, tag)).or_insert_with(|| {
-                    let Class { dimension, .. } = classes[class as usize];
-                    numbers[dimension] += 1;
-                    let tag = if tag > 0 { tag } else { numbers[dimension] };
-                    self.entities.push(Entity::new(dimension, tag, physicals(classes, class as usize)));
-                    self.entities.len() - 1
-                });
-                self.runs.push((0, entity));
-            }
-            if let Some(run) = self.runs.last_mut() {
-                run.0 += 1;
+        let mut known: HashMap<(usize, i32, usize), usize> = HashMap::new();
+        for piece in pieces {
+            let tag = if is_kept { piece.entity } else { 0 };
+            let entity = *known.entry((piece.dimension, tag, piece.class)).or_insert_with(|| {
+                numbers[piece.dimension] += 1;
+                let tag = if is_kept { tag } else { numbers[piece.dimension] };
+                let physicals = physicals(classes, piece.class);
+                self.entities.push(Entity { dimension: piece.dimension, tag, physicals });
+                self.entities.len() - 1
+            });
+            match self.runs.last_mut() {
+                Some(run) if run.1 == entity => run.0 += piece.count,
+                _ => self.runs.push((piece.count, entity)),
             }
         }
     }
@@ -185,30 +129,14 @@ impl Layout {
             while !taken.insert(tag) {
                 tag += 1;
             }
-            self.entities.push(Entity::new(0, tag, vec![id]));
+            self.entities.push(Entity { dimension: 0, tag, physicals: vec![id] });
             self.runs.push((nodes.len(), self.entities.len() - 1));
             self.points.extend(nodes);
         }
     }
 
-    /// Boxes and names; entities in the order in which the format lists them.
-    fn finish(&mut self, mesh: &MeshData, groups: Groups) {
-        let mut runs = self.runs.iter();
-        let mut run = (0, 0);
-        let extra = self.points.iter().map(std::slice::from_ref);
-        for nodes in mesh.cells().map(|(_, nodes)| nodes).chain(extra) {
-            if run.0 == 0 {
-                run = runs.next().copied().unwrap_or((usize::MAX, 0));
-            }
-            run.0 -= 1;
-            let Some(entity) = self.entities.get_mut(run.1) else { break };
-            for point in nodes.iter().filter_map(|&node| mesh.points.get(node as usize)) {
-                for axis in 0..3 {
-                    entity.low[axis] = entity.low[axis].min(point[axis]);
-                    entity.high[axis] = entity.high[axis].max(point[axis]);
-                }
-            }
-        }
+    /// Names; entities in the order in which the format lists them.
+    fn finish(&mut self, groups: Groups) {
         let mut order: Vec<usize> = (0..self.entities.len()).collect();
         order.sort_by_key(|&at| (self.entities[at].dimension, self.entities[at].tag));
         let mut new_from_old = vec![0; order.len()];
@@ -236,10 +164,99 @@ impl Layout {
     }
 }
 
-impl Entity {
-    fn new(dimension: usize, tag: i32, physicals: Vec<i32>) -> Entity {
-        Entity { dimension, tag, physicals, low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] }
+/// Whether a value is a whole number that fits.
+fn whole_at(field: &Field, cell: u32, smallest: i32) -> bool {
+    let value = field.values[cell as usize];
+    value as i32 >= smallest && f64::from(value as i32) == value
+}
+
+/// Members of a set as intervals of cells that exist.
+fn intervals(members: &[u32], count: usize) -> Vec<(u32, u32)> {
+    let mut sorted = members.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut intervals: Vec<(u32, u32)> = Vec::new();
+    for cell in sorted.into_iter().filter(|&cell| (cell as usize) < count) {
+        match intervals.last_mut() {
+            Some(last) if last.1 == cell => last.1 += 1,
+            _ => intervals.push((cell, cell + 1)),
+        }
     }
+    intervals
+}
+
+/// Splits the cells where shapes, labels or entities change, and at `cuts`.
+fn pieces(mesh: &MeshData, labels: Option<&Field>, entities: Option<&Field>, cuts: &[u32]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut cuts = cuts.iter().map(|&cut| cut as usize).peekable();
+    let mut first = 0usize;
+    for group in &mesh.groups {
+        let group_end = first + group.len();
+        while first < group_end {
+            while cuts.next_if(|&cut| cut <= first).is_some() {}
+            let mut end = cuts.peek().copied().unwrap_or(group_end).min(group_end);
+            let mut value_of = |field: Option<&Field>| {
+                let Some(field) = field else { return 0 };
+                let value = field.values[first];
+                let same = field.values[first..end].iter().position(|&other| other != value);
+                // What is not a number differs from itself.
+                end = same.map_or(end, |same| first + same.max(1));
+                value as i32
+            };
+            let (label, entity) = (value_of(labels), value_of(entities));
+            let dimension = group.shape.dimension();
+            pieces.push(Piece { first: first as u32, count: end - first, dimension, label, entity, class: 0 });
+            first = end;
+        }
+    }
+    pieces
+}
+
+/// Groups of every piece: its label, and the sets that are no label.
+fn classify(pieces: &mut [Piece], sets: &BTreeMap<&String, Vec<(u32, u32)>>, groups: &mut Groups) -> Vec<Class> {
+    let mut classes: Vec<Class> = Vec::new();
+    let mut by_label: HashMap<(usize, i32), (usize, usize)> = HashMap::new();
+    groups.used.insert(0);
+    for piece in &mut *pieces {
+        let (class, count) = by_label.entry((piece.dimension, piece.label)).or_insert_with(|| {
+            classes.push(Class { parent: None, physical: piece.label });
+            groups.used.insert(piece.label);
+            (classes.len() - 1, 0)
+        });
+        *count += piece.count;
+        piece.class = *class;
+    }
+    for (name, intervals) in sets {
+        // Pieces end wherever an interval does.
+        let range = |&(first, end): &(u32, u32)| {
+            let at = |cell: u32| pieces.partition_point(|piece| piece.first < cell);
+            at(first)..at(end)
+        };
+        let members: Vec<usize> = intervals.iter().flat_map(range).collect();
+        for dimension in 0..=3 {
+            let here: Vec<usize> = members.iter().copied().filter(|&at| pieces[at].dimension == dimension).collect();
+            let Some(&first) = here.first() else { continue };
+            let label = pieces[first].label;
+            let count: usize = here.iter().map(|&at| pieces[at].count).sum();
+            let is_label = label != 0
+                && here.iter().all(|&at| pieces[at].label == label)
+                && by_label.get(&(dimension, label)).is_some_and(|known| known.1 == count);
+            if is_label && !groups.names.contains_key(&(dimension, label)) {
+                groups.names.insert((dimension, label), name.to_string());
+                continue;
+            }
+            let id = groups.new_id(dimension, name);
+            let mut refined: HashMap<usize, usize> = HashMap::new();
+            for at in here {
+                let parent = pieces[at].class;
+                pieces[at].class = *refined.entry(parent).or_insert_with(|| {
+                    classes.push(Class { parent: Some(parent), physical: id });
+                    classes.len() - 1
+                });
+            }
+        }
+    }
+    classes
 }
 
 /// Groups with names, and ids in use.

@@ -63,7 +63,8 @@ impl<'a> Source<'a> {
             other => return Err(ReadError::line(words.line(), format!("a file type of {other}, neither 0 nor 1"))),
         };
         let size = match (version, words.integer("data size")?) {
-            (_, 8) => NumberKind::U64,
+            // Signed, because a number that large is wrong either way and decodes faster.
+            (_, 8) => NumberKind::I64,
             (Version::Four, 4) => NumberKind::U32,
             (_, other) => return Err(ReadError::line(words.line(), format!("numbers of {other} bytes"))),
         };

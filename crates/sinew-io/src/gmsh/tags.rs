@@ -11,6 +11,15 @@ pub(super) struct Run {
     count: u32,
 }
 
+impl Run {
+    /// Index of a tag, or [`NONE`].
+    #[inline]
+    pub fn get(&self, tag: u64) -> u32 {
+        let offset = tag.wrapping_sub(self.tag);
+        if offset < u64::from(self.count) { self.index + offset as u32 } else { NONE }
+    }
+}
+
 /// Tags in the order of the file. Files number consecutively for long stretches, so runs are stored.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TagRuns(Vec<Run>);
@@ -87,23 +96,17 @@ impl TagMap {
     #[inline]
     pub fn get(&self, tag: u64) -> u32 {
         match self {
-            TagMap::Consecutive(run) => inside(run, tag),
+            TagMap::Consecutive(run) => run.get(tag),
             TagMap::Table { smallest, table } => {
                 let at = usize::try_from(tag.wrapping_sub(*smallest)).unwrap_or(usize::MAX);
                 table.get(at).copied().unwrap_or(NONE)
             }
             TagMap::Sparse(runs) => {
                 let after = runs.partition_point(|run| run.tag <= tag);
-                after.checked_sub(1).and_then(|at| runs.get(at)).map_or(NONE, |run| inside(run, tag))
+                after.checked_sub(1).and_then(|at| runs.get(at)).map_or(NONE, |run| run.get(tag))
             }
         }
     }
-}
-
-#[inline]
-fn inside(run: &Run, tag: u64) -> u32 {
-    let offset = tag.wrapping_sub(run.tag);
-    if offset < u64::from(run.count) { run.index + offset as u32 } else { NONE }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use sinew_math::Vec3;
 use super::read::{CellRun, Contents, group_of, node_tag, positions, push_nodes, shape_of};
 use super::shape::MOST_NODES;
 use super::source::{Encoding, Source};
-use super::tags::{TagMap, TagRuns};
+use super::tags::{NONE, TagMap, TagRuns};
 use crate::binary::NumberKind;
 use crate::error::{Place, ReadError};
 
@@ -117,18 +117,18 @@ pub(super) fn elements(
             Encoding::Binary(endian) => {
                 let mut cursor = source.cursor(endian);
                 let start = cursor.position();
-                let size = source.size.size();
                 let bytes = cursor.take_array((count * words) as u64, source.size, "elements")?;
                 group.nodes.reserve(order.len() * count);
-                let first = index;
-                for chunk in bytes.chunks(CHUNK * words * size) {
+                let mut first = 0;
+                for chunk in bytes.chunks(CHUNK * words * source.size.size()) {
                     let numbers = source.size.decode_i64(chunk, endian);
+                    push_records(&mut group.nodes, nodes, order, &numbers).map_err(|(at, tag)| {
+                        let place = Place::Byte(start + (first + at) * source.size.size());
+                        ReadError::Index { place, what: "node", index: tag }
+                    })?;
+                    first += numbers.len();
                     for record in numbers.chunks_exact(words) {
                         tags.push(record[0] as u64, index as u32);
-                        push_nodes(&mut group.nodes, nodes, order, &record[1..]).map_err(|(at, tag)| {
-                            let place = Place::Byte(start + ((index - first) * words + 1 + at) * size);
-                            ReadError::Index { place, what: "node", index: tag }
-                        })?;
                         index += 1;
                     }
                 }
@@ -146,4 +146,38 @@ pub(super) fn elements(
         return Err(ReadError::Count { place, what: "elements".into(), promised, found });
     }
     Ok(())
+}
+
+/// Appends the nodes of elements, whose tags stand before them; a tag that no node has is returned with its position.
+fn push_records(out: &mut Vec<u32>, map: &TagMap, order: &[u8], numbers: &[i64]) -> Result<(), (usize, i64)> {
+    let start = out.len();
+    let words = order.len() + 1;
+    out.resize(start + numbers.len() / words * order.len(), 0);
+    let new = &mut out[start..];
+    // Nearly all files number their nodes consecutively, and the search for the kind of map would cost more than the rest.
+    match map {
+        TagMap::Consecutive(run) => fill(new, order, numbers, |tag| run.get(tag)),
+        _ => fill(new, order, numbers, |tag| map.get(tag)),
+    }
+    let Some(wrong) = new.iter().position(|&node| node == NONE) else { return Ok(()) };
+    let at = wrong / order.len() * words + 1 + usize::from(order[wrong % order.len()]);
+    Err((at, numbers[at]))
+}
+
+#[inline(always)]
+fn fill(out: &mut [u32], order: &[u8], numbers: &[i64], node_of: impl Fn(u64) -> u32) {
+    let rows = out.chunks_exact_mut(order.len()).zip(numbers.chunks_exact(order.len() + 1));
+    if order.is_sorted() {
+        for (row, record) in rows {
+            for (node, &tag) in row.iter_mut().zip(&record[1..]) {
+                *node = node_of(tag as u64);
+            }
+        }
+    } else {
+        for (row, record) in rows {
+            for (node, &at) in row.iter_mut().zip(order) {
+                *node = node_of(record[1 + usize::from(at)] as u64);
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Writes `.msh` files.
 
+use sinew_math::Vec3;
+
 use super::classify::{Entity, Layout};
 use super::shape;
 use crate::error::WriteError;
@@ -14,6 +16,38 @@ trait Numbers {
     fn double(out: &mut Vec<u8>, value: f64);
     /// Ends a line of text.
     fn end(out: &mut Vec<u8>);
+
+    /// Rows of `columns` whole numbers of the kind `int`, each filled by `row`.
+    fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [i32])) {
+        fill_rows(out, rows, columns, row, |out, numbers| {
+            numbers.iter().for_each(|&number| Self::int(out, number));
+            Self::end(out);
+        });
+    }
+
+    /// The same of the kind `size_t`.
+    fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [u64])) {
+        fill_rows(out, rows, columns, row, |out, numbers| {
+            numbers.iter().for_each(|&number| Self::size(out, number));
+            Self::end(out);
+        });
+    }
+}
+
+/// Fills one row after another and writes it.
+fn fill_rows<T: Copy + Default>(
+    out: &mut Vec<u8>,
+    rows: usize,
+    columns: usize,
+    mut row: impl FnMut(usize, &mut [T]),
+    mut write: impl FnMut(&mut Vec<u8>, &[T]),
+) {
+    let mut numbers = [T::default(); shape::MOST_NODES + 5];
+    let Some(numbers) = numbers.get_mut(..columns) else { return };
+    for index in 0..rows {
+        row(index, numbers);
+        write(out, numbers);
+    }
 }
 
 struct Text;
@@ -55,6 +89,40 @@ impl Numbers for Binary {
         out.extend_from_slice(&value.to_le_bytes());
     }
     fn end(_: &mut Vec<u8>) {}
+
+    fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [i32])) {
+        byte_rows(out, rows, columns, row, i32::to_le_bytes);
+    }
+
+    fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [u64])) {
+        byte_rows(out, rows, columns, row, u64::to_le_bytes);
+    }
+}
+
+/// Rows as bytes, many at once: appending number by number costs three times as much.
+fn byte_rows<T: Copy + Default, const N: usize>(
+    out: &mut Vec<u8>,
+    rows: usize,
+    columns: usize,
+    mut row: impl FnMut(usize, &mut [T]),
+    bytes_of: impl Fn(T) -> [u8; N],
+) {
+    /// Few enough to stay in the cache.
+    const AT_ONCE: usize = 512;
+    let mut numbers = vec![T::default(); columns * AT_ONCE.min(rows)];
+    for first in (0..rows).step_by(AT_ONCE) {
+        let count = AT_ONCE.min(rows - first);
+        let numbers = &mut numbers[..count * columns];
+        for (k, values) in numbers.chunks_exact_mut(columns).enumerate() {
+            row(first + k, values);
+        }
+        let start = out.len();
+        out.resize(start + numbers.len() * N, 0);
+        let (slots, _) = out[start..].as_chunks_mut::<N>();
+        for (slot, &number) in slots.iter_mut().zip(&*numbers) {
+            *slot = bytes_of(number);
+        }
+    }
 }
 
 /// Version 4.1.
@@ -160,10 +228,12 @@ fn names(out: &mut Vec<u8>, layout: &Layout, is_written: impl Fn(bool) -> bool) 
 /// Writes `$Entities`; the entity that all nodes are put on.
 fn entities4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) -> (usize, i32) {
     // Nodes must lie on something even when there are no cells.
-    let lone = Entity { dimension: 3, tag: 1, physicals: Vec::new(), low: [0.0; 3], high: [0.0; 3] };
-    let lone = [lone];
-    let entities =
-        if layout.entities.is_empty() && !mesh.points.is_empty() { &lone } else { layout.entities.as_slice() };
+    let lone = [Entity { dimension: 3, tag: 1, physicals: Vec::new() }];
+    let is_lonely = layout.entities.is_empty() && !mesh.points.is_empty();
+    let entities = if is_lonely { lone.as_slice() } else { layout.entities.as_slice() };
+    // A box that holds each entity; the smallest one would take longer to find than all cells to write.
+    let first = mesh.points.first().copied().unwrap_or_else(Vec3::zero);
+    let (low, high) = mesh.points.iter().fold((first, first), |(low, high), &x| (low.min(x), high.max(x)));
     section(out, "$Entities");
     for dimension in 0..4 {
         N::size(out, entities.iter().filter(|entity| entity.dimension == dimension).count() as u64);
@@ -171,9 +241,9 @@ fn entities4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) ->
     N::end(out);
     for entity in entities {
         N::int(out, entity.tag);
-        entity.low.iter().for_each(|&x| N::double(out, x));
+        low.to_array().into_iter().for_each(|x| N::double(out, x));
         if entity.dimension > 0 {
-            entity.high.iter().for_each(|&x| N::double(out, x));
+            high.to_array().into_iter().for_each(|x| N::double(out, x));
         }
         N::size(out, entity.physicals.len() as u64);
         entity.physicals.iter().for_each(|&id| N::int(out, id));
@@ -200,10 +270,7 @@ fn nodes4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, (dimension, tag): (usi
         N::int(out, 0);
         N::size(out, count);
         N::end(out);
-        for tag in 1..=count {
-            N::size(out, tag);
-            N::end(out);
-        }
+        N::sizes(out, mesh.points.len(), 1, |index, row| row[0] = index as u64 + 1);
         for point in &mesh.points {
             point.to_array().into_iter().for_each(|x| N::double(out, x));
             N::end(out);
@@ -285,14 +352,15 @@ fn elements4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
         N::int(out, number);
         N::size(out, block.count as u64);
         N::end(out);
-        for nodes in block.nodes.chunks_exact(vtk_order.len()) {
+        let each = vtk_order.len();
+        N::sizes(out, block.count, 1 + each, |index, row| {
             tag += 1;
-            N::size(out, tag);
-            for &at in &order[..nodes.len()] {
-                N::size(out, u64::from(nodes[at]) + 1);
+            row[0] = tag;
+            let nodes = &block.nodes[index * each..(index + 1) * each];
+            for (number, &at) in row[1..].iter_mut().zip(&order) {
+                *number = u64::from(nodes[at]) + 1;
             }
-            N::end(out);
-        }
+        });
     }
     end_section::<N>(out, "Elements");
 }
@@ -306,23 +374,24 @@ fn elements2<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
         let Some((number, vtk_order)) = shape::to_type(block.shape) else { continue };
         let order = gmsh_order(vtk_order);
         let physical = block.entity.physicals.first().copied().unwrap_or(0);
+        let each = vtk_order.len();
+        // In binary files a header says the type and the number of tags for the whole block.
+        let before: &[i32] = if N::IS_BINARY { &[] } else { &[number, 2] };
         if N::IS_BINARY {
             [number, block.count as i32, 2].into_iter().for_each(|value| N::int(out, value));
         }
-        for nodes in block.nodes.chunks_exact(vtk_order.len()) {
+        N::ints(out, block.count, 1 + before.len() + 2 + each, |index, row| {
             tag += 1;
-            N::int(out, tag);
-            if !N::IS_BINARY {
-                N::int(out, number);
-                N::int(out, 2);
+            row[0] = tag;
+            let (header, rest) = row[1..].split_at_mut(before.len());
+            header.copy_from_slice(before);
+            let (tags, numbers) = rest.split_at_mut(2);
+            tags.copy_from_slice(&[physical, block.entity.tag]);
+            let nodes = &block.nodes[index * each..(index + 1) * each];
+            for (number, &at) in numbers.iter_mut().zip(&order) {
+                *number = (nodes[at] + 1) as i32;
             }
-            N::int(out, physical);
-            N::int(out, block.entity.tag);
-            for &at in &order[..nodes.len()] {
-                N::int(out, (nodes[at] + 1) as i32);
-            }
-            N::end(out);
-        }
+        });
     }
     end_section::<N>(out, "Elements");
 }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use sinew_geometry::{CellMesh, MeshField};
 use sinew_geometry::region::{BoxSide, Region as Shape, Target};
+use sinew_geometry::{CellMesh, MeshField};
 use sinew_math::Vec3;
 
 use crate::spec::region::{BUILTIN_REGIONS, FieldRegion, Region};

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -112,15 +113,21 @@ impl Spool {
 
     /// Appends everything written so far to `out`; more may follow.
     pub fn copy_to(&mut self, out: &mut AtomicFile) -> Result<(), RecordError> {
+        self.copy_range_to(0..u64::MAX, out)
+    }
+
+    /// Appends some of the bytes written so far to `out`; more may follow.
+    pub fn copy_range_to(&mut self, range: Range<u64>, out: &mut AtomicFile) -> Result<(), RecordError> {
         let Some(writer) = &mut self.0.file else { return Ok(()) };
         let destination = self.0.destination.clone();
         let mut copy = || -> std::io::Result<()> {
             writer.flush()?;
             let file = writer.get_mut();
-            file.seek(SeekFrom::Start(0))?;
+            file.seek(SeekFrom::Start(range.start))?;
+            let mut wanted = file.take(range.end.saturating_sub(range.start));
             let mut buffer = vec![0; 1 << 16];
             loop {
-                let count = file.read(&mut buffer)?;
+                let count = wanted.read(&mut buffer)?;
                 if count == 0 {
                     break;
                 }
@@ -209,9 +216,13 @@ mod tests {
         let mut out = AtomicFile::create(folder.path("second")).unwrap();
         spool.copy_to(&mut out).unwrap();
         out.commit().unwrap();
+        let mut out = AtomicFile::create(folder.path("third")).unwrap();
+        spool.copy_range_to(2..5, &mut out).unwrap();
+        out.commit().unwrap();
         drop(spool);
+        assert_eq!(std::fs::read(folder.path("third")).unwrap(), b"e t");
         assert_eq!(std::fs::read(folder.path("first")).unwrap(), b"one ");
         assert_eq!(std::fs::read(folder.path("second")).unwrap(), b"one two");
-        assert_eq!(folder.entries(), ["first", "second"]);
+        assert_eq!(folder.entries(), ["first", "second", "third"]);
     }
 }

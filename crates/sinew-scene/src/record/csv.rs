@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use sinew_fem::{Frame, RecordError, Recorder};
 
+use super::FileRecorder;
 use super::atomic::AtomicFile;
 
 /// Writes `time` and all probes of every frame. Numbers are written so that reading them gives the same bits.
 pub struct CsvRecorder {
+    path: PathBuf,
     file: Option<AtomicFile>,
     columns: Vec<String>,
     is_started: bool,
@@ -17,7 +19,9 @@ pub struct CsvRecorder {
 impl CsvRecorder {
     /// Starts the file; it appears when the recorder is finished.
     pub fn create(path: impl Into<PathBuf>) -> Result<CsvRecorder, RecordError> {
-        Ok(CsvRecorder { file: Some(AtomicFile::create(path)?), columns: Vec::new(), is_started: false })
+        let path = path.into();
+        let file = Some(AtomicFile::create(&path)?);
+        Ok(CsvRecorder { path, file, columns: Vec::new(), is_started: false })
     }
 
     /// Adds one row; the names must be the same every time.
@@ -63,8 +67,19 @@ impl Recorder for CsvRecorder {
     }
 }
 
+impl FileRecorder for CsvRecorder {
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
+    }
+}
+
 fn unsupported(reason: String) -> RecordError {
     RecordError::Unsupported { format: "CSV", reason }
+}
+
+/// Bytes of a row.
+pub(super) fn row_size(time: f64, values: &[f64]) -> u64 {
+    (number(time).len() + values.iter().map(|&value| number(value).len() + 1).sum::<usize>() + 1) as u64
 }
 
 /// Shortest decimal that reads back as the same number; `nan` and `inf` as common readers know them.

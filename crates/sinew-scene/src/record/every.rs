@@ -26,4 +26,8 @@ impl<R: Recorder> Recorder for Every<R> {
     fn finish(&mut self) -> Result<(), RecordError> {
         self.inner.finish()
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
 }

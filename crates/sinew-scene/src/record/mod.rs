@@ -4,22 +4,38 @@
 //! |---|---|---|
 //! | [`VtuRecorder`] | `.vtu` per body and frame, `.pvd` | ParaView: cells with stress and strain |
 //! | [`UsdRecorder`] | `.usda` | Blender, Houdini: moving surfaces |
+//! | [`GlbRecorder`] | `.glb` | web pages and engines: moving surfaces, nearly exact |
+//! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
+//! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion for a mesh that is there already |
 //! | [`CsvRecorder`] | `.csv` | tables: probes over time |
+//! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
 //! | [`PictureRecorder`] | `.png`, animated `.png` | the eye |
 //!
-//! To add a format: a file here with a [`Recorder`], a key in `[record]`, and a line in [`open`].
+//! To add a format: a file here with a [`Recorder`], a key in `[record]`, a line in [`open`], and a row in
+//! [`crate::convert::OutputFormat`].
 
 mod atomic;
 mod csv;
+mod digits;
 mod every;
 mod field;
+mod glb;
+mod interleaved;
 mod names;
+mod npz;
+mod obj;
 mod palette;
 mod picture;
+mod ply;
 mod png;
+mod point_cache;
+mod sequence;
 mod shapes;
+pub(crate) mod size;
+mod surface;
 mod usd;
 mod vtu;
+mod zip;
 
 use std::path::{Path, PathBuf};
 
@@ -29,37 +45,79 @@ pub use self::atomic::{AtomicFile, write_file};
 pub use self::csv::CsvRecorder;
 pub use self::every::Every;
 pub use self::field::ColorField;
+pub use self::glb::{GlbParams, GlbRecorder, MOST_MORPH_TARGETS};
 pub(crate) use self::names::escaped;
+pub use self::npz::NpzRecorder;
+pub use self::obj::ObjRecorder;
 pub use self::picture::{GroundStyle, PictureParams, PictureRecorder};
+pub use self::ply::PlyRecorder;
 pub(crate) use self::png::split_animation;
 pub use self::png::{Animation, encode_png, write_png};
+pub use self::point_cache::{PointCache, PointCacheRecorder};
+pub use self::size::Estimate;
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, VtuRecorder};
 use crate::raster::{FitParams, UpAxis};
 use crate::spec::record::Record;
 use crate::spec::{Scene, Up};
 
+/// A recorder that knows its files.
+pub(crate) trait FileRecorder: Recorder {
+    /// Files written so far; complete after `finish`.
+    fn files(&self) -> Vec<PathBuf>;
+}
+
 /// The recorders that `[record]` asks for, writing to `folder`.
 pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
     let record = &scene.record;
+    let (up, every) = (up_axis(scene.up), record.every);
     let mut recorders: Vec<Box<dyn Recorder>> = Vec::new();
-    let every = record.every;
     if let Some(name) = record.csv.file_name("probes.csv") {
-        recorders.push(Box::new(Every::new(every, CsvRecorder::create(folder.join(name))?)));
+        recorders.push(due(every, CsvRecorder::create(folder.join(name))?));
     }
     if let Some(name) = record.vtu.file_name("cells.pvd") {
         let path = folder.join(name).with_extension("pvd");
-        recorders.push(Box::new(Every::new(every, VtuRecorder::create(path, record.fields.clone())?)));
+        recorders.push(due(every, VtuRecorder::create(path, record.fields.clone())?));
     }
     if let Some(name) = record.usd.file_name("surface.usda") {
-        let recorder = UsdRecorder::create(folder.join(name), up_axis(scene.up), scene.frame_rate)?;
-        recorders.push(Box::new(Every::new(every, recorder)));
+        let recorder = UsdRecorder::create(folder.join(name), up, scene.frame_rate)?;
+        recorders.push(due(every, recorder.with_clips(record.clips)));
     }
-    let params = picture_params(scene, folder)?;
+    if let Some(name) = record.glb.file_name("surface.glb") {
+        let params = GlbParams { up, morph_targets: record.morph_targets, title: scene.title.clone() };
+        recorders.push(due(every, GlbRecorder::create(folder.join(name).with_extension("glb"), params)?));
+    }
+    // Files of a sequence have a folder of their own.
+    if let Some(name) = record.obj.file_name("surface.obj") {
+        recorders.push(due(every, ObjRecorder::create(folder.join("obj").join(name).with_extension("obj"), up)?));
+    }
+    if let Some(name) = record.ply.file_name("surface.ply") {
+        recorders.push(due(every, PlyRecorder::create(folder.join("ply").join(name).with_extension("ply"), up)?));
+    }
+    let caches = [(&record.pc2, PointCache::Pc2, "pc2"), (&record.mdd, PointCache::Mdd, "mdd")];
+    for (output, kind, extension) in caches {
+        if let Some(name) = output.file_name("points") {
+            let path = folder.join(name).with_extension(extension);
+            recorders.push(due(every, PointCacheRecorder::create(path, kind, up)?));
+        }
+    }
+    if let Some(name) = record.npz.file_name("arrays.npz") {
+        recorders.push(due(every, NpzRecorder::create(folder.join(name).with_extension("npz"))?));
+    }
+    let params = PictureParams {
+        stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name).with_extension("png")),
+        animation: animation_path(record, folder),
+        ..picture_params(record, scene.up, scene.title.as_deref())?
+    };
     if params.stills.is_some() || params.animation.is_some() {
-        recorders.push(Box::new(Every::new(every, PictureRecorder::create(params)?)));
+        recorders.push(due(every, PictureRecorder::create(params)?));
     }
     Ok(recorders)
+}
+
+/// A recorder of every `every`-th frame.
+fn due(every: usize, recorder: impl Recorder + 'static) -> Box<dyn Recorder> {
+    Box::new(Every::new(every, recorder))
 }
 
 /// The file of the animation, which a report shows too; `None` when nothing asks for one.
@@ -69,15 +127,15 @@ pub(crate) fn animation_path(record: &Record, folder: &Path) -> Option<PathBuf> 
     asked.or_else(|| record.report.file_name(usual).map(|_| usual)).map(|name| folder.join(name))
 }
 
-fn picture_params(scene: &Scene, folder: &Path) -> Result<PictureParams, RecordError> {
-    let record = &scene.record;
+/// How pictures are taken, but for where they go.
+pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Result<PictureParams, RecordError> {
     let f32s = |v: [f64; 3]| v.map(|c| c as f32);
     let color = record.color.as_deref().map(ColorField::from_name).transpose()?;
     Ok(PictureParams {
-        stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name)),
-        animation: animation_path(record, folder),
+        stills: None,
+        animation: None,
         size: record.size,
-        up: up_axis(scene.up),
+        up: up_axis(up),
         eye: record.camera.eye.map(f32s),
         target: record.camera.target.map(f32s),
         camera_up: record.camera.up.map(f32s),
@@ -85,11 +143,11 @@ fn picture_params(scene: &Scene, folder: &Path) -> Result<PictureParams, RecordE
         color,
         range: record.range,
         ground: if record.ground { GroundStyle::Checker } else { GroundStyle::None },
-        title: scene.title.clone(),
+        title: title.map(String::from),
     })
 }
 
-fn up_axis(up: Up) -> UpAxis {
+pub(crate) fn up_axis(up: Up) -> UpAxis {
     match up {
         Up::X => UpAxis::X,
         Up::Y => UpAxis::Y,
@@ -101,9 +159,10 @@ fn up_axis(up: Up) -> UpAxis {
 pub(crate) mod tests {
     use std::path::PathBuf;
 
-    use sinew_fem::{Frame, ShapeFrame, StepReport};
+    use sinew_fem::{BodyFrame, CellSource, Frame, ShapeFrame, StepReport};
+    use sinew_geometry::CellMesh;
     use sinew_geometry::shape::{AnyShape, Plane, Pose, Sphere};
-    use sinew_math::Vec3;
+    use sinew_math::{Mat3, Vec3};
 
     /// Shows a frame with a level floor at z = −0.5 m and a ball that moves along x by a decimetre per frame.
     pub(crate) fn shapes_at(index: usize, show: &mut dyn FnMut(&Frame<'_>)) {
@@ -121,6 +180,46 @@ pub(crate) mod tests {
             probe_names: &["energy.total".to_string()],
             probe_values: &[index as f64],
             report: &report,
+        });
+    }
+
+    /// Cells whose deformation nobody asks for.
+    struct NoCells;
+
+    impl CellSource for NoCells {
+        fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>) {
+            (Vec::new(), None)
+        }
+    }
+
+    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimetre per frame, 60 times a second.
+    pub(crate) fn tets_at(index: usize, count: usize, show: &mut dyn FnMut(&Frame<'_>)) {
+        let rest = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+        let (mesh, _) = CellMesh::from_tets(rest, &[[0, 1, 2, 3]]).unwrap();
+        let (surface, nodes) = mesh.boundary_surface().unwrap();
+        let moved: Vec<Vec3> = mesh.positions().iter().map(|&x| x + Vec3::unit(0) * (0.1 * index as f64)).collect();
+        let velocities = vec![Vec3::unit(0) * 6.0; 4];
+        let names: Vec<String> = (0..count).map(|number| format!("tet{number}")).collect();
+        let body = |name| BodyFrame {
+            name,
+            mesh: &mesh,
+            positions: &moved,
+            velocities: &velocities,
+            surface_triangles: surface.triangles(),
+            surface_positions: nodes.iter().map(|&node| moved[node as usize]).collect(),
+            surface_nodes: &nodes,
+            surface_embedding: None,
+            cells: Box::new(NoCells),
+        };
+        show(&Frame {
+            index,
+            time: index as f64 / 60.0,
+            topology_revision: 0,
+            bodies: names.iter().map(|name| body(name)).collect(),
+            shapes: Vec::new(),
+            probe_names: &["energy.total".to_string()],
+            probe_values: &[index as f64],
+            report: &StepReport::default(),
         });
     }
 

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use sinew_fem::{Frame, RecordError, Recorder};
 
-use super::atomic::{AtomicFile, write_file};
+use super::FileRecorder;
+use super::atomic::AtomicFile;
 use super::field::ColorField;
 use super::png::{Animation, encode_png};
+use super::sequence::{Sequence, numbered};
 use super::shapes::{f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use crate::raster::{
     Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
@@ -104,6 +106,7 @@ pub struct PictureRecorder {
     seen: usize,
     bounds: Bounds,
     values: [f64; 2],
+    files: Sequence,
     is_finished: bool,
 }
 
@@ -135,6 +138,7 @@ impl PictureRecorder {
             seen: 0,
             bounds: Bounds::default(),
             values: [f64::INFINITY, f64::NEG_INFINITY],
+            files: Sequence::default(),
             is_finished: false,
         })
     }
@@ -181,7 +185,7 @@ impl PictureRecorder {
         }
     }
 
-    fn draw_all(&mut self) -> Result<(), RecordError> {
+    fn draw_all(&self, files: &mut Sequence) -> Result<(), RecordError> {
         if self.snapshots.is_empty() {
             return Ok(());
         }
@@ -218,7 +222,7 @@ impl PictureRecorder {
                 .collect();
             for (&i, (file, image)) in batch.iter().zip(&drawn) {
                 if let (Some(pattern), Some(bytes)) = (&self.params.stills, file) {
-                    write_file(numbered(pattern, self.snapshots[i].index), bytes)?;
+                    files.put(numbered(pattern, None, self.snapshots[i].index), bytes)?;
                 }
                 if let (Some(animation), Some(image)) = (&mut animation, image) {
                     animation.push(image)?;
@@ -230,7 +234,7 @@ impl PictureRecorder {
             let last = (shown - 1) * stride;
             let span = self.snapshots[last].time - self.snapshots[0].time;
             let per_frame = if shown > 1 { span / (shown - 1) as f64 } else { 0.04 };
-            write_file(path, &animation.encode(per_frame)?)?;
+            files.put(path.clone(), &animation.encode(per_frame)?)?;
         }
         Ok(())
     }
@@ -362,16 +366,27 @@ impl Recorder for PictureRecorder {
             return Ok(());
         }
         self.is_finished = true;
-        let result = self.draw_all();
+        let mut files = std::mem::take(&mut self.files);
+        let result = self.draw_all(&mut files);
+        self.files = files;
         self.snapshots.clear();
+        if result.is_ok() {
+            self.files.keep();
+        }
         result
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let is_thinned = self.stride > 1 && self.params.stills.is_some();
+        let note = format!("pictures show every {}th frame: more do not fit into memory", self.stride);
+        if is_thinned { vec![note] } else { Vec::new() }
     }
 }
 
-/// `folder/stem_00012.png` for `folder/stem.png`.
-fn numbered(pattern: &std::path::Path, index: usize) -> PathBuf {
-    let stem = pattern.file_stem().map_or_else(|| "frame".into(), |stem| stem.to_string_lossy().into_owned());
-    pattern.with_file_name(format!("{stem}_{index:05}.png"))
+impl FileRecorder for PictureRecorder {
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.files().to_vec()
+    }
 }
 
 fn placed(shape: &ShapeMesh, rows: &[[f32; 3]; 4]) -> ShapeMesh {

@@ -9,8 +9,9 @@ use sinew_fem::{BodyFrame, Frame, RecordError, Recorder};
 use sinew_io::{Field, MeshData, WriteOptions};
 use sinew_math::{Mat3, Vec3};
 
-use super::atomic::write_file;
+use super::FileRecorder;
 use super::names::{escaped, file_stem};
+use super::sequence::Sequence;
 
 /// A vector each.
 fn vectors(name: &str, values: &[Vec3]) -> Field {
@@ -19,7 +20,11 @@ fn vectors(name: &str, values: &[Vec3]) -> Field {
 
 /// A 3 × 3 tensor each, row by row.
 fn tensors(name: &str, values: &[Mat3]) -> Field {
-    Field { name: name.into(), components: 9, values: values.iter().flat_map(|m| m.rows.into_iter().flatten()).collect() }
+    Field {
+        name: name.into(),
+        components: 9,
+        values: values.iter().flat_map(|m| m.rows.into_iter().flatten()).collect(),
+    }
 }
 
 /// Names of the cell fields that [`VtuRecorder`] can write, as `[record] fields` selects them.
@@ -32,6 +37,7 @@ pub struct VtuRecorder {
     folder: String,
     fields: Option<Vec<String>>,
     entries: Vec<Entry>,
+    files: Sequence,
     is_finished: bool,
 }
 
@@ -53,7 +59,7 @@ impl VtuRecorder {
         }
         let path = path.into();
         let folder = path.file_stem().map_or_else(|| "vtu".into(), |stem| stem.to_string_lossy().into_owned());
-        Ok(VtuRecorder { path, folder, fields, entries: Vec::new(), is_finished: false })
+        Ok(VtuRecorder { path, folder, fields, entries: Vec::new(), files: Sequence::default(), is_finished: false })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -92,13 +98,20 @@ impl VtuRecorder {
     }
 }
 
+impl VtuRecorder {
+    /// Bytes of the file of a body.
+    pub(super) fn encode(&self, body: &BodyFrame<'_>) -> Result<Vec<u8>, RecordError> {
+        let unfit = |error: sinew_io::WriteError| RecordError::Unsupported { format: "VTU", reason: error.to_string() };
+        sinew_io::vtu::write(&self.grid(body)?, &WriteOptions::default()).map_err(unfit)
+    }
+}
+
 impl Recorder for VtuRecorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
         for (part, body) in frame.bodies.iter().enumerate() {
             let file = format!("{}/{}_{:05}.vtu", self.folder, file_stem(body.name, part), frame.index);
-            let unfit = |error: sinew_io::WriteError| RecordError::Unsupported { format: "VTU", reason: error.to_string() };
-            let bytes = sinew_io::vtu::write(&self.grid(body)?, &WriteOptions::default()).map_err(unfit)?;
-            write_file(self.path.with_file_name("").join(&file), &bytes)?;
+            let bytes = self.encode(body)?;
+            self.files.put(self.path.with_file_name("").join(&file), &bytes)?;
             self.entries.push(Entry { time: frame.time, part, name: body.name.into(), file });
         }
         Ok(())
@@ -107,9 +120,16 @@ impl Recorder for VtuRecorder {
     fn finish(&mut self) -> Result<(), RecordError> {
         if !self.is_finished {
             self.is_finished = true;
-            write_file(&self.path, encode_pvd(&self.entries).as_bytes())?;
+            self.files.put(self.path.clone(), encode_pvd(&self.entries).as_bytes())?;
+            self.files.keep();
         }
         Ok(())
+    }
+}
+
+impl FileRecorder for VtuRecorder {
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.files().to_vec()
     }
 }
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::data::{ReportData, Table, TimingRow, Verdict};
 use super::plot::{Line, Plot, Scale, short};
 use super::probes::{constants, probe_plots};
-use sinew_io::base64;
 use crate::record::{escaped, split_animation};
+use sinew_io::base64;
 
 /// Plots shown at once; further ones wait in a fold.
 const PLOTS_IN_VIEW: usize = 8;

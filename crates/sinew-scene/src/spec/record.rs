@@ -87,6 +87,18 @@ table! {
         vtu: Output = OutputCodec, default(false);
         /// Moving surfaces for Blender, Houdini and usdview: one .usda.
         usd: Output = OutputCodec, default(false), example("strip.usda");
+        /// Moving surfaces for web pages and engines, fitted by morph targets: one .glb.
+        glb: Output = OutputCodec, default(false);
+        /// Surfaces as one .obj per frame.
+        obj: Output = OutputCodec, default(false);
+        /// Surfaces as one binary .ply per frame and body.
+        ply: Output = OutputCodec, default(false);
+        /// Exact motion of each surface for a mesh modifier: one .pc2 per body, and the surface at rest.
+        pc2: Output = OutputCodec, default(false);
+        /// The same as one .mdd per body.
+        mdd: Output = OutputCodec, default(false);
+        /// Everything as arrays for NumPy: one .npz.
+        npz: Output = OutputCodec, default(false);
         /// Probes and measurements over time: one .csv.
         csv: Output = OutputCodec, default(true);
         /// One picture per recorded frame.
@@ -105,6 +117,10 @@ table! {
         checkpoint: f64 = quantity(Dimension::TIME).at_least(0.0), default("30 s");
         /// Cell fields of .vtu files; all of them when left out.
         fields: Option<Vec<String>> = list(text("name of a field")), optional, example(["von_mises", "J"]);
+        /// Frames per value clip of .usda files; clips are made of long shots only when left out.
+        clips: Option<usize> = whole(1, 1_000_000), optional, example(48);
+        /// Most morph targets of a body in .glb files.
+        morph_targets: usize = whole(1, 32), default(32);
         /// Every how many frames something is written.
         every: usize = whole(1, 1_000_000), default(1);
         /// Where pictures are taken from.

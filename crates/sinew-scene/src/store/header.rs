@@ -89,9 +89,8 @@ impl Header {
             })
             .collect();
         let shapes = frame.shapes.iter();
-        self.shapes = shapes
-            .map(|s| RecordedShape { name: s.name.into(), shape: *s.shape, is_dynamic: s.is_dynamic })
-            .collect();
+        self.shapes =
+            shapes.map(|s| RecordedShape { name: s.name.into(), shape: *s.shape, is_dynamic: s.is_dynamic }).collect();
         self.probe_names = frame.probe_names.to_vec();
     }
 

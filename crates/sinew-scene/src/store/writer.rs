@@ -112,7 +112,8 @@ impl RecordingWriter {
         }
         let past: Vec<&FrameLevels> = self.past.iter().collect();
         let (payload, levels) = frame::encode(frame, &self.header, &past, with_geometry);
-        let unreadable = |error: StoreError| RecordError::Unsupported { format: "a recording", reason: error.to_string() };
+        let unreadable =
+            |error: StoreError| RecordError::Unsupported { format: "a recording", reason: error.to_string() };
         let (stored, _) = frame::decode(&payload, &self.header, &past).map_err(unreadable)?;
         self.put(Kind::Frame, &payload)?;
         if with_geometry {

@@ -1,0 +1,332 @@
+//! Everything that is wrong with a mesh, at once.
+//!
+//! Reading a mesh for a simulation ends at its first mistake. Who has to mend a mesh wants to know all of them, where they
+//! are, and which of them matter: [`diagnose`] tells. Cells and points are numbered as in the file, from 0.
+
+mod faces;
+mod shape;
+mod surface;
+mod volume;
+
+use std::collections::BTreeMap;
+
+use sinew_io::{CellShape, MeshData};
+use sinew_math::Vec3;
+
+pub(crate) use faces::edges_of;
+pub use faces::{Skin, boundary, has_volume, used_bounds, without};
+pub use shape::{CellShapeQuality, cell_quality, spread, triangle_angles};
+
+/// How much a problem matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The mesh cannot be simulated or filled.
+    Fatal,
+    /// The mesh can be simulated, but may behave badly or differ from what was meant.
+    Suspect,
+    /// Set right by the program when the mesh is read.
+    Mended,
+}
+
+/// Where a problem is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot {
+    /// What it is, such as `cell 12` or `points 3 and 8`.
+    pub name: String,
+    /// Its place, in the unit of the file.
+    pub at: Vec3,
+    /// How bad it is, such as `smallest angle 0.4°`; may be empty.
+    pub detail: String,
+}
+
+/// One kind of mistake in a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// A word for programs, such as `degenerate_cells`.
+    pub key: &'static str,
+    /// What it is, in words, before its number: `cells without volume`.
+    pub what: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How often it occurs; 0 for what is not counted.
+    pub count: usize,
+    /// Whether there may be more than `count`.
+    pub is_at_least: bool,
+    /// The worst places, worst first; at most [`WORST`].
+    pub spots: Vec<Spot>,
+    /// All cells concerned.
+    pub cells: Vec<u32>,
+    /// Edges concerned, for pictures.
+    pub edges: Vec<[Vec3; 2]>,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// Places that are told of one problem.
+pub const WORST: usize = 5;
+
+impl Problem {
+    fn new(key: &'static str, severity: Severity, count: usize, what: impl Into<String>) -> Problem {
+        let (spots, cells, edges) = (Vec::new(), Vec::new(), Vec::new());
+        Problem { key, what: what.into(), severity, count, is_at_least: false, spots, cells, edges, hint: "" }
+    }
+
+    fn hint(mut self, hint: &'static str) -> Problem {
+        self.hint = hint;
+        self
+    }
+}
+
+/// What a mesh can be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It has volume cells: `mesh = { from = "file" }`.
+    Simulate,
+    /// It is a surface: `mesh = { from = "fill" }`.
+    Fill,
+    /// It is neither.
+    Nothing,
+}
+
+/// What was found in a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosis {
+    /// What the mesh is for.
+    pub purpose: Purpose,
+    /// What is wrong with it, worst first.
+    pub problems: Vec<Problem>,
+}
+
+impl Diagnosis {
+    /// Whether nothing keeps the mesh from its purpose.
+    pub fn is_usable(&self) -> bool {
+        self.problems.iter().all(|problem| problem.severity != Severity::Fatal)
+    }
+}
+
+/// Looks for everything that is wrong with a mesh.
+pub fn diagnose(data: &MeshData) -> Diagnosis {
+    let mut problems = Vec::new();
+    let has_faces = data.groups.iter().any(|group| group.shape.dimension() == 2 && !group.is_empty());
+    let purpose = if has_volume(data) {
+        volume::check(data, &mut problems);
+        Purpose::Simulate
+    } else if has_faces {
+        surface::check(data, &mut problems);
+        Purpose::Fill
+    } else {
+        problems.push(
+            Problem::new("no_cells", Severity::Fatal, 0, "mesh without volume cells and without faces")
+                .hint("points and lines alone cannot be simulated"),
+        );
+        Purpose::Nothing
+    };
+    check_size(data, &mut problems);
+    problems.sort_by_key(|problem| problem.severity);
+    Diagnosis { purpose, problems }
+}
+
+/// A body of flesh is between a millimetre and ten metres; other sizes are usually another unit.
+fn check_size(data: &MeshData, problems: &mut Vec<Problem>) {
+    let largest = used_bounds(data).size().max_component();
+    if largest > 10.0 && largest.is_finite() {
+        let what = format!("size of {} m: probably another unit than metres", short(largest));
+        problems.push(
+            Problem::new("size", Severity::Suspect, 0, what)
+                .hint("`scale = 0.001` in the scene takes it as millimetres"),
+        );
+    } else if largest < 1e-3 && largest > 0.0 {
+        let what = format!("size of {} m: probably another unit than metres", short(largest));
+        problems.push(Problem::new("size", Severity::Suspect, 0, what).hint("set `scale` in the scene"));
+    }
+}
+
+/// Cells of kinds that cannot be used.
+fn foreign_cells(
+    foreign: BTreeMap<CellShape, Vec<u32>>,
+    data: &MeshData,
+    hint: &'static str,
+    problems: &mut Vec<Problem>,
+) {
+    for (shape, cells) in foreign {
+        let mut problem = Problem::new(
+            "foreign_cells",
+            Severity::Fatal,
+            cells.len(),
+            format!("cells of the kind \"{}\", which are not used here", shape.name()),
+        );
+        problem.spots = cells.iter().take(1).map(|&cell| spot(data, cell, String::new())).collect();
+        problem.cells = cells;
+        problems.push(problem.hint(hint));
+    }
+}
+
+/// A number with four significant digits.
+fn short(value: f64) -> String {
+    crate::format_number(format!("{value:.3e}").parse().unwrap_or(value))
+}
+
+/// A cell and the middle of its corners.
+fn spot(data: &MeshData, cell: u32, detail: String) -> Spot {
+    let mut left = cell as usize;
+    let mut at = Vec3::zero();
+    for group in &data.groups {
+        if left < group.len() {
+            let nodes = group.cell(left);
+            at = nodes.iter().map(|&node| data.points[node as usize]).sum::<Vec3>() / nodes.len().max(1) as f64;
+            break;
+        }
+        left -= group.len();
+    }
+    Spot { name: format!("cell {cell}"), at, detail }
+}
+
+/// Points at exactly the place of another one: how many, and the first.
+fn coincident(data: &MeshData, is_used: &[bool]) -> (usize, Option<[u32; 2]>) {
+    let key = |node: u32| data.points[node as usize].map(|c| c + 0.0).to_array();
+    let compare = |a: &u32, b: &u32| {
+        let (p, q) = (key(*a), key(*b));
+        p[0].total_cmp(&q[0]).then(p[1].total_cmp(&q[1])).then(p[2].total_cmp(&q[2])).then(a.cmp(b))
+    };
+    let mut order: Vec<u32> = (0..data.points.len() as u32).filter(|&node| is_used[node as usize]).collect();
+    rayon::slice::ParallelSliceMut::par_sort_unstable_by(order.as_mut_slice(), compare);
+    let mut found: (usize, Option<[u32; 2]>) = (0, None);
+    for pair in order.windows(2).filter(|pair| key(pair[0]) == key(pair[1])) {
+        found.0 += 1;
+        let earlier = found.1.filter(|known| known[1] < pair[1]);
+        found.1 = Some(earlier.unwrap_or([pair[0], pair[1]]));
+    }
+    found
+}
+
+/// Parts that share no point, as lists of cells, largest first. Cells are given with their points.
+fn parts<'a>(point_count: usize, cells: impl Iterator<Item = (u32, &'a [u32])> + Clone) -> Vec<Vec<u32>> {
+    // Union by index with path halving: shallow enough in practice, and the same result every time.
+    let mut parent: Vec<u32> = (0..point_count as u32).collect();
+    fn root(parent: &mut [u32], mut node: u32) -> u32 {
+        while parent[node as usize] != node {
+            parent[node as usize] = parent[parent[node as usize] as usize];
+            node = parent[node as usize];
+        }
+        node
+    }
+    for (_, nodes) in cells.clone() {
+        for pair in nodes.windows(2) {
+            let (a, b) = (root(&mut parent, pair[0]), root(&mut parent, pair[1]));
+            parent[a.max(b) as usize] = a.min(b);
+        }
+    }
+    let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (cell, nodes) in cells {
+        if let Some(&first) = nodes.first() {
+            found.entry(root(&mut parent, first)).or_default().push(cell);
+        }
+    }
+    let mut found: Vec<Vec<u32>> = found.into_values().collect();
+    found.sort_by_key(|cells| std::cmp::Reverse(cells.len()));
+    found
+}
+
+/// Several parts, with their sizes.
+fn several_parts(parts: &[Vec<u32>], data: &MeshData, problems: &mut Vec<Problem>) {
+    if parts.len() < 2 {
+        return;
+    }
+    let mut problem = Problem::new(
+        "parts",
+        Severity::Suspect,
+        parts.len(),
+        "separate parts: they share no point and do not hold together",
+    );
+    let first =
+        |cells: &Vec<u32>| cells.first().map(|&cell| spot(data, cell, format!("a part of {} cells", cells.len())));
+    problem.spots = parts.iter().filter_map(first).take(WORST).collect();
+    problems.push(problem.hint("join points that were meant to be one; `bind` and `attach` connect bodies on purpose"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sinew_geometry::procedural::{TetPattern, box_tets, icosphere};
+    use sinew_io::VolumeOptions;
+
+    fn block() -> MeshData {
+        MeshData::from(&box_tets(Vec3::splat(0.1), [2, 2, 2], TetPattern::Kuhn).unwrap())
+    }
+
+    fn keys(data: &MeshData) -> Vec<&'static str> {
+        diagnose(data).problems.iter().map(|problem| problem.key).collect()
+    }
+
+    #[test]
+    fn sound_meshes_have_no_problems() {
+        assert_eq!(diagnose(&block()), Diagnosis { purpose: Purpose::Simulate, problems: Vec::new() });
+        let ball = MeshData::from(&icosphere(0.1, 4).unwrap());
+        assert_eq!(diagnose(&ball), Diagnosis { purpose: Purpose::Fill, problems: Vec::new() });
+    }
+
+    /// Each mistake alone: it is named, and a fatal one is one that the reader of volumes refuses too.
+    #[test]
+    fn each_mistake_is_named_and_agrees_with_the_reader() {
+        type Change = fn(&mut MeshData);
+        let cases: [(&str, Change); 9] = [
+            ("repeated_points", |data| data.groups[0].nodes[1] = data.groups[0].nodes[0]),
+            ("degenerate_cells", |data| {
+                data.points.push(Vec3::new(0.2, 0.2, 0.0));
+                data.push_cell(CellShape::Tet4, &[0, 1, 3, 27]);
+                data.points[27] = (data.points[0] + data.points[1]) * 0.5;
+            }),
+            ("duplicate_cells", |data| data.push_cell(CellShape::Tet4, &data.groups[0].nodes[0..4].to_vec())),
+            ("foreign_cells", |data| data.push_cell(CellShape::Wedge6, &[0, 1, 2, 3, 4, 5])),
+            ("turned_cells", |data| data.groups[0].nodes.swap(2, 3)),
+            ("unused_points", |data| data.points.push(Vec3::splat(0.05))),
+            ("size", |data| data.points.iter_mut().for_each(|p| *p = *p * 1000.0)),
+            ("parts", |data| {
+                let shift = data.points.len() as u32;
+                let moved: Vec<Vec3> = data.points.iter().map(|p| *p + Vec3::splat(0.3)).collect();
+                data.points.extend(moved);
+                let nodes: Vec<u32> = data.groups[0].nodes.iter().map(|node| node + shift).collect();
+                data.groups[0].nodes.extend(nodes);
+            }),
+            ("bad_shapes", |data| data.points.iter_mut().for_each(|p| p.z *= 0.01)),
+        ];
+        for (key, change) in cases {
+            let mut data = block();
+            change(&mut data);
+            let diagnosis = diagnose(&data);
+            assert!(keys(&data).contains(&key), "{key}: {:?}", keys(&data));
+            let read = data.into_volume(&VolumeOptions::default());
+            assert_eq!(diagnosis.is_usable(), read.is_ok(), "{key}: {:?}", read.err());
+        }
+    }
+
+    /// A node pushed through the opposite face turns a cell inside out; the reader would only say that two cells overlap.
+    #[test]
+    fn a_cell_turned_inside_out_is_told_from_one_wound_the_other_way() {
+        let mut data = block();
+        let nodes = data.groups[0].cell(0).to_vec();
+        let corner = nodes.iter().copied().find(|&n| data.points[n as usize].norm() == 0.0).unwrap_or(nodes[0]);
+        data.points[corner as usize] = Vec3::splat(0.2);
+        let found = keys(&data);
+        assert!(found.contains(&"inverted_cells") && !found.contains(&"overlapping_cells"), "{found:?}");
+        assert!(!diagnose(&data).is_usable());
+    }
+
+    #[test]
+    fn mistakes_of_surfaces_are_named() {
+        let ball = MeshData::from(&icosphere(0.1, 4).unwrap());
+        let mut open = ball.clone();
+        open.groups[0].nodes.truncate(3 * 100);
+        assert!(keys(&open).contains(&"open_edges"));
+        let mut turned = ball.clone();
+        turned.groups[0].nodes.swap(0, 1);
+        assert_eq!(keys(&turned), ["inconsistent_edges"]);
+        let mut cutting = ball.clone();
+        cutting.points[0] = cutting.points[0] * -1.5;
+        assert!(keys(&cutting).contains(&"self_intersections"));
+        let mut inside_out = ball;
+        inside_out.groups[0].nodes.chunks_exact_mut(3).for_each(|t| t.swap(0, 1));
+        let found = diagnose(&inside_out);
+        assert!(found.is_usable() && found.problems[0].key == "inside_out", "{found:?}");
+    }
+}

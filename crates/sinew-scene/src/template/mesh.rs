@@ -1,0 +1,225 @@
+//! What a mesh file brings to a scene.
+
+use std::collections::BTreeSet;
+
+use sinew_geometry::Aabb;
+use sinew_io::{MeshData, ReadError, VolumeOptions};
+use sinew_math::Vec3;
+
+use super::{FLOOR, TemplateParams, length, material, quoted, rounded};
+use crate::inspect::{diagnose, has_volume};
+use crate::value::format_number;
+
+/// What a scene needs to know of a mesh file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshFacts {
+    /// Name of the body.
+    pub name: String,
+    /// Path of the file as the scene will say it.
+    pub path: String,
+    /// Whether its cells are simulated; else its surface is filled.
+    pub is_volume: bool,
+    /// Whether the surface must be repaired to be filled.
+    pub needs_repair: bool,
+    /// Factor on its coordinates.
+    pub scale: f64,
+    /// Bounds before scaling.
+    pub bounds: Aabb,
+    /// Number of cells or faces.
+    pub cell_count: usize,
+    /// Named regions: what each is, and of how many nodes, cells or faces.
+    pub regions: Vec<(String, String)>,
+    /// Labels of cells and how many have each.
+    pub labels: Vec<(u32, usize)>,
+}
+
+/// The factor that makes a length of a body plausible, and the unit the file is in then.
+///
+/// Bodies and organs are between some millimetres and three metres long; what is larger is in millimetres, as scanners and most
+/// programs for meshes have it, or in micrometres.
+pub fn plausible_scale(largest: f64) -> (f64, &'static str) {
+    match largest {
+        l if l <= 3.0 => (1.0, "metres"),
+        l if l <= 3000.0 => (1e-3, "millimetres"),
+        _ => (1e-6, "micrometres"),
+    }
+}
+
+impl MeshFacts {
+    /// Looks into a mesh. `scale` is guessed when `None`.
+    pub fn look(data: MeshData, name: &str, path: &str, scale: Option<f64>) -> Result<MeshFacts, ReadError> {
+        let (point_count, cell_count) = (data.points.len(), data.cell_count());
+        let is_volume = has_volume(&data);
+        let diagnosis = (!is_volume).then(|| diagnose(&data));
+        let mut facts = MeshFacts {
+            name: body_name(name),
+            path: path.into(),
+            is_volume,
+            needs_repair: diagnosis.is_some_and(|found| !found.is_usable()),
+            scale: 1.0,
+            bounds: Aabb::EMPTY,
+            cell_count,
+            regions: Vec::new(),
+            labels: Vec::new(),
+        };
+        debug_assert!(point_count <= u32::MAX as usize);
+        if is_volume {
+            let mesh = data.into_volume(&VolumeOptions::default())?.mesh;
+            facts.bounds = mesh.bounds();
+            facts.cell_count = mesh.cell_count();
+            let nodes = mesh.node_sets().iter().map(|(name, nodes)| (name.clone(), format!("{} nodes", nodes.len())));
+            let cells = mesh.cell_sets().iter().map(|(name, cells)| (name.clone(), format!("{} cells", cells.len())));
+            facts.regions = nodes.chain(cells).collect();
+            let mut labels = mesh.cell_labels().to_vec();
+            labels.sort_unstable();
+            facts.labels = labels.chunk_by(|a, b| a == b).map(|group| (group[0], group.len())).collect();
+        } else {
+            let parts = data.into_surface(&BTreeSet::new())?;
+            facts.bounds = parts.mesh.bounds();
+            facts.cell_count = parts.mesh.triangle_count();
+            facts.regions =
+                parts.groups.iter().map(|(name, faces)| (name.clone(), format!("{} faces", faces.len()))).collect();
+        }
+        facts.labels.retain(|(label, count)| *label != 0 || *count < facts.cell_count);
+        facts.scale = scale.unwrap_or_else(|| plausible_scale(facts.bounds.size().max_component()).0);
+        Ok(facts)
+    }
+
+    /// Edge lengths of the scaled bounds [m].
+    pub fn size(&self) -> Vec3 {
+        self.bounds.size() * self.scale
+    }
+}
+
+/// A name for a body: letters, digits, `_` and `-`.
+fn body_name(text: &str) -> String {
+    let name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    let name = name.trim_matches(['_', '-']);
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name.into() } else { "body".into() }
+}
+
+/// Cells along the longest side of a filled surface: coarse enough to be quick, fine enough to look right.
+const CELLS_ALONG: f64 = 10.0;
+
+/// Most regions that are listed in the comments.
+const LISTED: usize = 24;
+
+/// The body of a mesh and the floor it falls on.
+pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
+    let size = facts.size();
+    let largest = size.max_component();
+    let mut text =
+        String::from("[solver]\nsubsteps = 2                     # impacts want shorter steps\n\n[[body]]\n");
+    text += &format!("name = \"{}\"\n", facts.name);
+    if facts.is_volume {
+        text +=
+            &format!("mesh = {{ from = \"file\", file = {} }}   # {} cells\n", quoted(&facts.path), facts.cell_count);
+    } else {
+        let cell = length(rounded(largest / CELLS_ALONG, 2));
+        let repair = if facts.needs_repair { ", repair = \"winding\"" } else { "" };
+        text += &format!(
+            "mesh = {{ from = \"fill\", surface = {}, cell = \"{cell}\"{repair} }}   # smaller cells: finer and slower\n",
+            quoted(&facts.path)
+        );
+        if facts.needs_repair {
+            text += "# The surface is open or cuts itself (`sinew mesh check` says where); \"winding\" fills it all the same.\n";
+        }
+    }
+    if facts.scale != 1.0 {
+        text += &format!(
+            "scale = {}                   # the file is {}\n",
+            format_number(facts.scale),
+            unit_words(facts.scale)
+        );
+    }
+    text += &format!("# Its size is {} x {} x {}.\n", length(size.x), length(size.y), length(size.z));
+    // A fifth of its height above the floor: it falls, but not for long.
+    let lift = 0.2 * size.z.max(0.2 * largest) - facts.bounds.min.z * facts.scale;
+    text += &format!("position = [0, 0, \"{}\"]\n{}", length(lift), material(params));
+    text += &regions(facts);
+    text + FLOOR
+}
+
+fn unit_words(scale: f64) -> String {
+    match scale {
+        1e-3 => "in millimetres".into(),
+        1e-6 => "in micrometres".into(),
+        1e-2 => "in centimetres".into(),
+        other => format!("in units of {} m", format_number(other)),
+    }
+}
+
+/// Comments on the regions that the file brings.
+fn regions(facts: &MeshFacts) -> String {
+    let example = facts.regions.first().map_or("z-min", |(name, _)| name.as_str());
+    let mut text = String::from("#\n");
+    if facts.regions.is_empty() && facts.labels.is_empty() {
+        text +=
+            "# The file names no regions. Every body has x-min, x-max, y-min, y-max, z-min, z-max, surface and all.\n";
+    } else {
+        text += "# Regions of the file, for `pin`, `probe`, `material_regions` …:\n";
+        for (name, count) in facts.regions.iter().take(LISTED) {
+            text += &format!("#   {}  {count}\n", quoted(name));
+        }
+        if facts.regions.len() > LISTED {
+            text += &format!("#   … and {} more (`sinew mesh info`)\n", facts.regions.len() - LISTED);
+        }
+        for (label, count) in facts.labels.iter().take(LISTED) {
+            text += &format!(
+                "#   cells with label {label}: regions = {{ part-{label} = {{ label = {label} }} }}  {count} cells\n"
+            );
+        }
+    }
+    text + &format!("# pin = [{{ region = {} }}]     # holds a region in place\n", quoted(example))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::spec::Scene;
+    use crate::template::{Template, scene_text};
+    use sinew_geometry::procedural::{TetPattern, box_tets, icosphere};
+    use sinew_io::{WriteOptions, save};
+
+    /// A scene for a mesh written to a folder compiles, at a size that flesh has, whatever unit the file is in.
+    #[test]
+    fn scenes_for_meshes_compile_at_a_plausible_size() {
+        let folder = std::env::temp_dir().join(format!("sinew-test-template-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let volume = box_tets(Vec3::new(0.2, 0.1, 0.1), [4, 2, 2], TetPattern::Kuhn).unwrap();
+        let volume = volume.with_node_set("left \"end\"", vec![0, 1]).unwrap();
+        let volume =
+            volume.clone().with_cell_labels((0..volume.cell_count() as u32).map(|c| c % 2 + 1).collect()).unwrap();
+        let surface = icosphere(0.1, 4).unwrap();
+        for (file, data) in [("my mesh.vtu", MeshData::from(&volume)), ("ball.obj", MeshData::from(&surface))] {
+            for scale in [1.0, 1000.0] {
+                let mut data = data.clone();
+                data.points.iter_mut().for_each(|p| *p = *p * scale);
+                for (path, bytes) in save(&data, &folder.join(file), &WriteOptions::default()).unwrap() {
+                    std::fs::write(path, bytes).unwrap();
+                }
+                let read = sinew_io::load(&folder.join(file)).unwrap();
+                let facts = MeshFacts::look(read, file, file, None).unwrap();
+                assert_eq!(facts.scale, 1.0 / scale);
+                let params = TemplateParams { mesh: Some(facts), ..TemplateParams::usual(Template::Mesh) };
+                let text = scene_text(Template::Mesh, &params, "new.toml");
+                let scene =
+                    Scene::from_str(&text, "new.toml", &folder).unwrap_or_else(|error| panic!("{text}\n{error}"));
+                let simulation = compile(&scene).unwrap_or_else(|error| panic!("{text}\n{error}"));
+                let size = simulation.model().bodies[0].mesh.bounds().size().max_component();
+                assert!((0.19..0.3).contains(&size), "{size}\n{text}");
+                if file.ends_with("vtu") {
+                    assert!(text.contains("label = 2"), "{text}");
+                }
+            }
+        }
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn names_of_bodies_are_plain() {
+        assert_eq!(body_name("my mesh (2)"), "my_mesh__2");
+        assert_eq!(body_name("007"), "body");
+    }
+}

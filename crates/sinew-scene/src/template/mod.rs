@@ -1,0 +1,370 @@
+//! Scenes to begin with: `sinew new` writes one of these, with comments, ready to run and to be changed.
+
+mod mesh;
+
+use std::fmt::Write;
+
+pub use mesh::{MeshFacts, plausible_scale};
+
+use crate::value::{Dimension, format_number, format_quantity};
+
+/// A scene to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Template {
+    /// A block hangs from a wall and swings.
+    Hanging,
+    /// A ball falls on the floor.
+    Drop,
+    /// A bar is stretched slowly, in equilibrium.
+    Bar,
+    /// The belly of a muscle between two tendons is stretched and let go.
+    Muscle,
+    /// A ring is pressed by a moving plate.
+    Press,
+    /// A mesh from a file falls on the floor.
+    Mesh,
+}
+
+/// One row per template: template, name, usual size [m], usual duration [s], what happens.
+const TEMPLATES: [(Template, &str, f64, f64, &str); 6] = [
+    (Template::Hanging, "hanging", 0.2, 1.0, "a block hangs from a wall and swings"),
+    (Template::Drop, "drop", 0.1, 1.0, "a soft ball falls on the floor"),
+    (Template::Bar, "bar", 0.2, 1.0, "a bar is stretched slowly; the force is measured"),
+    (Template::Muscle, "muscle", 0.2, 1.5, "the belly of a muscle is stretched between its ends and let go"),
+    (Template::Press, "press", 0.2, 1.0, "a ring is pressed flat by a moving plate"),
+    (Template::Mesh, "mesh", 0.0, 1.0, "a mesh of yours (--mesh FILE) falls on the floor"),
+];
+
+impl Template {
+    /// All templates.
+    pub fn all() -> impl Iterator<Item = Template> {
+        TEMPLATES.iter().map(|row| row.0)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        TEMPLATES[self as usize].1
+    }
+
+    /// The template of a name.
+    pub fn from_name(name: &str) -> Option<Template> {
+        TEMPLATES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// Largest extent of the body, unless asked for another [m]; 0 for meshes, which have their own.
+    pub fn usual_size(self) -> f64 {
+        TEMPLATES[self as usize].2
+    }
+
+    /// How long it runs, unless asked for another time [s].
+    pub fn usual_duration(self) -> f64 {
+        TEMPLATES[self as usize].3
+    }
+
+    /// What happens, in a few words.
+    pub fn summary(self) -> &'static str {
+        TEMPLATES[self as usize].4
+    }
+}
+
+/// What a body is made of: round numbers of the size found in the literature, to be replaced by measured ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tissue {
+    /// Name, or `custom`.
+    pub name: String,
+    /// Young's modulus [Pa].
+    pub young: f64,
+    /// Poisson's ratio.
+    pub poisson: f64,
+    /// Density [kg/m³].
+    pub density: f64,
+}
+
+/// Name, Young's modulus [Pa], Poisson's ratio, density [kg/m³].
+const TISSUES: [(&str, f64, f64, f64); 8] = [
+    ("flesh", 30e3, 0.45, 1050.0),
+    ("muscle", 20e3, 0.47, 1060.0),
+    ("fat", 4e3, 0.47, 920.0),
+    ("skin", 150e3, 0.47, 1100.0),
+    ("tongue", 6e3, 0.47, 1040.0),
+    ("gel", 5e3, 0.45, 1000.0),
+    ("cartilage", 1e6, 0.4, 1100.0),
+    ("rubber", 1e6, 0.47, 1100.0),
+];
+
+impl Tissue {
+    /// Names of all tissues; the first is the usual one.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        TISSUES.iter().map(|row| row.0)
+    }
+
+    /// The tissue of a name, or one with the Young's modulus that the text says.
+    pub fn parse(text: &str) -> Result<Tissue, String> {
+        let named = |&(name, young, poisson, density): &(&str, f64, f64, f64)| Tissue {
+            name: name.into(),
+            young,
+            poisson,
+            density,
+        };
+        if let Some(row) = TISSUES.iter().find(|row| row.0 == text.trim()) {
+            return Ok(named(row));
+        }
+        match crate::Quantity::parse(text) {
+            Ok(quantity) if quantity.dimension == Dimension::PRESSURE && quantity.value > 0.0 => {
+                Ok(Tissue { name: "custom".into(), young: quantity.value, ..named(&TISSUES[0]) })
+            }
+            _ => {
+                let names: Vec<&str> = Self::names().collect();
+                Err(format!("neither one of {} nor a Young's modulus such as \"30 kPa\"", names.join(", ")))
+            }
+        }
+    }
+}
+
+/// What a scene is made of.
+#[derive(Clone, Debug)]
+pub struct TemplateParams {
+    /// Largest extent of the body [m].
+    pub size: f64,
+    /// What it consists of.
+    pub tissue: Tissue,
+    /// How long it runs [s].
+    pub duration: f64,
+    /// The mesh of [`Template::Mesh`].
+    pub mesh: Option<MeshFacts>,
+}
+
+impl TemplateParams {
+    /// What is usual for a template.
+    pub fn usual(template: Template) -> TemplateParams {
+        let (_, young, poisson, density) = TISSUES[0];
+        let tissue = Tissue { name: TISSUES[0].0.into(), young, poisson, density };
+        TemplateParams { size: template.usual_size(), tissue, duration: template.usual_duration(), mesh: None }
+    }
+}
+
+/// A length for a scene, rounded to three digits.
+fn length(value: f64) -> String {
+    format_quantity(rounded(value, 3), Dimension::LENGTH)
+}
+
+/// A number with so many significant digits.
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
+/// Text as a TOML string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => drop(write!(out, "\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+/// The title of a scene.
+pub fn scene_title(template: Template, params: &TemplateParams) -> String {
+    match (template, &params.mesh) {
+        (Template::Mesh, Some(facts)) => format!("{} falls on the floor", facts.name),
+        _ => {
+            let summary = template.summary().split(';').next().unwrap_or_default();
+            let mut letters = summary.chars();
+            letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+        }
+    }
+}
+
+/// The text of a scene; `name` is the name of its file, for the comments.
+pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> String {
+    let mut text = String::new();
+    let title = scene_title(template, params);
+    let stem = name.strip_suffix(".toml").unwrap_or(name);
+    let commands = [format!("sinew check {name}"), format!("sinew run {name}"), format!("sinew play out/{stem}")];
+    let width = commands.iter().map(|command| command.chars().count()).max().unwrap_or(0);
+    text += &format!(
+        "# {title}.\n#\n\
+         #   {:width$}  is it sound, and how large is it?\n\
+         #   {:width$}  computes it; results are in out/{stem}\n\
+         #   {:width$}  shows it in the terminal\n#\n\
+         # Numbers carry units. `sinew run {name} --set KEY=VALUE` tries another value without editing.\n\n",
+        commands[0], commands[1], commands[2]
+    );
+    text += &format!("title = {}\n", quoted(&title));
+    text += &format!("duration = \"{} s\"\n", format_number(rounded(params.duration, 4)));
+    text += "frame_rate = 60                  # pictures and recorded numbers per second\n";
+    text += match template {
+        Template::Bar => "gravity = 0                      # only the grips act\n",
+        _ => "",
+    };
+    text += "\n";
+    text += &match template {
+        Template::Hanging => hanging(params),
+        Template::Drop => falling(params),
+        Template::Bar => bar(params),
+        Template::Muscle => muscle(params),
+        Template::Press => press(params),
+        Template::Mesh => params.mesh.as_ref().map_or_else(String::new, |facts| mesh::body(facts, params)),
+    };
+    text += "\n[record]\n\
+             apng = true                      # a moving picture\n\
+             # usd = true                     # moving surfaces for Blender, Houdini, usdview\n\
+             # vtu = true                     # cells with stress and strain for ParaView\n\
+             # color = \"von_mises\"            # paint pictures with a field\n";
+    text += "\n[expect]                         # what must come out; `sinew run` ends with status 1 otherwise\n\
+             inverted_cells = { value = 0, over = \"all\" }\n";
+    text
+}
+
+fn material(params: &TemplateParams) -> String {
+    let Tissue { name, young, poisson, density } = &params.tissue;
+    let note = if name == "custom" { String::new() } else { format!("   # {name}") };
+    let young = format_quantity(*young, Dimension::PRESSURE);
+    format!(
+        "material = {{ type = \"stable_neo_hookean\", young = \"{young}\", poisson = {} }}{note}\n\
+         density = \"{} kg/m^3\"\n",
+        format_number(*poisson),
+        format_number(*density)
+    )
+}
+
+fn hanging(params: &TemplateParams) -> String {
+    let (long, thick, cell) = (length(params.size), length(params.size / 4.0), length(params.size / 20.0));
+    format!(
+        "[[body]]\nname = \"block\"\n\
+         mesh = {{ from = \"box\", size = [\"{long}\", \"{thick}\", \"{thick}\"], cell = \"{cell}\" }}\n{}\
+         pin = [{{ region = \"x-min\" }}]   # the side that is held; also x-max, y-min …, all, surface\n\
+         # damping = {{ stiffness = \"5 ms\" }}   # makes it come to rest\n\n\
+         [[probe]]                        # a place to watch: tip.displacement.z and more in probes.csv\n\
+         name = \"tip\"\nregion = \"x-max\"\n",
+        material(params)
+    )
+}
+
+/// A floor to fall on.
+const FLOOR: &str = "\n[[collider]]\nname = \"floor\"\nshape = { type = \"plane\" }        # at height 0; `position` moves it\nfriction = 0.5\n";
+
+fn falling(params: &TemplateParams) -> String {
+    let (radius, cell, height) = (length(params.size / 2.0), length(params.size / 8.0), length(params.size * 1.5));
+    format!(
+        "[solver]\nsubsteps = 2                     # impacts want shorter steps\n\n\
+         [[body]]\nname = \"ball\"\n\
+         mesh = {{ from = \"sphere\", radius = \"{radius}\", cell = \"{cell}\" }}\n\
+         position = [0, 0, \"{height}\"]\n{}{FLOOR}",
+        material(params)
+    )
+}
+
+fn bar(params: &TemplateParams) -> String {
+    let (long, thick, cell) = (length(params.size), length(params.size / 8.0), length(params.size / 32.0));
+    let (time, way) = (format_number(rounded(params.duration, 4)), length(params.size * 0.3));
+    format!(
+        "[solver]\ntype = \"quasistatic\"             # equilibrium in each frame: time only moves the grips\n\n\
+         [[body]]\nname = \"bar\"\n\
+         mesh = {{ from = \"box\", size = [\"{long}\", \"{thick}\", \"{thick}\"], cell = \"{cell}\", element = \"hex8\" }}\n{}\
+         pin = [\n    {{ region = \"x-min\" }},\n    \
+         {{ region = \"x-max\", motion = {{ translation = [[\"0 s\", [0, 0, 0]], [\"{time} s\", [\"{way}\", 0, 0]]] }} }},   # a grip that moves\n]\n",
+        material(params)
+    )
+}
+
+fn muscle(params: &TemplateParams) -> String {
+    let (long, radius) = (length(params.size), length(params.size * 0.14));
+    let (end, cell) = (length(params.size * 0.04), length(params.size * 0.06));
+    let time = |part: f64| format_number(rounded(params.duration * part, 3));
+    let way = length(params.size * 0.15);
+    format!(
+        "[[body]]\nname = \"belly\"\n\
+         mesh = {{ from = \"fusiform\", length = \"{long}\", radius = \"{radius}\", end_radius = \"{end}\", cell = \"{cell}\" }}\n{}\
+         damping = {{ stiffness = \"5 ms\" }}\n\
+         pin = [\n    {{ region = \"x-min\" }},          # one tendon is held\n    \
+         # the other is drawn out, held, and let back\n    \
+         {{ region = \"x-max\", motion = {{ translation = [[\"0 s\", [0, 0, 0]], [\"{} s\", [\"{way}\", 0, 0]], [\"{} s\", [\"{way}\", 0, 0]], [\"{} s\", [0, 0, 0]]] }} }},\n]\n\n\
+         [[probe]]                        # a place to watch: middle.displacement.z and more in probes.csv\n\
+         name = \"middle\"\nbody = \"belly\"\nat = [\"{}\", 0, 0]\n",
+        material(params),
+        time(0.3),
+        time(0.5),
+        time(0.6),
+        length(params.size * 0.5)
+    )
+}
+
+fn press(params: &TemplateParams) -> String {
+    let tube = params.size / 7.0;
+    let radius = params.size / 2.0 - tube;
+    let height = params.size;
+    let time = |part: f64| format_number(rounded(params.duration * part, 3));
+    let (long, wide) = (length(params.size * 1.2), length(params.size * 0.6));
+    format!(
+        "[solver]\nsubsteps = 2                     # impacts want shorter steps\n\n\
+         [[body]]\nname = \"ring\"\n\
+         mesh = {{ from = \"torus\", radius = \"{}\", tube = \"{}\", cell = \"{}\" }}\n\
+         rotation = {{ axis = [1, 0, 0], angle = \"90 deg\" }}   # stands on its edge\n\
+         position = [0, 0, \"{}\"]\n{}\
+         damping = {{ stiffness = \"2 ms\" }}\n{FLOOR}\n\
+         [[collider]]\nname = \"plate\"\nshape = {{ type = \"box\", size = [\"{long}\", \"{wide}\", \"{}\"] }}\n\
+         position = [0, 0, \"{}\"]\n\
+         motion = {{ translation = [[\"0 s\", [0, 0, 0]], [\"{} s\", [0, 0, \"-{}\"]], [\"{} s\", [0, 0, 0]]] }}   # down and up\n\
+         friction = 0.5\n",
+        length(radius),
+        length(tube),
+        length(params.size / 15.0),
+        length(height / 2.0),
+        material(params),
+        length(params.size / 12.0),
+        length(height * 1.07),
+        time(0.6),
+        length(height * 0.35),
+        time(1.0)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::compile;
+    use crate::spec::Scene;
+
+    /// Every template, in every tissue, at sizes from a tongue to an elephant, is a sound scene with a body of that size.
+    #[test]
+    fn every_template_compiles() {
+        for template in Template::all().filter(|template| *template != Template::Mesh) {
+            for (tissue, size) in Tissue::names().zip([0.02, 0.1, 0.2, 0.333, 1.0, 0.05, 0.2, 3.0]) {
+                let usual = TemplateParams::usual(template);
+                let params = TemplateParams { size, tissue: Tissue::parse(tissue).unwrap(), ..usual };
+                let text = scene_text(template, &params, "new.toml");
+                let scene = Scene::from_str(&text, "new.toml", ".").unwrap_or_else(|error| panic!("{text}\n{error}"));
+                if tissue == "flesh" || tissue == "rubber" {
+                    let simulation = compile(&scene).unwrap_or_else(|error| panic!("{text}\n{error}"));
+                    let body = &simulation.model().bodies[0].mesh;
+                    assert!((body.bounds().size().max_component() / size - 1.0).abs() < 0.02, "{}", template.name());
+                    assert!(body.cell_count() < 20_000, "{}: {} cells", template.name(), body.cell_count());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tissues_are_names_or_numbers() {
+        assert_eq!(Tissue::parse("fat").unwrap().young, 4e3);
+        assert_eq!(
+            Tissue::parse("12 kPa").unwrap(),
+            Tissue { name: "custom".into(), young: 12e3, ..Tissue::parse("flesh").unwrap() }
+        );
+        for wrong in ["", "butter", "12 kg", "-3 kPa"] {
+            assert!(Tissue::parse(wrong).unwrap_err().contains("flesh"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_with_quotes_stay_names() {
+        assert_eq!(quoted("a \"b\\c\n"), "\"a \\\"b\\\\c\\u000A\"");
+    }
+}

@@ -1,0 +1,27 @@
+//! `sinew completions`: what a shell needs to complete commands and options.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::{Failure, Status, talk};
+
+/// Prints completions for a shell
+///
+/// bash: sinew completions bash > ~/.local/share/bash-completion/completions/sinew
+/// zsh:  sinew completions zsh > "${fpath[1]}/_sinew"
+/// fish: sinew completions fish > ~/.config/fish/completions/sinew.fish
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments) -> Result<Status, Failure> {
+    let mut bytes = Vec::new();
+    clap_complete::generate(arguments.shell, &mut super::Arguments::command(), "sinew", &mut bytes);
+    talk::print(&String::from_utf8_lossy(&bytes))?;
+    Ok(Status::Done)
+}

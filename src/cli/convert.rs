@@ -1,0 +1,220 @@
+//! `sinew convert`: from a recording to the files of other programs.
+
+use std::ops::{ControlFlow, RangeInclusive};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use serde_json::json;
+use sinew_scene::convert::{ConvertOptions, ConvertReport, Plan, open_recording, plan};
+
+use super::progress::{Progress, duration};
+use super::run::interrupt_flag;
+use super::talk::{self, Talk};
+use super::{Failure, Status, table};
+
+/// More than this is written only when it is asked for twice.
+const LARGE: u64 = 1 << 30;
+
+/// Turns a recording into files for other programs
+#[derive(Debug, clap::Args)]
+#[command(after_help = formats())]
+pub struct Arguments {
+    /// Recording (.sinew), or the folder of a run
+    pub recording: PathBuf,
+
+    /// File to write; its extension tells what. May be given several times
+    #[arg(short, long = "output", value_name = "FILE", required = true)]
+    pub outputs: Vec<PathBuf>,
+
+    /// Frames from A to B, both included; A or B may be left out
+    #[arg(long, value_name = "A..B", value_parser = frame_range)]
+    pub frames: Option<RangeInclusive<usize>>,
+
+    /// Takes every N-th recorded frame
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    pub every: usize,
+
+    /// Cell fields of .vtu files, separated by commas [default: what the scene says, else all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub fields: Option<Vec<String>>,
+
+    /// Field that colours pictures [default: what the scene says]
+    #[arg(long, value_name = "FIELD")]
+    pub color: Option<String>,
+
+    /// Width and height of pictures in pixels [default: what the scene says]
+    #[arg(long, value_name = "WxH", value_parser = picture_size)]
+    pub size: Option<[usize; 2]>,
+
+    /// Frames per value clip of .usda files [default: clips only for long shots]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub clips: Option<usize>,
+
+    /// Most morph targets of a body in .glb files, up to 32
+    #[arg(long, value_name = "N", value_parser = morph_targets)]
+    pub morph_targets: Option<usize>,
+
+    /// Writes more than a gigabyte without hesitation
+    #[arg(long)]
+    pub yes: bool,
+
+    /// Prints what was written as one JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be written, for the help.
+fn formats() -> String {
+    let rows: Vec<Vec<String>> = sinew_scene::convert::OutputFormat::all()
+        .map(|format| {
+            let extensions: Vec<String> = format.extensions().iter().map(|name| format!(".{name}")).collect();
+            vec![format!("  {}", extensions.join(", ")), format.purpose().into()]
+        })
+        .collect();
+    format!("Files:\n{}", table::layout(&rows, &[]).trim_end())
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let failed = |error: sinew_scene::convert::ConvertError| Failure::Other(error.to_string());
+    let start = Instant::now();
+    let recording = open_recording(&arguments.recording).map_err(failed)?;
+    let options = ConvertOptions {
+        frames: arguments.frames.clone().unwrap_or(0..=usize::MAX),
+        every: arguments.every,
+        fields: arguments.fields.clone(),
+        color: arguments.color.clone(),
+        size: arguments.size,
+        clips: arguments.clips,
+        morph_targets: arguments.morph_targets,
+    };
+    let plan = plan(&recording, &arguments.outputs, &options).map_err(failed)?;
+    talk.note(&sizes(&plan));
+    if plan.total_bytes() > LARGE && !arguments.yes {
+        return Err(Failure::Other(format!(
+            "this takes about {}\nhint: --yes writes it all the same; --frames and --every take fewer frames",
+            bytes(plan.total_bytes())
+        )));
+    }
+    let interrupted = interrupt_flag();
+    let mut progress = Progress::new(talk);
+    let result = plan.execute(&mut |done, all| {
+        progress.update(done, all, "");
+        if interrupted.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    progress.clear();
+    let report = result.map_err(failed)?;
+    for note in &report.notes {
+        talk.note(&format!("note: {note}"));
+    }
+    for output in &report.outputs {
+        let count = output.files.len();
+        let more = if count > 1 { format!(" in {count} files") } else { String::new() };
+        let name = output.files.first().filter(|_| count == 1).unwrap_or(&output.path);
+        talk.note(&format!("wrote {}: {}{more}", name.display(), bytes(output.bytes)));
+    }
+    talk.note(&format!("{} frames in {}", report.frames, duration(start.elapsed())));
+    if arguments.json {
+        talk::print(&format!("{}\n", to_json(&report)))?;
+    }
+    Ok(Status::Done)
+}
+
+/// What will be written, before it is.
+fn sizes(plan: &Plan<'_>) -> String {
+    let rows: Vec<Vec<String>> = plan
+        .outputs
+        .iter()
+        .map(|output| {
+            let word = if output.estimate.is_exact { "" } else { "about " };
+            vec![output.path.display().to_string(), format!("{word}{}", bytes(output.estimate.bytes))]
+        })
+        .collect();
+    let count = plan.frame_count();
+    format!("{count} frames become\n{}", table::layout(&rows, &[false, true]).trim_end())
+}
+
+fn to_json(report: &ConvertReport) -> serde_json::Value {
+    let outputs = report.outputs.iter().map(|output| {
+        json!({
+            "path": output.path.to_string_lossy(),
+            "bytes": output.bytes,
+            "files": output.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
+        })
+    });
+    json!({ "frames": report.frames, "outputs": outputs.collect::<Vec<_>>(), "notes": report.notes })
+}
+
+/// A size as a person says it.
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} bytes");
+    }
+    let mut value = count as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value < 10.0 { format!("{value:.1} {}", UNITS[unit]) } else { format!("{value:.0} {}", UNITS[unit]) }
+}
+
+/// `A..B`, `A..`, `..B` or a single frame.
+fn frame_range(text: &str) -> Result<RangeInclusive<usize>, String> {
+    let number = |text: &str, otherwise: usize| match text {
+        "" => Ok(otherwise),
+        text => text.parse().map_err(|_| format!("`{text}` is not the number of a frame")),
+    };
+    let range = match text.split_once("..") {
+        Some((first, last)) => number(first, 0)?..=number(last.trim_start_matches('='), usize::MAX)?,
+        None => number(text, 0)?..=number(text, 0)?,
+    };
+    if text.is_empty() || range.is_empty() {
+        Err("a range has the form A..B, with A at most B".into())
+    } else {
+        Ok(range)
+    }
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "must be a whole number of at least 1".into())
+}
+
+fn morph_targets(text: &str) -> Result<usize, String> {
+    positive(text).ok().filter(|&number| number <= 32).ok_or_else(|| "must be a whole number from 1 to 32".into())
+}
+
+/// `WIDTHxHEIGHT` in the bounds of `[record] size`.
+fn picture_size(text: &str) -> Result<[usize; 2], String> {
+    let side = |text: &str| text.parse().ok().filter(|side| (16..=8192).contains(side));
+    let sides = text.split_once(['x', 'X', '×']).and_then(|(width, height)| Some([side(width)?, side(height)?]));
+    sides.ok_or_else(|| "a size has the form 960x720, each side from 16 to 8192".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_include_both_ends() {
+        assert_eq!(frame_range("3..7"), Ok(3..=7));
+        assert_eq!(frame_range("3..=7"), Ok(3..=7));
+        assert_eq!(frame_range("3.."), Ok(3..=usize::MAX));
+        assert_eq!(frame_range("..7"), Ok(0..=7));
+        assert_eq!(frame_range("5"), Ok(5..=5));
+        for wrong in ["", "a", "7..3", "1..b", "-1..2"] {
+            assert!(frame_range(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_for_people() {
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(3 << 30), "3.0 GiB");
+        assert_eq!(picture_size("640x480"), Ok([640, 480]));
+        assert!(picture_size("640").is_err() && picture_size("1x1").is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! `sinew mesh`: what is in a mesh file, what is wrong with it, and how it becomes another one.
+
+mod check;
+mod convert;
+mod fill;
+mod info;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use sinew_io::{CellShape, MeshData, WriteOptions};
+use sinew_math::Vec3;
+use sinew_scene::record::{encode_png, write_file};
+use sinew_scene::still::{MeshPicture, mesh_picture};
+use sinew_scene::{Dimension, Quantity, format_number, format_quantity, nearest};
+
+use super::talk::Talk;
+use super::{Failure, Status};
+
+/// Looks into mesh files, checks, converts and fills them
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Tells what is in mesh files: cells, size, regions, fields, and what they can be used for
+    Info(info::Arguments),
+    /// Writes a mesh in another format; nothing is lost without being told
+    #[command(disable_version_flag = true)]
+    Convert(convert::Arguments),
+    /// Fills a closed surface with tetrahedra
+    #[command(disable_version_flag = true)]
+    Fill(fill::Arguments),
+    /// Tells everything that is wrong with mesh files at once; status 1 if they cannot be simulated
+    Check(check::Arguments),
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    match &arguments.command {
+        Command::Info(arguments) => info::execute(arguments, talk),
+        Command::Convert(arguments) => convert::execute(arguments, talk),
+        Command::Fill(arguments) => fill::execute(arguments, talk),
+        Command::Check(arguments) => check::execute(arguments, talk),
+    }
+}
+
+/// How files are written.
+#[derive(Debug, clap::Args)]
+struct Writing {
+    /// Writes text where the format also has a binary variant
+    #[arg(long)]
+    ascii: bool,
+
+    /// Compresses where the format can
+    #[arg(long)]
+    compress: bool,
+
+    /// Version of the format, for example 2.2 for Gmsh [default: the usual one]
+    #[arg(long = "version", value_name = "V")]
+    format_version: Option<String>,
+
+    /// Replaces files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+impl Writing {
+    fn options(&self) -> WriteOptions {
+        WriteOptions { binary: !self.ascii, compress: self.compress, version: self.format_version.clone() }
+    }
+
+    /// The files of a mesh, ready to be written; refuses to replace others.
+    fn encode(&self, mesh: &MeshData, path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
+        self.refuse(path)?;
+        let files = sinew_io::save(mesh, path, &self.options()).map_err(failure)?;
+        for (file, _) in &files {
+            self.refuse(file)?;
+        }
+        Ok(files)
+    }
+
+    /// Refuses to replace a file, unless asked to.
+    fn refuse(&self, path: &Path) -> Result<(), Failure> {
+        if path.exists() && !self.force {
+            return Err(Failure::Other(format!("{} exists\nhint: --force replaces it", path.display())));
+        }
+        Ok(())
+    }
+}
+
+/// Writes files, each whole or not at all.
+fn write(files: &[(PathBuf, Vec<u8>)], talk: Talk) -> Result<(), Failure> {
+    for (path, bytes) in files {
+        write_file(path, bytes).map_err(failure)?;
+        talk.note(&format!("wrote {} ({})", path.display(), bytes_text(bytes.len() as u64)));
+    }
+    Ok(())
+}
+
+/// Loads a mesh; a missing file is answered with its neighbour.
+fn load(path: &Path) -> Result<MeshData, Failure> {
+    sinew_io::load(path).map_err(|error| {
+        let text = error.to_string();
+        match neighbour(path) {
+            Some(near) if !path.exists() => Failure::Other(format!("{text}\nhint: did you mean {}?", near.display())),
+            _ => Failure::Other(text),
+        }
+    })
+}
+
+/// The file of the same folder with the nearest name.
+fn neighbour(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let names: Vec<String> =
+        entries.take(10_000).flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(folder.map_or_else(|| PathBuf::from(near), |folder| folder.join(near)))
+}
+
+/// An error of a library as what the user reads; `; hint:` within a line becomes a line.
+fn failure(error: impl std::fmt::Display) -> Failure {
+    Failure::Other(error.to_string().replace("; hint: ", "\nhint: "))
+}
+
+/// Draws a mesh and writes the picture.
+fn draw(path: &Path, data: &MeshData, picture: &MeshPicture<'_>, talk: Talk) -> Result<(), Failure> {
+    match mesh_picture(data, picture) {
+        Some(image) => write(&[(path.into(), encode_png(&image))], talk),
+        None => Err(Failure::Other("there is nothing to draw: the mesh has no faces".into())),
+    }
+}
+
+/// One picture cannot show several files.
+fn single_picture(files: &[PathBuf], picture: Option<&PathBuf>) -> Result<(), Failure> {
+    match picture {
+        Some(_) if files.len() > 1 => {
+            Err(Failure::Other(format!("--picture shows one mesh, but {} files are given", files.len())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Kinds of cells from a list such as `wedge,pyramid`.
+fn kinds(texts: &[String]) -> Result<BTreeSet<CellShape>, Failure> {
+    let mut found = BTreeSet::new();
+    for text in texts.iter().flat_map(|list| list.split(',')).map(str::trim).filter(|text| !text.is_empty()) {
+        let shape = CellShape::from_name(text).ok_or_else(|| {
+            let names: Vec<&str> = CellShape::all().map(CellShape::name).collect();
+            let hint = match nearest(text, names.iter().copied()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("kinds are {}", names.join(", ")),
+            };
+            Failure::Other(format!("there is no kind of cells \"{text}\"\nhint: {hint}"))
+        })?;
+        found.insert(shape);
+    }
+    Ok(found)
+}
+
+/// A positive length with a unit, in metres; for clap.
+pub(super) fn length(text: &str) -> Result<f64, String> {
+    let quantity = Quantity::parse(text).map_err(|error| error.to_string())?;
+    match quantity {
+        Quantity { value, dimension: Dimension::LENGTH | Dimension::NUMBER } if value > 0.0 => Ok(value),
+        Quantity { dimension: Dimension::LENGTH | Dimension::NUMBER, .. } => Err("must be positive".into()),
+        other => Err(format!("must be a length such as \"8 mm\", not {}", other.dimension.describe())),
+    }
+}
+
+/// A positive factor, or the unit the file is in (`mm`); for clap.
+pub(super) fn scale(text: &str) -> Result<f64, String> {
+    let value = match text.parse::<f64>() {
+        Ok(value) => value,
+        Err(_) => match Quantity::parse(&format!("1 {text}")) {
+            Ok(Quantity { value, dimension: Dimension::LENGTH }) => value,
+            _ => return Err("neither a number nor a unit of length such as mm".into()),
+        },
+    };
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be positive and finite".into()) }
+}
+
+/// A number with four significant digits.
+fn short(value: f64) -> String {
+    format_number(format!("{value:.3e}").parse().unwrap_or(value))
+}
+
+/// A quantity with four significant digits, in a unit that suits it.
+fn quantity(value: f64, dimension: Dimension) -> String {
+    format_quantity(format!("{value:.3e}").parse().unwrap_or(value), dimension)
+}
+
+/// A place.
+fn place(p: Vec3) -> String {
+    format!("({}, {}, {})", short(p.x), short(p.y), short(p.z))
+}
+
+/// A number of bytes for people.
+pub(super) fn bytes_text(count: u64) -> String {
+    let value = count as f64;
+    match value {
+        v if v < 1e3 => format!("{count} bytes"),
+        v if v < 1e6 => format!("{:.1} kB", v / 1e3),
+        v if v < 1e9 => format!("{:.1} MB", v / 1e6),
+        v => format!("{:.1} GB", v / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_units_and_scales_may_be_units() {
+        assert_eq!(length("8 mm"), Ok(0.008));
+        assert_eq!(length("0.5"), Ok(0.5));
+        assert!(length("3 kPa").is_err_and(|error| error.contains("a pressure")));
+        assert!(length("-1 cm").is_err() && length("0").is_err());
+        assert_eq!((scale("0.001"), scale("mm"), scale("cm")), (Ok(0.001), Ok(0.001), Ok(0.01)));
+        assert!(scale("kg").is_err() && scale("nan").is_err() && scale("0").is_err());
+    }
+
+    #[test]
+    fn kinds_are_listed_by_name() {
+        let found = kinds(&["wedge, pyramid".into(), "quadratic tetrahedron".into()]).unwrap();
+        assert_eq!(found.len(), 3);
+        let error = kinds(&["wedg".into()]).unwrap_err().to_string();
+        assert!(error.contains("did you mean \"wedge\"?"), "{error}");
+    }
+}

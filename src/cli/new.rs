@@ -1,0 +1,283 @@
+//! `sinew new`: a scene to begin with.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use sinew_scene::compile::compile;
+use sinew_scene::record::write_file;
+use sinew_scene::template::{MeshFacts, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title};
+use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, nearest};
+
+use super::talk::{self, Talk};
+use super::{Failure, Status, mesh, table};
+
+/// Writes a scene to begin with, ready to run and full of comments
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The scene to write
+    #[arg(value_name = "FILE.toml", required_unless_present = "list")]
+    pub file: Option<PathBuf>,
+
+    /// What happens in it; --list tells what there is
+    #[arg(short, long, value_name = "NAME", value_parser = template)]
+    pub template: Option<Template>,
+
+    /// A mesh of yours, volume or surface, as the body
+    #[arg(short, long, value_name = "FILE")]
+    pub mesh: Option<PathBuf>,
+
+    /// Factor on the coordinates of the mesh, or the unit they are in, for example mm [default: what is plausible]
+    #[arg(long, value_name = "F", value_parser = mesh::scale, requires = "mesh")]
+    pub scale: Option<f64>,
+
+    /// Largest extent of the body, for example "12 cm"
+    #[arg(long, value_name = "LENGTH", value_parser = mesh::length, conflicts_with = "mesh")]
+    pub size: Option<f64>,
+
+    /// What it consists of: flesh, muscle, fat, skin, tongue, gel, cartilage, rubber, or a Young's modulus such as "12 kPa"
+    #[arg(long, value_name = "TISSUE", value_parser = Tissue::parse)]
+    pub material: Option<Tissue>,
+
+    /// How long it runs, for example "2 s"
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub duration: Option<f64>,
+
+    /// Asks for what is not given, also when the answers come from a pipe
+    #[arg(short, long)]
+    pub interactive: bool,
+
+    /// Replaces a scene that exists
+    #[arg(long)]
+    pub force: bool,
+
+    /// Lists the templates
+    #[arg(long)]
+    pub list: bool,
+}
+
+fn template(text: &str) -> Result<Template, String> {
+    Template::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = Template::all().map(Template::name).collect();
+        match nearest(text, names.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("there are {}", names.join(", ")),
+        }
+    })
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    match Quantity::parse(text) {
+        Ok(Quantity { value, dimension: Dimension::TIME | Dimension::NUMBER }) if value > 0.0 => Ok(value),
+        _ => Err("must be a positive time such as \"2 s\"".into()),
+    }
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    if arguments.list {
+        let rows: Vec<Vec<String>> =
+            Template::all().map(|template| vec![template.name().into(), template.summary().into()]).collect();
+        talk::print(&table::layout(&rows, &[]))?;
+        return Ok(Status::Done);
+    }
+    let Some(file) = &arguments.file else { return Err(Failure::Other("the name of the scene is missing".into())) };
+    let file = if file.extension().is_none() { file.with_extension("toml") } else { file.clone() };
+    if file.exists() && !arguments.force {
+        return Err(Failure::Other(format!("{} exists\nhint: --force replaces it", file.display())));
+    }
+    let is_undecided = arguments.template.is_none() && arguments.mesh.is_none();
+    let asks = arguments.interactive || (is_undecided && std::io::stdin().is_terminal());
+    if is_undecided && !asks {
+        let names: Vec<&str> = Template::all().map(Template::name).collect();
+        return Err(Failure::Other(format!(
+            "which template?\nhint: --template NAME with {}, --mesh FILE, or --interactive",
+            names.join(", ")
+        )));
+    }
+    let mut wanted = Wanted {
+        template: arguments.template,
+        mesh: arguments.mesh.clone(),
+        scale: arguments.scale,
+        size: arguments.size,
+        tissue: arguments.material.clone(),
+        duration: arguments.duration,
+    };
+    if asks {
+        wanted.ask(&mut std::io::stdin().lock())?;
+    }
+    let template = wanted.template.unwrap_or(if wanted.mesh.is_some() { Template::Mesh } else { Template::Hanging });
+    let mut params = TemplateParams::usual(template);
+    params.size = wanted.size.unwrap_or(params.size);
+    params.duration = wanted.duration.unwrap_or(params.duration);
+    params.tissue = wanted.tissue.unwrap_or(params.tissue);
+    match (template, &wanted.mesh) {
+        (Template::Mesh, Some(mesh)) => params.mesh = Some(look(mesh, &file, wanted.scale, talk)?),
+        (Template::Mesh, None) => return Err(Failure::Other("this template needs a mesh\nhint: --mesh FILE".into())),
+        (other, Some(_)) => {
+            let name = other.name();
+            return Err(Failure::Other(format!(
+                "the template \"{name}\" has its own body\nhint: --mesh goes with --template mesh, or with none"
+            )));
+        }
+        (_, None) => {}
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text = scene_text(template, &params, &name);
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // What is written is sound: nobody should begin with a mistake that is not theirs.
+    let scene = Scene::from_str(&text, &name, folder)?;
+    let simulation = compile(&scene)?;
+    write_file(&file, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
+    let cells: usize = simulation.model().bodies.iter().map(|body| body.mesh.cell_count()).sum();
+    let (title, frames) = (scene_title(template, &params), scene.frame_count());
+    talk.note(&format!("wrote {}: {title} ({cells} cells, {frames} frames)", file.display()));
+    talk.note(&format!("next: sinew run {}", file.display()));
+    Ok(Status::Done)
+}
+
+/// Looks into a mesh and says what was assumed.
+fn look(mesh: &Path, scene: &Path, scale: Option<f64>, talk: Talk) -> Result<MeshFacts, Failure> {
+    let data = sinew_io::load(mesh).map_err(|error| Failure::Other(error.to_string()))?;
+    for note in &data.notes {
+        talk.note(&format!("note: {note}"));
+    }
+    let stem = mesh.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let facts = MeshFacts::look(data, &stem, &relative(mesh, scene), scale).map_err(|error| {
+        Failure::Other(format!(
+            "{}: {error}\nhint: `sinew mesh check {}` tells everything that is wrong",
+            mesh.display(),
+            mesh.display()
+        ))
+    })?;
+    let size = facts.size();
+    let sides = [size.x, size.y, size.z]
+        .map(|side| format_quantity(format!("{side:.2e}").parse().unwrap_or(side), Dimension::LENGTH));
+    let sides = sides.join(" × ");
+    match scale {
+        None => {
+            let (factor, unit) = plausible_scale(facts.bounds.size().max_component());
+            talk.note(&format!(
+                "assumed that {} is in {unit} (scale = {}): {sides}; --scale says otherwise",
+                mesh.display(),
+                format_number(factor)
+            ));
+        }
+        Some(_) => talk.note(&format!("{} is {sides}", mesh.display())),
+    }
+    if facts.needs_repair {
+        talk.note("the surface is open or cuts itself; the scene fills it with repair = \"winding\"");
+    }
+    if !facts.regions.is_empty() {
+        let names: Vec<&str> = facts.regions.iter().map(|(name, _)| name.as_str()).take(8).collect();
+        talk.note(&format!("regions: {}{}", names.join(", "), if facts.regions.len() > 8 { " …" } else { "" }));
+    }
+    Ok(facts)
+}
+
+/// A path as a scene says it: relative to the folder of the scene where there is a way.
+fn relative(mesh: &Path, scene: &Path) -> String {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let (mesh, scene) = (absolute(mesh), absolute(scene));
+    let folder = scene.parent().unwrap_or(Path::new("/"));
+    let shared = mesh.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
+    if shared == 0 {
+        return mesh.to_string_lossy().into_owned();
+    }
+    let up = folder.components().skip(shared).map(|_| "..".to_string());
+    let down = mesh.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+/// What is known so far.
+struct Wanted {
+    template: Option<Template>,
+    mesh: Option<PathBuf>,
+    scale: Option<f64>,
+    size: Option<f64>,
+    tissue: Option<Tissue>,
+    duration: Option<f64>,
+}
+
+impl Wanted {
+    /// Asks for what is missing; an empty answer takes the usual one.
+    fn ask(&mut self, input: &mut dyn BufRead) -> Result<(), Failure> {
+        if self.template.is_none() && self.mesh.is_none() {
+            for template in Template::all() {
+                talk::complain(&format!("  {:<8} {}", template.name(), template.summary()));
+            }
+            self.template = Some(question(input, "template", "hanging", template)?);
+        }
+        if self.template == Some(Template::Mesh) && self.mesh.is_none() {
+            let file = |text: &str| match Path::new(text).is_file() {
+                true => Ok(PathBuf::from(text)),
+                false => Err("there is no such file".to_string()),
+            };
+            self.mesh = Some(question(input, "mesh file", "", file)?);
+        }
+        let template = self.template.unwrap_or(Template::Mesh);
+        if self.size.is_none() && self.mesh.is_none() {
+            let usual = format_quantity(template.usual_size(), Dimension::LENGTH);
+            self.size = Some(question(input, "size", &usual, mesh::length)?);
+        }
+        if self.mesh.is_some() && self.scale.is_none() {
+            let answer = |text: &str| if text == "guess" { Ok(None) } else { mesh::scale(text).map(Some) };
+            self.scale = question(input, "unit of the mesh (m, cm, mm, or a factor)", "guess", answer)?;
+        }
+        if self.tissue.is_none() {
+            let names: Vec<&str> = Tissue::names().collect();
+            let asked = format!("material ({}, or a Young's modulus)", names.join(", "));
+            self.tissue = Some(question(input, &asked, names[0], Tissue::parse)?);
+        }
+        if self.duration.is_none() {
+            let usual = format!("{} s", format_number(template.usual_duration()));
+            self.duration = Some(question(input, "duration", &usual, time)?);
+        }
+        Ok(())
+    }
+}
+
+/// Asks until the answer makes sense; the end of the input takes the usual answer.
+fn question<T>(
+    input: &mut dyn BufRead,
+    what: &str,
+    usual: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, Failure> {
+    loop {
+        let default = if usual.is_empty() { String::new() } else { format!(" [{usual}]") };
+        let mut out = std::io::stderr().lock();
+        let _ = write!(out, "{what}{default}: ").and_then(|()| out.flush());
+        drop(out);
+        let mut line = String::new();
+        let count =
+            input.read_line(&mut line).map_err(|error| Failure::Other(format!("cannot read the answer: {error}")))?;
+        let answer = line.trim();
+        let answer = if answer.is_empty() { usual } else { answer };
+        match parse(answer) {
+            Ok(value) => return Ok(value),
+            // Nobody is there to ask again.
+            Err(problem) if count == 0 => return Err(Failure::Other(format!("no answer for \"{what}\": {problem}"))),
+            Err(problem) => talk::complain(&format!("  \"{answer}\": {problem}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_scene() {
+        assert_eq!(relative(Path::new("/a/meshes/x.vtu"), Path::new("/a/scenes/s.toml")), "../meshes/x.vtu");
+        assert_eq!(relative(Path::new("/a/x.vtu"), Path::new("/a/s.toml")), "x.vtu");
+    }
+
+    #[test]
+    fn a_wrong_answer_is_asked_again_and_an_empty_one_is_the_usual() {
+        let mut input = std::io::Cursor::new("butter\n\n");
+        let tissue = question(&mut input, "material", "fat", Tissue::parse).unwrap();
+        assert_eq!(tissue.name, "fat");
+        let mut nothing = std::io::Cursor::new("");
+        assert!(question(&mut nothing, "mesh", "", |_| Err::<(), _>("none".into())).is_err());
+    }
+}

@@ -1,0 +1,330 @@
+//! `sinew play`: a recording in the terminal, as pictures where it can show them, else as numbers.
+
+mod blocks;
+mod kitty;
+mod sixel;
+mod summary;
+mod terminal;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use sinew_scene::still::Player;
+use sinew_scene::store::{Recording, StoreError, StoredFrame};
+
+use super::talk::{self, Talk};
+use super::{Failure, Status};
+use terminal::Graphics;
+
+/// Plays a recording in the terminal, or tells it in numbers
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A recording (.sinew), or the folder of a run
+    #[arg(value_name = "RECORDING|RUNFOLDER")]
+    pub recording: PathBuf,
+
+    /// Width and height of pictures in pixels; for --blocks in columns and twice the rows
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<[usize; 2]>,
+
+    /// Most pictures per second; slow terminals get fewer
+    #[arg(long, value_name = "N", default_value_t = 24.0, value_parser = positive)]
+    pub fps: f64,
+
+    /// Speed: 0.1 is slow motion
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = positive)]
+    pub speed: f64,
+
+    /// Starts again at the end, until Ctrl-C
+    #[arg(long = "loop")]
+    pub repeat: bool,
+
+    /// Shows one frame only; -1 is the last
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub frame: Option<i64>,
+
+    /// Pictures by the protocol of kitty (also WezTerm and Ghostty)
+    #[arg(long, group = "graphics")]
+    pub kitty: bool,
+
+    /// Pictures as sixels (foot, mlterm, xterm -ti vt340)
+    #[arg(long, group = "graphics")]
+    pub sixel: bool,
+
+    /// Pictures of coloured half blocks
+    #[arg(long, group = "graphics")]
+    pub blocks: bool,
+
+    /// A table instead of pictures
+    #[arg(long, group = "graphics")]
+    pub plain: bool,
+
+    /// Probes for the columns of the table [default: a few of the recording]
+    #[arg(long = "probe", value_name = "NAME")]
+    pub probes: Vec<String>,
+
+    /// Prints all frames with all probes as one JSON object
+    #[arg(long, conflicts_with = "graphics")]
+    pub json: bool,
+}
+
+fn size(text: &str) -> Result<[usize; 2], String> {
+    let wrong = || "must be width x height in pixels, such as 640x480".to_string();
+    let (width, height) = text.split_once(['x', 'X', '×']).ok_or_else(wrong)?;
+    let side =
+        |text: &str| text.trim().parse::<usize>().ok().filter(|side| (2..=4096).contains(side)).ok_or_else(wrong);
+    Ok([side(width)?, side(height)?])
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be positive".into()) }
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let path = recording_of(&arguments.recording)?;
+    let failed = |error: StoreError| Failure::Other(format!("{}: {error}", path.display()));
+    let recording = Recording::open(&path).map_err(failed)?;
+    if recording.lost_bytes() > 0 {
+        talk.note(&format!(
+            "note: the recording was cut off; it plays up to its last whole frame ({} bytes are left out)",
+            recording.lost_bytes()
+        ));
+    }
+    if arguments.json {
+        talk::print(&format!("{:#}\n", summary::to_json(&recording).map_err(failed)?))?;
+        return Ok(Status::Done);
+    }
+    let asked = [
+        (arguments.kitty, Graphics::Kitty),
+        (arguments.sixel, Graphics::Sixel),
+        (arguments.blocks, Graphics::Blocks),
+        (arguments.plain, Graphics::Plain),
+    ];
+    let asked = asked.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, graphics)| graphics);
+    let graphics = asked.unwrap_or_else(terminal::detect);
+    let has_pictures = !recording.shown_frames().is_empty();
+    if graphics == Graphics::Plain || !has_pictures {
+        if asked.is_some_and(|asked| asked != Graphics::Plain) {
+            talk.note("note: only probes were recorded, so there are no pictures");
+        }
+        talk::print(&summary::to_text(&recording, &arguments.probes, arguments.frame, talk.details).map_err(failed)?)?;
+        return Ok(Status::Done);
+    }
+    let player = Player::new(&recording).map_err(failed)?;
+    let stage = Stage { player, canvas: Canvas::new(graphics, arguments.size) };
+    let shown = match arguments.frame {
+        Some(frame) => {
+            let number = chosen(frame, &recording)?;
+            stage.show_one(number)
+        }
+        None => stage.play(arguments),
+    };
+    match shown {
+        Ok(()) => Ok(Status::Done),
+        Err(Stopped::Store(error)) => Err(failed(error)),
+        Err(Stopped::Output(failure)) => Err(failure),
+    }
+}
+
+/// The recording that is meant: the file itself, or the one in a run folder.
+fn recording_of(path: &Path) -> Result<PathBuf, Failure> {
+    if !path.is_dir() {
+        return match path.exists() {
+            true => Ok(path.into()),
+            false => Err(Failure::Other(format!(
+                "{} does not exist\nhint: `sinew status` lists the runs below out/",
+                path.display()
+            ))),
+        };
+    }
+    let entries =
+        std::fs::read_dir(path).map_err(|error| Failure::Other(format!("cannot read {}: {error}", path.display())))?;
+    let is_recording = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "sinew");
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_recording).collect();
+    // A recording that was put aside by a later run comes last.
+    let is_previous =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("previous-"));
+    found.sort_by_key(|path| (is_previous(path), path.clone()));
+    let none =
+        || format!("{} holds no recording (.sinew)\nhint: `recording = true` under [record] makes one", path.display());
+    found.into_iter().next().ok_or_else(|| Failure::Other(none()))
+}
+
+/// The picture of a frame by its number in the run.
+fn chosen(frame: i64, recording: &Recording) -> Result<usize, Failure> {
+    let shown = recording.shown_frames();
+    let last = recording.frame_count() as i64 - 1;
+    let wanted = if frame < 0 { last + 1 + frame } else { frame };
+    let missing =
+        || Failure::Other(format!("there is no picture of frame {frame}: the recording has frames 0 to {last}"));
+    let wanted = usize::try_from(wanted).map_err(|_| missing())?;
+    shown.iter().position(|&number| number == wanted).ok_or_else(missing)
+}
+
+enum Stopped {
+    Store(StoreError),
+    Output(Failure),
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        Stopped::Store(error)
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Stopped::Output(failure)
+    }
+}
+
+/// How pictures reach the terminal.
+struct Canvas {
+    graphics: Graphics,
+    /// [pixels]
+    size: [usize; 2],
+    /// Rows of text a picture takes.
+    rows: usize,
+    columns: usize,
+}
+
+impl Canvas {
+    fn new(graphics: Graphics, asked: Option<[usize; 2]>) -> Canvas {
+        let [columns, rows] = terminal::size();
+        // Room for the line below, and for the command line above.
+        let free = rows.saturating_sub(3).max(2);
+        match graphics {
+            Graphics::Blocks => {
+                let size = asked.unwrap_or_else(|| {
+                    // A character is about twice as high as it is wide, so half blocks are square; pictures are 4 : 3.
+                    let width = columns.min(free * 2 * 4 / 3).clamp(2, 160);
+                    [width, (width * 3 / 4).max(2)]
+                });
+                Canvas { graphics, size, rows: size[1].div_ceil(2), columns: size[0] }
+            }
+            _ => {
+                let size = asked.unwrap_or([640, 480]);
+                // The size of characters is not known; they are rarely smaller than 7 × 14 pixels.
+                let rows = size[1].div_ceil(14).min(free);
+                Canvas { graphics, size, rows, columns: (rows * 2 * size[0]).div_ceil(size[1]).min(columns) }
+            }
+        }
+    }
+
+    fn encode(&self, image: &sinew_scene::raster::Image) -> String {
+        match self.graphics {
+            Graphics::Kitty => kitty::encode(image, self.columns, self.rows),
+            Graphics::Sixel => sixel::encode(image),
+            Graphics::Blocks => blocks::encode(image),
+            Graphics::Plain => String::new(),
+        }
+    }
+}
+
+struct Stage<'a> {
+    player: Player<'a>,
+    canvas: Canvas,
+}
+
+impl Stage<'_> {
+    fn caption(&self, frame: &StoredFrame) -> String {
+        format!("frame {}  t = {:.3} s", frame.index, frame.time)
+    }
+
+    fn show_one(&self, number: usize) -> Result<(), Stopped> {
+        let frame = self.player.stored(number)?;
+        let picture = self.canvas.encode(&self.player.draw(&frame, self.canvas.size));
+        let below = if self.canvas.graphics == Graphics::Kitty { "\n".repeat(self.canvas.rows) } else { String::new() };
+        Ok(talk::print(&format!("{picture}{below}\n{}\n", self.caption(&frame)))?)
+    }
+
+    /// Plays in real time, divided by the speed; pictures that come too late are left out.
+    fn play(&self, arguments: &Arguments) -> Result<(), Stopped> {
+        let count = self.player.frame_count();
+        let times: Vec<f64> =
+            (0..count).map(|number| self.player.stored(number).map(|frame| frame.time)).collect::<Result<_, _>>()?;
+        let begin = times.first().copied().unwrap_or(0.0);
+        let stop = interrupt_flag();
+        let screen = terminal::Screen::open(self.canvas.rows)?;
+        let interval = Duration::from_secs_f64(1.0 / arguments.fps.clamp(0.01, 1000.0));
+        let mut result = Ok(());
+        'all: loop {
+            let start = Instant::now();
+            let mut shown = None;
+            loop {
+                let now = Instant::now();
+                let time = begin + (now - start).as_secs_f64() * arguments.speed;
+                // The first is shown at once and the last in any case.
+                let number = times.partition_point(|known| *known <= time).max(1) - 1;
+                if shown != Some(number) {
+                    let drawn = self.player.stored(number).map_err(Stopped::from).and_then(|frame| {
+                        let picture = self.canvas.encode(&self.player.draw(&frame, self.canvas.size));
+                        Ok(screen.picture(&picture, &self.caption(&frame))?)
+                    });
+                    shown = Some(number);
+                    if drawn.is_err() {
+                        result = drawn;
+                        break 'all;
+                    }
+                }
+                if stop.load(Ordering::SeqCst) {
+                    break 'all;
+                }
+                if number + 1 >= count {
+                    break;
+                }
+                let due =
+                    Duration::try_from_secs_f64((times[number + 1] - begin) / arguments.speed).unwrap_or(Duration::MAX);
+                wait_until(now + interval.max(due.saturating_sub(now - start)), &stop);
+            }
+            if !arguments.repeat {
+                break;
+            }
+            wait_until(Instant::now() + Duration::from_millis(400), &stop);
+        }
+        drop(screen);
+        result
+    }
+}
+
+/// Sleeps in short pieces, so that Ctrl-C is heard.
+fn wait_until(end: Instant, stop: &AtomicBool) {
+    const PIECE: Duration = Duration::from_millis(20);
+    while !stop.load(Ordering::SeqCst) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        std::thread::sleep(left.min(PIECE));
+    }
+}
+
+/// Set by Ctrl-C; the loop then ends and gives the cursor back. A second Ctrl-C does not wait for the picture under way.
+fn interrupt_flag() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let shared = Arc::clone(&flag);
+    let _ = ctrlc::set_handler(move || {
+        if shared.swap(true, Ordering::SeqCst) {
+            terminal::restore();
+            std::process::exit(2);
+        }
+    });
+    flag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_two_numbers() {
+        assert_eq!(size("640x480"), Ok([640, 480]));
+        for wrong in ["640", "0x5", "ax3", "99999x2", ""] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

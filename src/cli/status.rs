@@ -1,0 +1,261 @@
+//! `sinew status`: how runs fare, from their manifests.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use sinew_scene::manifest::{MANIFEST, Manifest, Status as Written};
+use sinew_scene::output::is_busy;
+
+use super::progress::duration;
+use super::talk::{self, Talk};
+use super::{Failure, Status};
+
+/// Tells how runs fare, and how to continue those that ended early
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Folders of runs [default: all below out/]
+    #[arg(value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+
+    /// Prints a JSON list instead
+    #[arg(long)]
+    pub json: bool,
+
+    /// Looks again every second until nothing is running
+    #[arg(long)]
+    pub watch: bool,
+}
+
+/// How deep run folders are looked for below `out/`.
+const DEPTH: usize = 3;
+
+/// Time between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    loop {
+        let folders =
+            if arguments.folders.is_empty() { run_folders(Path::new("out")) } else { arguments.folders.clone() };
+        if folders.is_empty() {
+            talk.note("no runs below out/\nhint: `sinew run SCENE` makes one; `sinew status DIR` looks elsewhere");
+        }
+        let mut runs = Vec::new();
+        for folder in &folders {
+            let run = Run::read(folder).map_err(|error| {
+                Failure::Other(format!("{error}\nhint: give the folder of a run, the one with {MANIFEST}"))
+            })?;
+            runs.push(run);
+        }
+        if arguments.json {
+            talk::print(&format!("{:#}\n", Value::Array(runs.iter().map(Run::to_json).collect())))?;
+        } else {
+            let text: String = runs.iter().map(Run::to_text).collect();
+            // A terminal is redrawn; a file gets one report after the other.
+            let clear = if arguments.watch && talk.terminal { "\x1b[H\x1b[2J" } else { "" };
+            talk::print(&format!("{clear}{text}"))?;
+        }
+        if !arguments.watch || !runs.iter().any(|run| run.state == State::Running) {
+            return Ok(Status::Done);
+        }
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+/// Folders with a manifest, sorted.
+fn run_folders(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut level = vec![root.to_path_buf()];
+    for _ in 0..=DEPTH {
+        let mut next = Vec::new();
+        for folder in level {
+            if folder.join(MANIFEST).is_file() {
+                found.push(folder.clone());
+            }
+            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            next.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink()));
+        }
+        level = next;
+    }
+    found.sort();
+    found
+}
+
+/// How a run fares, from its manifest and from whether somebody holds its folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    Killed,
+    Done,
+    Interrupted,
+    Failed,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Killed => "killed",
+            State::Done => "done",
+            State::Interrupted => "interrupted",
+            State::Failed => "failed",
+        }
+    }
+}
+
+struct Run {
+    folder: PathBuf,
+    manifest: Manifest,
+    state: State,
+    /// Seconds since 1970, when it was looked at.
+    now: f64,
+}
+
+impl Run {
+    fn read(folder: &Path) -> Result<Run, String> {
+        // Who gives the manifest itself means its folder.
+        let folder = match folder.file_name() {
+            Some(name) if name == MANIFEST => folder.parent().unwrap_or(Path::new(".")),
+            _ => folder,
+        };
+        // Before the manifest: a run that ends in between is then seen as done, not as killed.
+        let busy = is_busy(folder);
+        let manifest = Manifest::read(folder).map_err(|error| error.to_string())?;
+        let state = match manifest.status {
+            Written::Running if busy => State::Running,
+            Written::Running => State::Killed,
+            Written::Done => State::Done,
+            Written::Interrupted => State::Interrupted,
+            Written::Failed => State::Failed,
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+        Ok(Run { folder: folder.into(), manifest, state, now })
+    }
+
+    /// Time that is left, from the mean time of a frame so far [s].
+    fn seconds_left(&self) -> Option<f64> {
+        let Manifest { frames, frames_planned, started, updated, .. } = self.manifest;
+        let is_known = self.state == State::Running && frames > 0 && frames_planned > frames && updated > started;
+        let since = (self.now - updated).max(0.0);
+        is_known.then(|| ((updated - started) / frames as f64 * (frames_planned - frames) as f64 - since).max(0.0))
+    }
+
+    /// Seconds from the start to the last word.
+    fn seconds(&self) -> f64 {
+        let end = if self.state == State::Running { self.now } else { self.manifest.updated };
+        (end - self.manifest.started).max(0.0)
+    }
+
+    /// The command that continues a run that ended early.
+    fn resume_command(&self) -> Option<String> {
+        if matches!(self.state, State::Running | State::Done) {
+            return None;
+        }
+        let mut command =
+            format!("sinew run {} -o {}", shell_word(&self.manifest.scene), shell_word(&self.folder.to_string_lossy()));
+        for set in &self.manifest.overrides {
+            command += &format!(" --set {}", shell_word(set));
+        }
+        Some(command + " --resume")
+    }
+
+    fn to_text(&self) -> String {
+        let manifest = &self.manifest;
+        let mut text = format!("{}: {}", self.folder.display(), self.state.word());
+        text += &format!(", {} of {} frames", manifest.frames, manifest.frames_planned);
+        text += &format!(" in {}", span(self.seconds()));
+        if let Some(left) = self.seconds_left() {
+            text += &format!(", {} left", span(left));
+        }
+        match manifest.passed {
+            Some(true) => text += ", passed",
+            Some(false) => text += ", expectations FAILED",
+            None => {}
+        }
+        text += &format!("\n  scene {}", manifest.scene);
+        if !manifest.overrides.is_empty() {
+            text += &format!(" with {}", manifest.overrides.join(", "));
+        }
+        text.push('\n');
+        if self.state == State::Running {
+            text += &format!("  process {} on {} threads\n", manifest.process, manifest.machine.threads);
+        }
+        if let Some(checkpoint) = manifest.checkpoint.filter(|_| self.state != State::Done) {
+            text += &format!("  last checkpoint after frame {checkpoint}\n");
+        }
+        if manifest.resumed > 0 {
+            text += &format!("  resumed {} times, {} frames were recomputed\n", manifest.resumed, manifest.recomputed);
+        }
+        if let Some(error) = &manifest.error {
+            let indented: Vec<String> = error.trim_end().lines().map(|line| format!("  {line}")).collect();
+            text += &format!("{}\n", indented.join("\n"));
+        }
+        if let Some(command) = self.resume_command() {
+            let what = if manifest.checkpoint.is_some() { "continue" } else { "start again" };
+            text += &format!("  {what}: {command}\n");
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let mut value = self.manifest.to_json();
+        if let Value::Object(fields) = &mut value {
+            fields.insert("folder".into(), json!(self.folder.to_string_lossy()));
+            fields.insert("state".into(), json!(self.state.word()));
+            fields.insert("seconds".into(), json!(self.seconds()));
+            fields.insert("seconds_left".into(), json!(self.seconds_left()));
+            fields.insert("resume".into(), json!(self.resume_command()));
+        }
+        value
+    }
+}
+
+fn span(seconds: f64) -> String {
+    duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}
+
+/// A word as a shell takes it.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/=+:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(state: State) -> Run {
+        let manifest = Manifest {
+            scene: "my scene.toml".into(),
+            overrides: vec!["body.a.material.young=10 kPa".into()],
+            started: 100.0,
+            updated: 110.0,
+            frames: 10,
+            frames_planned: 40,
+            checkpoint: Some(8),
+            ..Manifest::default()
+        };
+        Run { folder: "out/it's".into(), manifest, state, now: 112.0 }
+    }
+
+    #[test]
+    fn time_left_counts_from_the_last_word() {
+        // A second per frame, thirty frames, two seconds ago.
+        assert_eq!(run(State::Running).seconds_left(), Some(28.0));
+        assert_eq!(run(State::Killed).seconds_left(), None);
+    }
+
+    #[test]
+    fn a_killed_run_says_how_to_continue() {
+        let text = run(State::Killed).to_text();
+        let command =
+            "continue: sinew run 'my scene.toml' -o 'out/it'\\''s' --set 'body.a.material.young=10 kPa' --resume";
+        assert!(text.contains(command) && text.contains("killed, 10 of 40 frames"), "{text}");
+        assert!(!run(State::Done).to_text().contains("--resume"));
+    }
+}
