@@ -236,7 +236,8 @@ fn a_closed_surface_is_filled() {
 fn an_open_surface_is_filled_only_with_repair() {
     let folder = fresh_folder("mesh_repair");
     let mut open = MeshData::from(&icosphere(0.1, 6).expect("a ball"));
-    open.groups[0].nodes.truncate(open.groups[0].nodes.len() - 30);
+    let kept = open.groups[0].nodes.len() - 30;
+    open.groups[0].nodes.truncate(kept);
     let file = save(&open, &folder.join("open.obj"));
     let out = path(&folder, "open.vtu");
     let refused = mesh(&["fill", &file, &out, "--cell", "2 cm"]);

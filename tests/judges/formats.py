@@ -90,8 +90,13 @@ def same_meshio(theirs, ours, tolerance=0.0):
     for kind in first:
         assert numpy.array_equal(first[kind], second[kind]), f"cells of kind {kind} differ"
     for name, values in theirs.point_data.items():
+        # Numbers that Gmsh gives to the parts of its model: bookkeeping, which we number ourselves.
+        if name == "gmsh:dim_tags":
+            continue
         same(numpy.squeeze(values), numpy.squeeze(ours.point_data[name]), tolerance, f"point field {name}")
     for name in theirs.cell_data:
+        if name == "gmsh:geometrical" and "gmsh:physical" not in theirs.cell_data:
+            continue
         mine = data_of(ours, name)
         for kind, values in data_of(theirs, name).items():
             same(numpy.squeeze(values), numpy.squeeze(mine[kind]), tolerance, f"cell field {name}")
@@ -136,7 +141,8 @@ def meshio_volumes():
             for version in ["vtk42", "vtk51"]:
                 options = {"file_format": version, "binary": binary}
                 meshio_case(f"{version}-{kind}-{word}", "vtk", mesh("tissue"), options, form)
-            for version, ours in [("gmsh22", "2.2"), ("gmsh", "4.1")]:
+            # meshio cannot write 4.1 with more than one kind; gmsh itself does, below.
+            for version, ours in [("gmsh22", "2.2"), ("gmsh", "4.1")][: 2 if kind == "tetra" else 1]:
                 physical = {"gmsh:physical": labels, "gmsh:geometrical": labels}
                 data = meshio.Mesh(POINTS, cells, cell_data=physical if version == "gmsh22" else None)
                 options = {"file_format": version, "binary": binary}
@@ -209,8 +215,10 @@ def pyvista_files():
                     getattr(writer, f"SetCompressorTypeTo{compressor}")()
                     getattr(writer, f"SetByteOrderTo{order}")()
                     assert writer.Write() == 1
+                    # A single-precision number in text is a decimal that doubles hold better.
+                    tolerance = 1e-7 if mode == "Ascii" else 0.0
                     for options in [(), ("--ascii",), ("--compress",)]:
-                        same_pyvista(pyvista.read(source), pyvista.read(round_trip(source, *options)))
+                        same_pyvista(pyvista.read(source), pyvista.read(round_trip(source, *options)), tolerance)
 
                 check(f"vtk {mode} {compressor} {order}", test)
     for binary in [True, False]:
@@ -338,12 +346,11 @@ def trimesh_files():
                 source = FOLDER / f"trimesh.{extension}"
                 scene.to_geometry().export(source) if extension in ("ply", "stl") else scene.export(source)
             back = round_trip(source)
-            theirs, ours = (trimesh.load(path).to_geometry() for path in (source, back))
+            theirs, ours = (trimesh.load(path, force="mesh") for path in (source, back))
             assert len(theirs.faces) == len(ours.faces), f"{len(theirs.faces)} faces became {len(ours.faces)}"
             assert abs(theirs.volume - ours.volume) < 1e-6 * theirs.volume, f"{theirs.volume} became {ours.volume}"
             same(theirs.bounds, ours.bounds, 1e-6, "bounds")
 
-        # trimesh before 5 calls it dump; both give one mesh in the world's coordinates.
         check(f"trimesh {extension}", test)
 
 

@@ -109,8 +109,10 @@ mod tests {
 
     #[test]
     fn every_shape_survives_with_its_sets_and_labels() {
-        let mut mesh = MeshData::default();
-        mesh.points = (0..27).map(|i| Vec3::new(f64::from(i) / 3.0, -1e-300, 1e20)).collect();
+        let mut mesh = MeshData {
+            points: (0..27).map(|i| Vec3::new(f64::from(i) / 3.0, -1e-300, 1e20)).collect(),
+            ..MeshData::default()
+        };
         for shape in CellShape::all().filter(|&shape| type_of(shape).is_some()) {
             let nodes: Vec<u32> = (0..shape.nodes().unwrap_or(0) as u32).rev().collect();
             mesh.push_cell(shape, &nodes);

@@ -10,6 +10,7 @@ mod header;
 mod read;
 mod text;
 mod write;
+mod write_binary;
 
 pub use read::read;
 pub use write::write;

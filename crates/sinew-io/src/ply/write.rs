@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::JOINED;
+use super::{JOINED, write_binary};
 use crate::error::WriteError;
 use crate::format::WriteOptions;
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
@@ -17,95 +17,98 @@ pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteEr
         let hint = "write the boundary of a volume: `sinew mesh convert --boundary`";
         return Err(WriteError::Unsupported { format: "PLY", what: format!("a {}", group.shape.name()), hint });
     }
-    let is_line = |group: &CellGroup| group.shape == CellShape::Line2;
-    let edges_first = mesh.groups.first().is_some_and(is_line);
-    let line_groups = mesh.groups.iter().filter(|group| is_line(group)).count();
-    let lines_apart = line_groups == 1 && (edges_first || mesh.groups.last().is_some_and(is_line));
-    let mut faces = Cells::default();
-    let mut edges = Cells::default();
-    let mut number = 0u32;
-    for group in &mesh.groups {
-        let target = if lines_apart && is_line(group) { &mut edges } else { &mut faces };
-        let longest = group.shape.nodes().unwrap_or_else(|| group.cells().map(<[u32]>::len).max().unwrap_or(0));
-        target.most_corners = target.most_corners.max(longest);
-        target.groups.push((group, number));
-        target.count += group.len();
-        number += group.len() as u32;
-    }
     let point_properties = properties(&mesh.point_fields, &["x", "y", "z"]);
-    let face_properties = properties(&mesh.cell_fields, &["vertex_indices", "vertex_index"]);
-    let edge_properties = properties(&mesh.cell_fields, &["vertex1", "vertex2"]);
-
+    let elements = elements(mesh);
     let mut header = format!(
         "ply\nformat {} 1.0\nelement vertex {}\nproperty double x\nproperty double y\nproperty double z\n",
         if options.binary { "binary_little_endian" } else { "ascii" },
         mesh.points.len()
     );
     declare(&mut header, &point_properties);
-    for is_edges in [edges_first, !edges_first] {
-        if is_edges && edges.count > 0 {
-            header.push_str(&format!("element edge {}\nproperty int vertex1\nproperty int vertex2\n", edges.count));
-            declare(&mut header, &edge_properties);
-        } else if !is_edges && faces.count > 0 {
-            let count = if faces.most_corners > 255 { "int" } else { "uchar" };
-            header.push_str(&format!("element face {}\nproperty list {count} int vertex_indices\n", faces.count));
-            declare(&mut header, &face_properties);
-        }
+    for element in &elements {
+        header.push_str(&match element.count_size {
+            0 => format!("element edge {}\nproperty int vertex1\nproperty int vertex2\n", element.count()),
+            1 => format!("element face {}\nproperty list uchar int vertex_indices\n", element.count()),
+            _ => format!("element face {}\nproperty list int int vertex_indices\n", element.count()),
+        });
+        declare(&mut header, &element.properties);
     }
     header.push_str("end_header\n");
-
-    let width: usize = if options.binary { 8 } else { 20 };
-    let corners: usize = mesh.groups.iter().map(|group| group.nodes.len()).sum();
-    let guess = mesh.points.len() * (3 + point_properties.len()) * width
-        + mesh.cell_count() * (5 + face_properties.len() * width)
-        + corners * 9;
-    let mut sink = Sink { out: Vec::with_capacity(header.len() + guess), is_binary: options.binary };
-    sink.out.extend_from_slice(header.as_bytes());
-    for (entry, point) in mesh.points.iter().enumerate() {
-        if options.binary {
-            for value in [point.x, point.y, point.z] {
-                sink.out.extend_from_slice(&value.to_le_bytes());
-            }
-        } else {
-            [point.x, point.y, point.z].into_iter().for_each(|value| sink.number(value));
-        }
-        sink.properties(&point_properties, entry);
-        sink.end();
-    }
-    for is_edges in [edges_first, !edges_first] {
-        if is_edges {
-            sink.edges(&edges, &edge_properties);
-        } else {
-            sink.faces(&faces, &face_properties);
-        }
-    }
-    Ok(sink.out)
+    Ok(if options.binary {
+        write_binary::data(header.as_bytes(), &mesh.points, &point_properties, &elements)
+    } else {
+        write_text(header.as_bytes(), mesh, &point_properties, &elements)
+    })
 }
 
 fn is_quadratic(shape: CellShape) -> bool {
     matches!(shape, CellShape::Line3 | CellShape::Tri6 | CellShape::Quad8 | CellShape::Quad9)
 }
 
-/// Groups of cells of one element, each with its first cell.
-#[derive(Default)]
-struct Cells<'a> {
-    groups: Vec<(&'a CellGroup, u32)>,
-    count: usize,
-    most_corners: usize,
+/// Faces or edges.
+pub(super) struct Element<'a> {
+    /// Groups, each with its first cell.
+    pub(super) groups: Vec<(&'a CellGroup, usize)>,
+    pub(super) properties: Vec<Property<'a>>,
+    /// Bytes of the count before the nodes of a face; 0 for edges, which have none.
+    pub(super) count_size: usize,
+}
+
+impl Element<'_> {
+    fn count(&self) -> usize {
+        self.groups.iter().map(|(group, _)| group.len()).sum()
+    }
+}
+
+/// The elements that hold the cells, in their order.
+fn elements(mesh: &MeshData) -> Vec<Element<'_>> {
+    let is_line = |group: &CellGroup| group.shape == CellShape::Line2;
+    let edges_first = mesh.groups.first().is_some_and(is_line);
+    let line_groups = mesh.groups.iter().filter(|group| is_line(group)).count();
+    let lines_apart = line_groups == 1 && (edges_first || mesh.groups.last().is_some_and(is_line));
+    let (mut faces, mut edges) = (Vec::new(), Vec::new());
+    let mut most_corners = 0;
+    let mut first = 0;
+    for group in &mesh.groups {
+        if lines_apart && is_line(group) {
+            edges.push((group, first));
+        } else {
+            let corners = group.shape.nodes().unwrap_or_else(|| group.cells().map(<[u32]>::len).max().unwrap_or(0));
+            most_corners = most_corners.max(corners);
+            faces.push((group, first));
+        }
+        first += group.len();
+    }
+    let faces = Element {
+        groups: faces,
+        properties: properties(&mesh.cell_fields, &["vertex_indices", "vertex_index"]),
+        count_size: if most_corners > 255 { 4 } else { 1 },
+    };
+    let edges =
+        Element { groups: edges, properties: properties(&mesh.cell_fields, &["vertex1", "vertex2"]), count_size: 0 };
+    let mut elements = if edges_first { vec![edges, faces] } else { vec![faces, edges] };
+    elements.retain(|element| element.count() > 0);
+    elements
 }
 
 /// One component of a field.
-struct Property<'a> {
+pub(super) struct Property<'a> {
     name: String,
     field: &'a Field,
     component: usize,
     /// Whether all values of the field are integers of a byte.
-    is_byte: bool,
+    pub(super) is_byte: bool,
 }
 
 impl Property<'_> {
-    fn value(&self, entry: usize) -> f64 {
+    /// Value at a point or cell.
+    pub(super) fn value(&self, entry: usize) -> f64 {
         self.field.values.get(entry * self.field.components + self.component).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Bytes of a value.
+    pub(super) fn size(&self) -> usize {
+        if self.is_byte { 1 } else { 8 }
     }
 }
 
@@ -144,88 +147,45 @@ fn declare(header: &mut String, properties: &[Property<'_>]) {
     }
 }
 
-/// Numbers as bytes or as words.
-struct Sink {
-    out: Vec<u8>,
-    is_binary: bool,
+fn write_text(header: &[u8], mesh: &MeshData, properties: &[Property<'_>], elements: &[Element<'_>]) -> Vec<u8> {
+    let corners: usize = mesh.groups.iter().map(|group| group.nodes.len()).sum();
+    let per_cell: usize = elements.iter().map(|element| 20 * element.properties.len()).max().unwrap_or(0) + 3;
+    let guess = mesh.points.len() * (3 + properties.len()) * 20 + mesh.cell_count() * per_cell + corners * 8;
+    let mut out = Vec::with_capacity(header.len() + guess);
+    out.extend_from_slice(header);
+    for (entry, point) in mesh.points.iter().enumerate() {
+        for value in [point.x, point.y, point.z].into_iter().chain(properties.iter().map(|p| p.value(entry))) {
+            push_f64(&mut out, value);
+            out.push(b' ');
+        }
+        end_line(&mut out);
+    }
+    for element in elements {
+        for (group, first) in &element.groups {
+            for (entry, nodes) in group.cells().enumerate() {
+                if element.count_size > 0 {
+                    push_u64(&mut out, nodes.len() as u64);
+                    out.push(b' ');
+                }
+                for &node in nodes {
+                    push_u64(&mut out, node.into());
+                    out.push(b' ');
+                }
+                for property in &element.properties {
+                    push_f64(&mut out, property.value(first + entry));
+                    out.push(b' ');
+                }
+                end_line(&mut out);
+            }
+        }
+    }
+    out
 }
 
-impl Sink {
-    fn number(&mut self, value: f64) {
-        if self.is_binary {
-            self.out.extend_from_slice(&value.to_le_bytes());
-        } else {
-            push_f64(&mut self.out, value);
-            self.out.push(b' ');
-        }
-    }
-
-    fn index(&mut self, node: u32) {
-        if self.is_binary {
-            self.out.extend_from_slice(&node.to_le_bytes());
-        } else {
-            push_u64(&mut self.out, node.into());
-            self.out.push(b' ');
-        }
-    }
-
-    fn properties(&mut self, properties: &[Property<'_>], entry: usize) {
-        for property in properties {
-            let value = property.value(entry);
-            if property.is_byte && self.is_binary {
-                self.out.push(value as u8);
-            } else {
-                self.number(value);
-            }
-        }
-    }
-
-    /// Ends an entry; in text the blank after the last word becomes the end of the line.
-    fn end(&mut self) {
-        if let Some(last) = self.out.last_mut().filter(|_| !self.is_binary) {
-            *last = b'\n';
-        }
-    }
-
-    fn edges(&mut self, cells: &Cells<'_>, properties: &[Property<'_>]) {
-        for (group, first) in &cells.groups {
-            for (entry, nodes) in group.cells().enumerate() {
-                nodes.iter().for_each(|&node| self.index(node));
-                self.properties(properties, *first as usize + entry);
-                self.end();
-            }
-        }
-    }
-
-    fn faces(&mut self, cells: &Cells<'_>, properties: &[Property<'_>]) {
-        for (group, first) in &cells.groups {
-            if self.is_binary && properties.is_empty() && group.shape == CellShape::Tri3 && cells.most_corners < 256 {
-                self.triangles(&group.nodes);
-                continue;
-            }
-            for (entry, nodes) in group.cells().enumerate() {
-                if self.is_binary && cells.most_corners < 256 {
-                    self.out.push(nodes.len() as u8);
-                } else {
-                    self.index(nodes.len() as u32);
-                }
-                nodes.iter().for_each(|&node| self.index(node));
-                self.properties(properties, *first as usize + entry);
-                self.end();
-            }
-        }
-    }
-
-    /// The usual case: 13 bytes each.
-    fn triangles(&mut self, nodes: &[u32]) {
-        let (triangles, _) = nodes.as_chunks::<3>();
-        for [a, b, c] in triangles {
-            let mut record = [3u8; 13];
-            record[1..5].copy_from_slice(&a.to_le_bytes());
-            record[5..9].copy_from_slice(&b.to_le_bytes());
-            record[9..13].copy_from_slice(&c.to_le_bytes());
-            self.out.extend_from_slice(&record);
-        }
+/// The blank after the last word becomes the end of the line.
+fn end_line(out: &mut [u8]) {
+    if let Some(last) = out.last_mut() {
+        *last = b'\n';
     }
 }
 

@@ -16,6 +16,9 @@ use crate::format::WriteOptions;
 /// The cell field that holds the attribute bytes of binary files.
 pub(crate) const ATTRIBUTE: &str = "attribute";
 
+/// Bytes of a triangle in binary files: normal, corners, attribute.
+const RECORD: usize = 50;
+
 /// Reads arbitrary bytes; what is a mesh must survive the way there and back.
 pub fn fuzz_one(bytes: &[u8]) {
     let Ok(mesh) = read(bytes) else { return };

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use sinew_math::Vec3;
 
-use super::ATTRIBUTE;
 use super::weld::{Weld, unsigned_zeros};
+use super::{ATTRIBUTE, RECORD};
 use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
 use crate::text::{Words, not_a, shown};
 
 /// Bytes before the number of triangles of a binary file.
 const HEADER: usize = 80;
-/// Bytes of a triangle: normal, corners, attribute.
-const RECORD: usize = 50;
 
 /// Reads the bytes of an STL file. Triangles with two equal corners are left out, and noted.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {

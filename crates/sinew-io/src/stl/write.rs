@@ -2,13 +2,17 @@
 
 use std::io::Write;
 
+use rayon::prelude::*;
 use sinew_math::Vec3;
 
-use super::ATTRIBUTE;
+use super::{ATTRIBUTE, RECORD};
 use crate::error::WriteError;
 use crate::format::WriteOptions;
 use crate::mesh_data::{CellShape, MeshData};
 use crate::text::push_f64;
+
+/// Bytes before the first triangle: a text and the number of triangles.
+const HEADER: usize = 84;
 
 /// Bytes of an STL file, binary in single precision or text. Quads and polygons are split into fans from their first corner.
 ///
@@ -50,27 +54,49 @@ fn write_binary(mesh: &MeshData, count: usize) -> Result<Vec<u8>, WriteError> {
         let what = format!("the coordinates {} {} {} in single precision", point.x, point.y, point.z);
         return Err(unsupported(what, "write the text variant, or scale the mesh"));
     }
-    let mut out = Vec::with_capacity(84 + 50 * count);
-    out.extend_from_slice(b"binary STL");
-    out.resize(80, b' ');
-    out.extend_from_slice(&promised.to_le_bytes());
+    let points: Vec<[f32; 3]> = mesh.points.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
     let attributes = mesh.cell_field(ATTRIBUTE).filter(|field| field.components == 1);
-    for (number, (_, nodes)) in mesh.cells().enumerate() {
-        let attribute = attributes.and_then(|field| field.values.get(number)).map_or(0, |value| *value as u16);
-        for corners in fan(mesh, nodes) {
-            let mut record = [0u8; 50];
-            let (numbers, rest) = record.split_at_mut(48);
-            let coordinates = corners.iter().flat_map(|p| [p.x as f32, p.y as f32, p.z as f32]);
-            for (slot, value) in
-                numbers.as_chunks_mut::<4>().0.iter_mut().zip(normal(corners).into_iter().chain(coordinates))
-            {
-                *slot = value.to_le_bytes();
+    let attribute_of =
+        |cell: usize| attributes.and_then(|field| field.values.get(cell)).map_or(0, |value| *value as u16);
+    let mut out = vec![0u8; HEADER + RECORD * count];
+    let (header, records) = out.split_at_mut(HEADER);
+    header[..80].fill(b' ');
+    header[..10].copy_from_slice(b"binary STL");
+    header[80..].copy_from_slice(&promised.to_le_bytes());
+    let (mut records, _) = records.as_chunks_mut::<RECORD>();
+    let mut cell = 0;
+    for group in &mesh.groups {
+        let (own, rest) = records.split_at_mut(group.cells().map(|nodes| nodes.len().saturating_sub(2)).sum());
+        records = rest;
+        if group.shape == CellShape::Tri3 {
+            let (triangles, _) = group.nodes.as_chunks::<3>();
+            own.par_iter_mut().zip(triangles).enumerate().with_min_len(4096).for_each(|(index, (record, &nodes))| {
+                *record = record_of(nodes.map(|node| points[node as usize]), attribute_of(cell + index));
+            });
+        } else {
+            let fans = group.cells().enumerate().flat_map(|(index, nodes)| {
+                let attribute = attribute_of(cell + index);
+                nodes.windows(2).skip(1).map(move |edge| ([nodes[0], edge[0], edge[1]], attribute))
+            });
+            for (record, (nodes, attribute)) in own.iter_mut().zip(fans) {
+                *record = record_of(nodes.map(|node| points[node as usize]), attribute);
             }
-            rest.copy_from_slice(&attribute.to_le_bytes());
-            out.extend_from_slice(&record);
         }
+        cell += group.len();
     }
     Ok(out)
+}
+
+/// Normal, corners and attribute of a triangle.
+fn record_of(corners: [[f32; 3]; 3], attribute: u16) -> [u8; RECORD] {
+    let mut record = [0u8; RECORD];
+    let normal = normal(corners.map(|corner| Vec3::from(corner.map(f64::from))));
+    let numbers = normal.iter().chain(corners.as_flattened());
+    for (slot, value) in record.as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+        *slot = value.to_le_bytes();
+    }
+    record[RECORD - 2..].copy_from_slice(&attribute.to_le_bytes());
+    record
 }
 
 fn write_text(mesh: &MeshData, count: usize) -> Vec<u8> {

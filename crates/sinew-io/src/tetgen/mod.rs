@@ -1,9 +1,9 @@
 //! TetGen's `.node` and `.ele`, with `.face` where there is one.
 //!
 //! Numbers begin at 0 or 1, whichever the first node has. Attributes of points become the point fields `attribute-1` and so
-//! on, boundary markers of points the node sets `marker-3` (0 marks nothing), attributes of tetrahedra the cell field
-//! [`LABEL`](crate::LABEL) if they are whole numbers. Faces follow the tetrahedra as triangles with their marker as label; of
-//! quadratic faces only the corners are read.
+//! on, boundary markers of points the node sets `marker-3` (0 marks nothing; more than a thousand become the point field
+//! `marker`), attributes of tetrahedra the cell field [`LABEL`](crate::LABEL) if they are whole numbers. Faces follow the
+//! tetrahedra as triangles with their marker as label; of quadratic faces only the corners are read.
 //!
 //! When writing, all components of all point fields become attributes; labels, or the number of the first named set that a
 //! cell is in, become the attribute of tetrahedra and the marker of faces. Every node has one marker: that of the first set

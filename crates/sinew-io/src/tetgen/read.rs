@@ -28,8 +28,18 @@ fn columns(words: &mut Words, what: &str) -> Result<usize, ReadError> {
     usize::try_from(value).map_err(|_| ReadError::line(words.line(), format!("{what}: a count of {value}")))
 }
 
+/// More attributes than any file has: each becomes a field, which takes more memory than a number of text.
+pub(super) const MOST_ATTRIBUTES: usize = 1000;
+
+/// More boundary markers than anyone tells apart: then they are numbers rather than names.
+const MOST_MARKERS: usize = 1000;
+
 /// Refuses columns for which the file has no room: every number takes two bytes of text.
 fn check_room(words: &Words, place: Place, count: usize, columns: usize, what: &str) -> Result<(), ReadError> {
+    if columns > MOST_ATTRIBUTES {
+        let what = format!("{columns} {what}");
+        return Err(ReadError::Unsupported { place, what, hint: "leave out attributes that are not needed" });
+    }
     let promised = (count as u64).saturating_mul(columns as u64);
     let found = words.remaining().len() as u64 / 2 + 1;
     if promised > found { Err(ReadError::Count { place, what: what.into(), promised, found }) } else { Ok(()) }
@@ -54,7 +64,7 @@ pub(super) fn nodes(bytes: &[u8]) -> Result<(MeshData, i64), ReadError> {
     check_room(&words, header, count, attributes, "attributes")?;
     mesh.points.reserve_exact(count.min(words.remaining().len() / 8 + 1));
     let mut values = vec![Vec::with_capacity(count); attributes];
-    let mut marked: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+    let mut marked: Vec<i64> = Vec::new();
     let mut base = 1;
     for k in 0..count {
         if k == 0 {
@@ -72,16 +82,31 @@ pub(super) fn nodes(bytes: &[u8]) -> Result<(MeshData, i64), ReadError> {
         }
         for marker in 0..markers {
             let value = words.integer("boundary marker of a node")?;
-            if marker == 0 && value != 0 {
-                marked.entry(value).or_default().push(k as u32);
+            if marker == 0 {
+                marked.push(value);
             }
         }
     }
     for (column, values) in (1..).zip(values) {
         mesh.point_fields.push(Field::scalars(format!("attribute-{column}"), values));
     }
-    mesh.node_sets = marked.into_iter().map(|(marker, nodes)| (format!("{MARKER}{marker}"), nodes)).collect();
+    mark(&mut mesh, &marked);
     Ok((mesh, base))
+}
+
+/// Boundary markers as node sets, or as a field if there are too many.
+fn mark(mesh: &mut MeshData, marked: &[i64]) {
+    let mut sets: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+    for (node, &marker) in marked.iter().enumerate().filter(|(_, marker)| **marker != 0) {
+        sets.entry(marker).or_default().push(node as u32);
+        if sets.len() > MOST_MARKERS {
+            let values = marked.iter().map(|&marker| marker as f64).collect();
+            mesh.point_fields.push(Field::scalars("marker", values));
+            mesh.notes.push(format!("more than {MOST_MARKERS} boundary markers: they are a field instead of sets"));
+            return;
+        }
+    }
+    mesh.node_sets = sets.into_iter().map(|(marker, nodes)| (format!("{MARKER}{marker}"), nodes)).collect();
 }
 
 /// A node of a cell.

@@ -125,3 +125,14 @@ fn attributes_that_are_no_labels_stay_fields() {
     assert!(values[..2] == [7.5, 8.0] && values[2].is_nan(), "{values:?}");
     assert_eq!(mesh.cell_field(LABEL), Some(&Field::scalars(LABEL, vec![0.0, 0.0, 6.0])));
 }
+
+#[test]
+fn markers_that_are_numbers_become_a_field_and_absurd_columns_are_refused() {
+    let mut node = String::from("2000 3 0 1\n");
+    (0..2000).for_each(|i| node.push_str(&format!("{i} 0 0 0 {i}\n")));
+    let mesh = read_all(&node, "0 4 0\n", None).unwrap();
+    assert!(mesh.node_sets.is_empty() && mesh.notes.len() == 1);
+    assert_eq!(mesh.point_field("marker").unwrap().values[1999], 1999.0);
+    let error = read_all(&format!("1 3 2000 0\n1 0 0 0{}", " 1".repeat(2000)), CELLS, None).unwrap_err().to_string();
+    assert!(error.contains("line 1: 2000 attributes cannot be read"), "{error}");
+}

@@ -1,5 +1,6 @@
 //! Writes `.node`, `.ele` and `.face` files. Nodes and cells are numbered from 1, as TetGen does unless told otherwise.
 
+use super::read::MOST_ATTRIBUTES;
 use super::{MARKER, TET10};
 use crate::error::WriteError;
 use crate::format::EncodedFile;
@@ -20,9 +21,14 @@ pub(super) fn write(mesh: &MeshData) -> Result<Vec<EncodedFile>, WriteError> {
     Ok(files)
 }
 
-/// The shape of all tetrahedra.
+/// Refuses what has no place; the shape of all tetrahedra.
 fn check(mesh: &MeshData) -> Result<CellShape, WriteError> {
     let format = "TetGen";
+    let attributes: usize = mesh.point_fields.iter().map(|field| field.components).sum();
+    if attributes > MOST_ATTRIBUTES {
+        let what = format!("{attributes} attributes");
+        return Err(WriteError::Unsupported { format, what, hint: "write VTU, or leave out fields" });
+    }
     let mut shape = None;
     for group in mesh.groups.iter().filter(|group| !group.is_empty()) {
         match group.shape {

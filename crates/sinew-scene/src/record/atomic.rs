@@ -111,11 +111,6 @@ impl Spool {
         AtomicFile::create(destination).map(Spool)
     }
 
-    /// Appends everything written so far to `out`; more may follow.
-    pub fn copy_to(&mut self, out: &mut AtomicFile) -> Result<(), RecordError> {
-        self.copy_range_to(0..u64::MAX, out)
-    }
-
     /// Appends some of the bytes written so far to `out`; more may follow.
     pub fn copy_range_to(&mut self, range: Range<u64>, out: &mut AtomicFile) -> Result<(), RecordError> {
         let Some(writer) = &mut self.0.file else { return Ok(()) };
@@ -210,11 +205,11 @@ mod tests {
         let mut spool = Spool::create(&folder.path("a.usda")).unwrap();
         spool.write_all(b"one ").unwrap();
         let mut out = AtomicFile::create(folder.path("first")).unwrap();
-        spool.copy_to(&mut out).unwrap();
+        spool.copy_range_to(0..u64::MAX, &mut out).unwrap();
         out.commit().unwrap();
         spool.write_all(b"two").unwrap();
         let mut out = AtomicFile::create(folder.path("second")).unwrap();
-        spool.copy_to(&mut out).unwrap();
+        spool.copy_range_to(0..u64::MAX, &mut out).unwrap();
         out.commit().unwrap();
         let mut out = AtomicFile::create(folder.path("third")).unwrap();
         spool.copy_range_to(2..5, &mut out).unwrap();
