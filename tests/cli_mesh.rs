@@ -73,7 +73,7 @@ fn info_tells_what_is_in_a_volume_mesh() {
         "VTU",
         "45",
         "96 × tetrahedron",
-        "20 cm × 10 cm × 10 cm",
+        "0.2 m × 0.1 m × 0.1 m",
         "2 L",
         "1: 48 cells, 2: 48 cells",
         "heat  0 … 2",
@@ -122,7 +122,7 @@ fn several_files_are_told_and_one_bad_file_does_not_hide_the_others() {
     assert!(text(&unknown.stderr).contains(".vtu") && unknown.status.code() == Some(2));
 }
 
-/// There and back through every volume format: the same points and cells.
+/// There and back through every volume format: the same points and cells, in parts where a format has parts.
 #[test]
 fn a_volume_survives_every_volume_format() {
     let folder = fresh_folder("mesh_convert");
@@ -138,7 +138,10 @@ fn a_volume_survives_every_volume_format() {
         let worst = read.points.iter().zip(&block.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         assert!(read.points.len() == block.points.len() && worst < 1e-15, "{}: {worst}", format.name());
         let tets = |data: &MeshData| {
-            data.cells().filter(|(shape, _)| *shape == CellShape::Tet4).map(|(_, n)| n.to_vec()).collect::<Vec<_>>()
+            let cells = data.cells().filter(|(shape, _)| *shape == CellShape::Tet4);
+            let mut cells: Vec<Vec<u32>> = cells.map(|(_, nodes)| nodes.to_vec()).collect();
+            cells.sort();
+            cells
         };
         assert_eq!(tets(&read), tets(&block), "{}", format.name());
     }

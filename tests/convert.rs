@@ -26,7 +26,8 @@ fn text(path: &Path) -> &str {
 fn run_folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = fresh_folder("convert_run");
+        // Test runners may give each test a process of its own.
+        let folder = fresh_folder(&format!("convert_run_{}", std::process::id()));
         let scene = "scenes/basics/hanging_block.toml";
         let options = ["--frames", "5", "--set", "record.stress=true", "--set", "record.apng=false"];
         let output = sinew(&[&["run", "-q", scene, "-o", text(&folder)][..], &options].concat());

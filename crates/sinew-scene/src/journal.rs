@@ -40,6 +40,8 @@ pub(crate) struct Journal<'a> {
     resume: Option<Checkpoint>,
     writer: Option<RecordingWriter>,
     notes: Vec<String>,
+    /// Whether something was written: a scene that cannot be compiled leaves no trace.
+    has_begun: bool,
 }
 
 impl<'a> Journal<'a> {
@@ -66,13 +68,11 @@ impl<'a> Journal<'a> {
             resume: None,
             writer: None,
             notes: Vec::new(),
+            has_begun: false,
         };
         if options.resume {
             journal.find_checkpoint()?;
-        } else {
-            journal.put_unfinished_aside();
         }
-        journal.manifest.write(folder.path())?;
         Ok(journal)
     }
 
@@ -161,8 +161,15 @@ impl<'a> Journal<'a> {
         simulation: &mut Simulation,
         frames_planned: usize,
     ) -> Result<Beginning, RunError> {
+        if !self.has_begun {
+            if self.resume.is_none() {
+                self.put_unfinished_aside();
+            }
+            self.has_begun = true;
+        }
         self.progress.case = case;
         self.manifest.frames_planned = frames_planned;
+        self.write_manifest()?;
         let Some(name) = scene.record.recording.file_name(RECORDING) else { return Ok(Beginning::Fresh) };
         let path = self.path(name);
         let params = recording_params(scene);
@@ -268,7 +275,9 @@ impl<'a> Journal<'a> {
     pub fn close(&mut self, status: Status, change: impl FnOnce(&mut Manifest)) {
         self.manifest.status = status;
         change(&mut self.manifest);
-        let _ = self.write_manifest();
+        if self.has_begun {
+            let _ = self.write_manifest();
+        }
     }
 }
 

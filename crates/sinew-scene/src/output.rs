@@ -25,6 +25,7 @@ pub struct OutputFolder {
     since: SystemTime,
     /// Held while the folder is used: the system lets go of it however the process ends.
     _lock: File,
+    is_kept: bool,
 }
 
 impl OutputFolder {
@@ -38,7 +39,7 @@ impl OutputFolder {
         // File times come from a coarser clock than `now`, some milliseconds behind it.
         let since = SystemTime::now() - Duration::from_millis(50);
         let lock = lock(path)?;
-        let folder = Self { path: path.into(), created, since, _lock: lock };
+        let folder = Self { path: path.into(), created, since, _lock: lock, is_kept: false };
         folder.remove_leftovers();
         let probe = path.join(format!(".sinew-{}.tmp", std::process::id()));
         let written = std::fs::File::create(&probe).and_then(|mut file| {
@@ -89,6 +90,7 @@ impl OutputFolder {
 
     /// Keeps what was created.
     pub fn keep(mut self) {
+        self.is_kept = true;
         self.created.clear();
     }
 
@@ -122,9 +124,9 @@ fn lock(folder: &Path) -> Result<File, RunError> {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        if !self.created.is_empty() {
-            // The lock alone is no reason to keep a folder that we made.
-            let _ = std::fs::remove_file(self.path.join(LOCK)).and_then(|()| std::fs::remove_dir(&self.path));
+        if !self.is_kept {
+            // The lock alone is no result.
+            let _ = std::fs::remove_file(self.path.join(LOCK));
         }
         for folder in self.created.iter().rev() {
             // Refuses when something is in it, which is what we want.

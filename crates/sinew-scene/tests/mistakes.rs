@@ -156,7 +156,7 @@ fn single_mistakes_are_named() {
         ("regions.a = { box = [[0, 0, 0], [1, -1, 1]] }", "the first corner of a box must be the lower one", ""),
         (
             "regions.a = { box = [[0, 0, 0], [1, 1, 1]], label = 3 }",
-            "`a` must have exactly one of `box`, `sphere`, `distance`, `label`, `union`, `intersection`, `outside`",
+            "`a` must have exactly one of `box`, `sphere`, `distance`, `label`, `field`, `union`, `intersection`, `outside`",
             "",
         ),
         (

@@ -167,6 +167,8 @@ fn losses(before: &MeshData, after: &MeshData, format: &str) -> Vec<String> {
     let (old, new) = (kinds(before), kinds(after));
     if old != new {
         lost.push(format!("{old} became {new}"));
+    } else if after.points.len() == before.points.len() && !before.cells().eq(after.cells()) {
+        lost.push("the order of the cells".into());
     }
     if after.points.len() != before.points.len() {
         lost.push(format!("{} points became {}", before.points.len(), after.points.len()));

@@ -276,11 +276,14 @@ mod tests {
                 data.push_cell(CellShape::Tet4, &[0, 1, 3, 27]);
                 data.points[27] = (data.points[0] + data.points[1]) * 0.5;
             }),
-            ("duplicate_cells", |data| data.push_cell(CellShape::Tet4, &data.groups[0].nodes[0..4].to_vec())),
+            ("duplicate_cells", |data| {
+                let first = data.groups[0].cell(0).to_vec();
+                data.push_cell(CellShape::Tet4, &first);
+            }),
             ("foreign_cells", |data| data.push_cell(CellShape::Wedge6, &[0, 1, 2, 3, 4, 5])),
             ("turned_cells", |data| data.groups[0].nodes.swap(2, 3)),
             ("unused_points", |data| data.points.push(Vec3::splat(0.05))),
-            ("size", |data| data.points.iter_mut().for_each(|p| *p = *p * 1000.0)),
+            ("size", |data| data.points.iter_mut().for_each(|p| *p *= 1000.0)),
             ("parts", |data| {
                 let shift = data.points.len() as u32;
                 let moved: Vec<Vec3> = data.points.iter().map(|p| *p + Vec3::splat(0.3)).collect();
@@ -322,7 +325,7 @@ mod tests {
         turned.groups[0].nodes.swap(0, 1);
         assert_eq!(keys(&turned), ["inconsistent_edges"]);
         let mut cutting = ball.clone();
-        cutting.points[0] = cutting.points[0] * -1.5;
+        cutting.points[0] *= -1.5;
         assert!(keys(&cutting).contains(&"self_intersections"));
         let mut inside_out = ball;
         inside_out.groups[0].nodes.chunks_exact_mut(3).for_each(|t| t.swap(0, 1));

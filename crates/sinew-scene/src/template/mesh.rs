@@ -195,7 +195,7 @@ mod tests {
         for (file, data) in [("my mesh.vtu", MeshData::from(&volume)), ("ball.obj", MeshData::from(&surface))] {
             for scale in [1.0, 1000.0] {
                 let mut data = data.clone();
-                data.points.iter_mut().for_each(|p| *p = *p * scale);
+                data.points.iter_mut().for_each(|p| *p *= scale);
                 for (path, bytes) in save(&data, &folder.join(file), &WriteOptions::default()).unwrap() {
                     std::fs::write(path, bytes).unwrap();
                 }
