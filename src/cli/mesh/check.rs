@@ -93,18 +93,20 @@ fn to_text(path: &Path, data: &MeshData, diagnosis: &Diagnosis) -> String {
     };
     let mut text =
         format!("{}: {verdict} ({} points, {} cells)\n", path.display(), data.points.len(), data.cell_count());
-    for problem in &diagnosis.problems {
-        let number = match (problem.count, problem.is_at_least) {
+    for (number, problem) in diagnosis.problems.iter().enumerate() {
+        let next = diagnosis.problems.get(number + 1);
+        let count = match (problem.count, problem.is_at_least) {
             (0, _) => String::new(),
             (count, false) => format!(": {count}"),
             (count, true) => format!(": {count} or more"),
         };
-        text += &format!("  {:<8} {}{number}\n", word(problem.severity), problem.what);
+        text += &format!("  {:<8} {}{count}\n", word(problem.severity), problem.what);
         for spot in &problem.spots {
             let detail = if spot.detail.is_empty() { String::new() } else { format!(": {}", spot.detail) };
             text += &format!("             {} at {}{detail}\n", spot.name, place(spot.at));
         }
-        if !problem.hint.is_empty() {
+        // Said once for several problems that are mended alike.
+        if !problem.hint.is_empty() && next.is_none_or(|next| next.hint != problem.hint) {
             text += &format!("           hint: {}\n", problem.hint);
         }
     }

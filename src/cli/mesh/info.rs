@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sinew_geometry::{Aabb, CellKind};
-use sinew_io::{CellShape, Field, MeshData, VolumeOptions};
+use sinew_io::{CellShape, Field, MeshData, ReadError, VolumeOptions};
 use sinew_math::Vec3;
 use sinew_scene::Dimension;
 use sinew_scene::inspect::{Skin, cell_quality, has_volume, spread, triangle_angles, used_bounds};
@@ -199,7 +199,7 @@ impl Facts {
                 let mended = (!parts.report.is_clean()).then(|| parts.report.to_string());
                 self.use_for = Use::Simulate { mended };
             }
-            Err(error) => self.use_for = Use::Nothing(error.to_string()),
+            Err(error) => self.use_for = Use::Nothing(reason(&error)),
         }
         let (mut least, mut most, mut aspects) = (Vec::new(), 0.0f64, Vec::new());
         for (shape, nodes) in data.cells() {
@@ -222,7 +222,7 @@ impl Facts {
         let parts = match data.clone().into_surface(&BTreeSet::new()) {
             Ok(parts) => parts,
             Err(error) => {
-                self.use_for = Use::Nothing(error.to_string());
+                self.use_for = Use::Nothing(reason(&error));
                 return;
             }
         };
@@ -243,10 +243,12 @@ impl Facts {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// For the corner of a picture, where there is not much room.
     fn caption(&self) -> String {
+        let count: usize = self.kinds.values().sum();
         let kinds: Vec<String> =
             self.kinds.iter().map(|(shape, count)| format!("{count} x {}", shape.name())).collect();
-        kinds.join(", ")
+        if kinds.len() <= 2 { kinds.join(", ") } else { format!("{count} cells of {} kinds", kinds.len()) }
     }
 
     /// One line on the use of the mesh.
@@ -261,10 +263,7 @@ impl Facts {
                 let why = if *is_closed { "it cuts itself" } else { "it is open or wound inconsistently" };
                 format!("{why}: can be filled only with repair = \"winding\"; `sinew mesh check` says where")
             }
-            Use::Nothing(reason) => {
-                let reason = reason.lines().next().unwrap_or_default();
-                format!("cannot be simulated: {reason}; `sinew mesh check` tells more")
-            }
+            Use::Nothing(reason) => format!("cannot be simulated: {reason}; `sinew mesh check` tells more"),
         }
     }
 
@@ -371,6 +370,14 @@ impl Facts {
             "use": self.use_text(),
             "notes": self.notes,
         })
+    }
+}
+
+/// Why a mesh cannot be used, in a few words.
+fn reason(error: &ReadError) -> String {
+    match error {
+        ReadError::CellKinds { reason, .. } => (*reason).to_string(),
+        other => other.to_string().lines().next().unwrap_or_default().to_string(),
     }
 }
 

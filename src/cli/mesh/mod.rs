@@ -196,7 +196,10 @@ fn quantity(value: f64, dimension: Dimension) -> String {
 
 /// A place.
 fn place(p: Vec3) -> String {
-    format!("({}, {}, {})", short(p.x), short(p.y), short(p.z))
+    // What is left of rounding beside the other coordinates is zero for people.
+    let noise = 1e-12 * p.abs().max_component();
+    let [x, y, z] = p.to_array().map(|c| short(if c.abs() <= noise { 0.0 } else { c }));
+    format!("({x}, {y}, {z})")
 }
 
 /// A number of bytes for people.

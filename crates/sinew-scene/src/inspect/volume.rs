@@ -58,7 +58,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
     check_faces(data, &cells, problems);
     check_shapes(data, &cells, problems);
     let unused = is_used.iter().filter(|used| !**used).count();
-    if unused > 0 {
+    if unused > 0 && !cells.is_empty() {
         problems.push(Problem::new(
             "unused_points",
             Severity::Mended,

@@ -31,7 +31,7 @@ const TEMPLATES: [(Template, &str, f64, f64, &str); 6] = [
     (Template::Drop, "drop", 0.1, 1.0, "a soft ball falls on the floor"),
     (Template::Bar, "bar", 0.2, 1.0, "a bar is stretched slowly; the force is measured"),
     (Template::Muscle, "muscle", 0.2, 1.5, "the belly of a muscle is stretched between its ends and let go"),
-    (Template::Press, "press", 0.2, 1.0, "a ring is pressed flat by a moving plate"),
+    (Template::Press, "press", 0.2, 1.0, "a ring is pressed by a moving plate"),
     (Template::Mesh, "mesh", 0.0, 1.0, "a mesh of yours (--mesh FILE) falls on the floor"),
 ];
 
