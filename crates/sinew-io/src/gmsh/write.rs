@@ -1,5 +1,7 @@
 //! Writes `.msh` files.
 
+use rayon::prelude::*;
+
 use sinew_math::Vec3;
 
 use super::classify::{Entity, Layout};
@@ -18,7 +20,7 @@ trait Numbers {
     fn end(out: &mut Vec<u8>);
 
     /// Rows of `columns` whole numbers of the kind `int`, each filled by `row`.
-    fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [i32])) {
+    fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl Fn(usize, &mut [i32]) + Sync) {
         fill_rows(out, rows, columns, row, |out, numbers| {
             numbers.iter().for_each(|&number| Self::int(out, number));
             Self::end(out);
@@ -26,7 +28,7 @@ trait Numbers {
     }
 
     /// The same of the kind `size_t`.
-    fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [u64])) {
+    fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl Fn(usize, &mut [u64]) + Sync) {
         fill_rows(out, rows, columns, row, |out, numbers| {
             numbers.iter().for_each(|&number| Self::size(out, number));
             Self::end(out);
@@ -39,7 +41,7 @@ fn fill_rows<T: Copy + Default>(
     out: &mut Vec<u8>,
     rows: usize,
     columns: usize,
-    mut row: impl FnMut(usize, &mut [T]),
+    row: impl Fn(usize, &mut [T]),
     mut write: impl FnMut(&mut Vec<u8>, &[T]),
 ) {
     let mut numbers = [T::default(); shape::MOST_NODES + 5];
@@ -90,39 +92,38 @@ impl Numbers for Binary {
     }
     fn end(_: &mut Vec<u8>) {}
 
-    fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [i32])) {
+    fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl Fn(usize, &mut [i32]) + Sync) {
         byte_rows(out, rows, columns, row, i32::to_le_bytes);
     }
 
-    fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl FnMut(usize, &mut [u64])) {
+    fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl Fn(usize, &mut [u64]) + Sync) {
         byte_rows(out, rows, columns, row, u64::to_le_bytes);
     }
 }
 
-/// Rows as bytes, many at once: appending number by number costs three times as much.
+/// Rows as bytes, many at once and by all threads: appending number by number costs three times as much.
 fn byte_rows<T: Copy + Default, const N: usize>(
     out: &mut Vec<u8>,
     rows: usize,
     columns: usize,
-    mut row: impl FnMut(usize, &mut [T]),
-    bytes_of: impl Fn(T) -> [u8; N],
+    row: impl Fn(usize, &mut [T]) + Sync,
+    bytes_of: impl Fn(T) -> [u8; N] + Sync,
 ) {
     /// Few enough to stay in the cache.
     const AT_ONCE: usize = 512;
-    let mut numbers = vec![T::default(); columns * AT_ONCE.min(rows)];
-    for first in (0..rows).step_by(AT_ONCE) {
-        let count = AT_ONCE.min(rows - first);
-        let numbers = &mut numbers[..count * columns];
+    let start = out.len();
+    out.resize(start + rows * columns * N, 0);
+    let pieces = out[start..].par_chunks_mut((AT_ONCE * columns * N).max(1)).enumerate().with_min_len(8);
+    pieces.for_each_init(Vec::new, |numbers: &mut Vec<T>, (piece, bytes)| {
+        numbers.resize(bytes.len() / N, T::default());
         for (k, values) in numbers.chunks_exact_mut(columns).enumerate() {
-            row(first + k, values);
+            row(piece * AT_ONCE + k, values);
         }
-        let start = out.len();
-        out.resize(start + numbers.len() * N, 0);
-        let (slots, _) = out[start..].as_chunks_mut::<N>();
+        let (slots, _) = bytes.as_chunks_mut::<N>();
         for (slot, &number) in slots.iter_mut().zip(&*numbers) {
             *slot = bytes_of(number);
         }
-    }
+    });
 }
 
 /// Version 4.1.
@@ -343,7 +344,7 @@ fn elements4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
         N::size(out, number);
     }
     N::end(out);
-    let mut tag = 0;
+    let mut before = 0;
     for block in &blocks {
         let Some((number, vtk_order)) = shape::to_type(block.shape) else { continue };
         let order = gmsh_order(vtk_order);
@@ -354,13 +355,13 @@ fn elements4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
         N::end(out);
         let each = vtk_order.len();
         N::sizes(out, block.count, 1 + each, |index, row| {
-            tag += 1;
-            row[0] = tag;
+            row[0] = (before + index + 1) as u64;
             let nodes = &block.nodes[index * each..(index + 1) * each];
             for (number, &at) in row[1..].iter_mut().zip(&order) {
                 *number = u64::from(nodes[at]) + 1;
             }
         });
+        before += block.count;
     }
     end_section::<N>(out, "Elements");
 }
@@ -369,7 +370,7 @@ fn elements2<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
     let blocks = blocks(mesh, layout);
     section(out, "$Elements");
     section(out, &blocks.iter().map(|block| block.count).sum::<usize>().to_string());
-    let mut tag = 0;
+    let mut earlier = 0;
     for block in &blocks {
         let Some((number, vtk_order)) = shape::to_type(block.shape) else { continue };
         let order = gmsh_order(vtk_order);
@@ -381,8 +382,7 @@ fn elements2<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
             [number, block.count as i32, 2].into_iter().for_each(|value| N::int(out, value));
         }
         N::ints(out, block.count, 1 + before.len() + 2 + each, |index, row| {
-            tag += 1;
-            row[0] = tag;
+            row[0] = (earlier + index + 1) as i32;
             let (header, rest) = row[1..].split_at_mut(before.len());
             header.copy_from_slice(before);
             let (tags, numbers) = rest.split_at_mut(2);
@@ -392,6 +392,7 @@ fn elements2<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
                 *number = (nodes[at] + 1) as i32;
             }
         });
+        earlier += block.count;
     }
     end_section::<N>(out, "Elements");
 }

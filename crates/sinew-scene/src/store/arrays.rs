@@ -222,9 +222,12 @@ fn best_prediction(levels: &Levels, past: &[&Levels], component: usize) -> Predi
 const RAW: u8 = 0;
 const DEFLATED: u8 = 1;
 
+/// Planes with more bits per byte than this are kept raw: deflate would spend its time on a few percent.
+const NOISE: f64 = 7.5;
+
 fn write_plane(out: &mut ByteWriter, bytes: &[u8]) {
-    if entropy(bytes) < 7.8 {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(4));
+    if entropy(bytes) < NOISE {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(1));
         // Writing to memory cannot fail; if it did, the plane is kept raw.
         let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
         if let Some(deflated) = deflated.ok().filter(|deflated| deflated.len() < bytes.len()) {

@@ -103,13 +103,13 @@ pub(super) struct FrameLevels {
 const IS_KEY: u8 = 1;
 const HAS_GEOMETRY: u8 = 2;
 
-/// Bytes of a frame; `past` holds the recorded frames before it, latest first. Returns the integers of the frame too.
+/// Bytes of a frame; `past` holds the recorded frames before it, latest first. Also the frame as it will be read, and its integers.
 pub(super) fn encode(
     frame: &Frame<'_>,
     header: &Header,
     past: &[&FrameLevels],
     with_geometry: bool,
-) -> (Vec<u8>, FrameLevels) {
+) -> (Vec<u8>, StoredFrame, FrameLevels) {
     let mut out = ByteWriter::default();
     out.u8(if past.is_empty() { IS_KEY } else { 0 } | if with_geometry { HAS_GEOMETRY } else { 0 });
     out.u64(frame.index as u64);
@@ -117,8 +117,18 @@ pub(super) fn encode(
     out.u64(frame.topology_revision);
     out.f64s(frame.probe_values);
     write_report(&mut out, frame.report);
+    let mut stored = StoredFrame {
+        index: frame.index,
+        time: frame.time,
+        topology_revision: frame.topology_revision,
+        probes: frame.probe_values.to_vec(),
+        report: *frame.report,
+        has_geometry: with_geometry,
+        ..StoredFrame::default()
+    };
     let mut levels = FrameLevels::default();
     if with_geometry {
+        stored.poses = frame.shapes.iter().map(|shape| shape.pose).collect();
         out.list(frame.shapes.iter(), |out, shape| {
             out.vector(shape.pose.translation);
             out.quaternion(shape.pose.rotation);
@@ -129,8 +139,9 @@ pub(super) fn encode(
             let velocities: Vec<f64> = flat(body.velocities);
             // An error of the velocity that moves a node by no more than the error of its position within a frame.
             let quantisers = [error, error * header.frame_rate].map(Quantiser::for_error);
-            levels.put(&mut out, quantisers[0], 3, &positions, past);
-            levels.put(&mut out, quantisers[1], 3, &velocities, past);
+            let positions = vectors(&levels.put(&mut out, quantisers[0], 3, &positions, past));
+            let velocities = vectors(&levels.put(&mut out, quantisers[1], 3, &velocities, past));
+            let mut stress_rows = Vec::new();
             if header.has_stress {
                 let stress = body.cell_fields().cauchy_stress;
                 let rows = stress.iter().flat_map(|s| {
@@ -141,15 +152,25 @@ pub(super) fn encode(
                 // Relative to the largest stress of the frame, in powers of two so that the next frame has the same step.
                 let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
                 let scale = if largest > 0.0 && largest.is_finite() { largest.log2().floor().exp2() } else { 0.0 };
-                levels.put(&mut out, Quantiser::for_error(header.error * scale), 6, &values, past);
+                let quantiser = Quantiser::for_error(header.error * scale);
+                stress_rows = levels.put(&mut out, quantiser, 6, &values, past).as_chunks().0.to_vec();
             }
+            stored.bodies.push(StoredBody { positions, velocities, stress: stress_rows });
         }
     }
-    (out.0, levels)
+    (out.0, stored, levels)
 }
 
 impl FrameLevels {
-    fn put(&mut self, out: &mut ByteWriter, wanted: Quantiser, components: usize, values: &[f64], past: &[&Self]) {
+    /// Appends an array and returns it as it will be read.
+    fn put(
+        &mut self,
+        out: &mut ByteWriter,
+        wanted: Quantiser,
+        components: usize,
+        values: &[f64],
+        past: &[&Self],
+    ) -> Vec<f64> {
         let quantiser = wanted.fitting(values);
         match quantiser {
             Quantiser::Exact => out.f64(0.0),
@@ -157,7 +178,9 @@ impl FrameLevels {
         }
         let levels = quantiser.levels(components, values);
         arrays::write(out, &levels, &self.comparable(quantiser, past));
+        let recorded = quantiser.values(&levels);
         self.arrays.push((quantiser, levels));
+        recorded
     }
 
     fn take(

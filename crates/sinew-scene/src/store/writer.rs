@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use sinew_fem::{Frame, RecordError};
 
+use super::KEY_INTERVAL;
 use super::chunk::{self, Kind};
 use super::frame::{self, FrameLevels, StoredFrame};
 use super::header::Header;
 use super::reader::Recording;
-use super::{KEY_INTERVAL, StoreError};
 
 /// What a recording keeps.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,10 +111,7 @@ impl RecordingWriter {
             self.since_key = 0;
         }
         let past: Vec<&FrameLevels> = self.past.iter().collect();
-        let (payload, levels) = frame::encode(frame, &self.header, &past, with_geometry);
-        let unreadable =
-            |error: StoreError| RecordError::Unsupported { format: "a recording", reason: error.to_string() };
-        let (stored, _) = frame::decode(&payload, &self.header, &past).map_err(unreadable)?;
+        let (payload, stored, levels) = frame::encode(frame, &self.header, &past, with_geometry);
         self.put(Kind::Frame, &payload)?;
         if with_geometry {
             self.since_key += 1;
