@@ -61,7 +61,7 @@ fn quietly(name: &str, command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr);
-    let last = text.lines().filter(|line| !line.trim().is_empty()).next_back().unwrap_or("no reason given");
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
     Err(format!("{name}: {last}"))
 }
 
