@@ -196,8 +196,30 @@ fn generated_command_line_reference_is_fresh() {
         "<!-- Written by `cargo xtask docs` from the help texts; edit src/cli/ instead. -->\n\n# Command line\n\n\
          Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.\n",
     );
-    for command in ["", "run", "demo", "check", "schema", "bench", "doctor"] {
-        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+    let commands = [
+        "",
+        "run",
+        "convert",
+        "new",
+        "mesh info",
+        "mesh convert",
+        "mesh fill",
+        "mesh check",
+        "play",
+        "status",
+        "demo",
+        "check",
+        "schema",
+        "bench",
+        "bench beam",
+        "bench io",
+        "bench svd3",
+        "doctor",
+        "completions",
+        "manual",
+    ];
+    for command in commands {
+        let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         let output = sinew().args(&arguments).env("COLUMNS", "100").output().expect("the program starts");
         assert_eq!(output.status.code(), Some(0));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
