@@ -195,14 +195,14 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_is_computed() {
     let _ = std::fs::set_permissions(&locked, Permissions::from_mode(0o755));
 }
 
-/// A disk of 700 kB, where the system allows to make one.
+/// A small disk, where the system allows to make one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn new(path: PathBuf) -> Option<SmallDisk> {
+    fn new(path: PathBuf, kilobytes: usize) -> Option<SmallDisk> {
         std::fs::create_dir_all(&path).ok()?;
-        let mounted =
-            Command::new("mount").args(["-t", "tmpfs", "-o", "size=700k", "tmpfs"]).arg(&path).output().ok()?;
+        let size = format!("size={kilobytes}k");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output().ok()?;
         mounted.status.success().then_some(SmallDisk(path))
     }
 }
@@ -213,34 +213,40 @@ impl Drop for SmallDisk {
     }
 }
 
+/// The disk is full for the files of other programs, or for the recording itself.
 #[test]
 fn a_full_disk_keeps_what_was_written_and_can_be_continued_elsewhere() {
     let folder = support::fresh_folder("durability-full");
     let scene = scene(&folder);
-    // Without the right to mount there is /dev/full, which is full for everyone.
-    let Some(disk) = SmallDisk::new(folder.join("disk")) else {
-        eprintln!("no right to mount a small disk: only the message is checked");
-        let full = finished(command(&scene, Path::new("/dev/full"), &[]));
-        assert_eq!(full.status.code(), Some(2));
-        return;
-    };
-    let output = disk.0.join("out");
-    let run = finished(command(&scene, &output, &["--checkpoint", "0"]));
-    let told = text(&run);
-    assert_eq!(run.status.code(), Some(2), "{told}");
-    assert!(told.contains("No space left") && told.contains("--resume"), "{told}");
-    let recording = Recording::open(&output.join("recording.sinew")).unwrap();
-    let line = told.lines().find_map(|line| line.split_once(" frames are in"));
-    let kept: usize = line.and_then(|(count, _)| count.parse().ok()).unwrap_or_else(|| panic!("{told}"));
-    assert!(recording.frame_count() > kept, "{kept} frames were reported, {} are there", recording.frame_count());
-    let leftovers = files(&output).into_iter().filter(|(_, content)| content.is_empty());
-    assert_eq!(leftovers.count(), 0, "empty files are half files");
-    // The folder moves to a disk with room, and the run goes on.
-    let room = folder.join("room");
-    let copied = Command::new("cp").arg("-r").arg(&output).arg(&room).status().unwrap();
-    assert!(copied.success());
-    let resumed = finished(command(&scene, &room, &["--resume", "--json"]));
-    assert!(resumed.status.success(), "{}", text(&resumed));
-    let fresh = finished(command(&scene, &folder.join("fresh"), &["--json"]));
-    assert_eq!(result(&resumed)["hash"], result(&fresh)["hash"]);
+    let only_recording = ["--set", "record.vtu=false", "--set", "record.usd=false", "--set", "duration=1.5"];
+    for (name, kilobytes, settings) in [("files", 700, &[][..]), ("recording", 400, &only_recording)] {
+        // Without the right to mount there is /dev/full, which is full for everyone.
+        let Some(disk) = SmallDisk::new(folder.join(name), kilobytes) else {
+            eprintln!("no right to mount a small disk: only the message is checked");
+            let full = finished(command(&scene, Path::new("/dev/full"), &[]));
+            assert_eq!(full.status.code(), Some(2));
+            return;
+        };
+        let output = disk.0.join("out");
+        let run = finished(command(&scene, &output, &[&["--checkpoint", "0"], settings].concat()));
+        let told = text(&run);
+        assert_eq!(run.status.code(), Some(2), "{name}: {told}");
+        assert!(told.contains("No space left") && told.contains("--resume"), "{name}: {told}");
+        let recording = Recording::open(&output.join("recording.sinew")).unwrap();
+        let line = told.lines().find_map(|line| line.split_once(" frames are in"));
+        let kept: usize = line.and_then(|(count, _)| count.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+        assert!(recording.frame_count() > kept, "{kept} frames were reported, {} are there", recording.frame_count());
+        let leftovers = files(&output).into_iter().filter(|(_, content)| content.is_empty());
+        assert_eq!(leftovers.count(), 0, "empty files are half files");
+        // The folder moves to a disk with room, and the run goes on.
+        let room = folder.join(format!("room-{name}"));
+        let copied = Command::new("cp").arg("-r").arg(&output).arg(&room).status().unwrap();
+        assert!(copied.success());
+        let resumed = finished(command(&scene, &room, &[&["--resume", "--json"], settings].concat()));
+        assert!(resumed.status.success(), "{name}: {}", text(&resumed));
+        let fresh = folder.join(format!("fresh-{name}"));
+        let fresh = finished(command(&scene, &fresh, &[&["--json"], settings].concat()));
+        assert_eq!(result(&resumed)["hash"], result(&fresh)["hash"], "{name}");
+        assert!(result(&resumed)["recomputed"].as_u64().unwrap() <= 2, "{name}: a checkpoint follows every frame");
+    }
 }

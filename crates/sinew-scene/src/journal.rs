@@ -39,6 +39,8 @@ pub(crate) struct Journal<'a> {
     /// What the last checkpoint said, until its case has begun.
     resume: Option<Checkpoint>,
     writer: Option<RecordingWriter>,
+    /// Number of the last frame in the recording.
+    recorded: Option<usize>,
     notes: Vec<String>,
     /// Whether something was written: a scene that cannot be compiled leaves no trace.
     has_begun: bool,
@@ -67,6 +69,7 @@ impl<'a> Journal<'a> {
             progress: Checkpoint { fingerprint: identity, ..Checkpoint::default() },
             resume: None,
             writer: None,
+            recorded: None,
             notes: Vec::new(),
             has_begun: false,
         };
@@ -217,15 +220,16 @@ impl<'a> Journal<'a> {
                 .map_err(|error| RunError::Resume { path: self.folder.path().into(), reason: error.to_string() })?;
         }
         self.manifest.frames = kept - 1;
+        self.recorded = Some(kept - 1);
         Ok(Beginning::After(Box::new(recording), kept))
     }
 
     /// Records a frame and returns it as it was recorded; `None` when the scene wants no recording.
     pub fn record(&mut self, frame: &Frame<'_>) -> Result<Option<(StoredFrame, &Header)>, RecordError> {
-        match &mut self.writer {
-            Some(writer) => writer.append(frame).map(|stored| Some((stored, writer.header()))),
-            None => Ok(None),
-        }
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        let stored = writer.append(frame)?;
+        self.recorded = Some(frame.index);
+        Ok(Some((stored, writer.header())))
     }
 
     /// Called after every frame: a checkpoint and a manifest when it is time for them.
@@ -243,6 +247,10 @@ impl<'a> Journal<'a> {
     /// Makes the current frame one that the run can be continued from.
     pub fn checkpoint(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
+        // A frame that could not be recorded cannot be continued from; the last checkpoint can.
+        if self.recorded != Some(simulation.frame_index()) {
+            return Ok(());
+        }
         // In this order: a checkpoint must never speak of frames that a failure of power takes away.
         writer.sync()?;
         let checkpoint = Checkpoint {
