@@ -49,7 +49,9 @@ fn install() -> Result<(), String> {
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&requirements);
     quietly("pip", &mut pip)?;
     let mut npm = Command::new("npm");
-    npm.args(["install", "--silent", "--no-save", "--prefix"]).arg(folder()).arg("gltf-validator@2");
+    npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"])
+        .arg(folder())
+        .arg("gltf-validator@2.0.0-dev.3.10");
     quietly("npm", &mut npm)?;
     std::fs::write(stamp, wanted).map_err(|error| error.to_string())
 }
@@ -60,7 +62,7 @@ fn quietly(name: &str, command: &mut Command) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let text = String::from_utf8_lossy(&output.stderr);
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
     Err(format!("{name}: {last}"))
 }
