@@ -56,6 +56,8 @@ pub struct History {
     pub last_dt: f64,
     /// Poses of the colliders at the time of the state.
     pub collider_poses: Vec<Pose>,
+    /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it is at rest.
+    pub rounding: f64,
 }
 
 /// By hand, as for [`State`].
@@ -67,11 +69,12 @@ impl Clone for History {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { rates, previous_rates, depth, last_dt, collider_poses } = source;
+        let Self { rates, previous_rates, depth, last_dt, collider_poses, rounding } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
         self.depth = *depth;
         self.last_dt = *last_dt;
         self.collider_poses.clone_from(collider_poses);
+        self.rounding = *rounding;
     }
 }

@@ -76,11 +76,12 @@ impl Checkpoint {
         out.vectors(positions);
         out.vectors(velocities);
         out.vectors(reactions);
-        let History { rates, previous_rates, depth, last_dt, collider_poses } = history;
+        let History { rates, previous_rates, depth, last_dt, collider_poses, rounding } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
         out.u64(*depth as u64);
         out.f64(*last_dt);
+        out.f64(*rounding);
         out.list(collider_poses.iter(), |out, pose| {
             out.vector(pose.translation);
             out.quaternion(pose.rotation);
@@ -127,6 +128,7 @@ impl Checkpoint {
             previous_rates: input.vectors(what)?,
             depth: input.u64(what)? as usize,
             last_dt: input.f64(what)?,
+            rounding: input.f64(what)?,
             collider_poses: input.list(56, what, |input| {
                 Ok(Pose { translation: input.vector(what)?, rotation: input.quaternion(what)? })
             })?,
@@ -205,6 +207,7 @@ mod tests {
                     previous_rates: Vec::new(),
                     depth: 2,
                     last_dt: 1.0 / 60.0,
+                    rounding: 1e-12,
                     collider_poses: vec![pose],
                 },
             },

@@ -139,12 +139,15 @@ impl Solver for NewtonSolver {
         let time = state.time + dt;
         let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
         let system = self.system.as_mut().expect("created above");
+        system.begin_step(state.history.rounding);
         let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch);
         let mut attempt = Attempt { problem, system, params: &self.params, work: &mut self.work, timing: &mut timing };
         let outcome = attempt.run();
         match outcome {
             Ok(mut report) => {
+                let rounding = attempt.system.rounding_floor(&attempt.work.q);
                 commit(model, state, attempt.work, control, self.params.regime, dt);
+                state.history.rounding = rounding;
                 report.energies = energies(model, &attempt.problem.ctx, &state.positions, &state.velocities);
                 report.time = time;
                 report.contacts = self.contacts.len();

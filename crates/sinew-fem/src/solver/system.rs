@@ -70,6 +70,8 @@ pub(crate) struct LinearSystem {
     kinematics: Kinematics,
     is_filtered: bool,
     has_values: bool,
+    /// The floor at the end of the last step, until there is a matrix of this one.
+    earlier_floor: f64,
     reason: String,
 }
 
@@ -105,6 +107,7 @@ impl LinearSystem {
             kinematics: model.kinematics.clone(),
             is_filtered: false,
             has_values: false,
+            earlier_floor: 0.0,
             reason,
         }
     }
@@ -174,10 +177,16 @@ impl LinearSystem {
         if sum > 0.0 { sum / count } else { 1.0 }
     }
 
-    /// Residual that rounding of the positions alone can cause: 4 ε ‖diag(H) |x|‖. Zero before the first assembly.
+    /// Forgets the matrix of the last step: what a step knows of the past comes with the state, or a run that was resumed would differ.
+    pub fn begin_step(&mut self, earlier_floor: f64) {
+        self.has_values = false;
+        self.earlier_floor = earlier_floor;
+    }
+
+    /// Residual that rounding of the positions alone can cause: 4 ε ‖diag(H) |x|‖. Before the first assembly of a step that of the last.
     pub fn rounding_floor(&self, q: &Unknowns) -> f64 {
         if !self.has_values {
-            return 0.0;
+            return self.earlier_floor;
         }
         let squares =
             self.matrix.diagonal_blocks().zip(&q.vectors).map(|(block, v)| (block.trace() / 3.0 * v.norm()).powi(2));
