@@ -15,13 +15,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sinew_geometry::CellKind;
 use sinew_math::lanes::{Isa, IsaLevel, LaneKernel, dispatch};
 use sinew_math::parallel::{ChunkWriter, ScatterPlan, reduce_blocks, sum};
-use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
+use sinew_math::sparse::add_pack;
+use sinew_math::{LaneScalar, Mat3, Real, Scalar, Vec3};
 
 use crate::element::{RestGeometry, deformation_gradient};
 use crate::material::{ElementBlocks, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent};
 
 /// Cells per pack: the f64 lanes of every instruction-set level.
 pub const PACK: usize = 8;
+/// Entries of the lower blocks of the element matrix with the most nodes.
+const MAX_ENTRIES: usize = 9 * 8 * 9 / 2;
 
 /// Cells of one kind and one law of one body.
 pub struct ElasticBlock {
@@ -33,8 +36,8 @@ pub struct ElasticBlock {
     law: Law,
     /// Cell of the body behind each cell of the block.
     cells: Vec<u32>,
-    /// Points, pack by pack: `[pack][node][lane]`.
-    points: Vec<u32>,
+    /// Three times the points, pack by pack: `[pack][node][lane]`: places in the flat array of positions.
+    offsets: Vec<u32>,
     /// Shape gradients [1/m]: `[pack][quadrature point][node][axis][lane]`.
     gradients: Vec<f64>,
     /// Quadrature weights times rest volume [m³]: `[pack][quadrature point][lane]`.
@@ -66,8 +69,11 @@ impl ElasticBlock {
         for slot in 0..pack_count * PACK {
             let (pack, lane) = (slot / PACK, slot % PACK);
             let cell = slot.min(cells.len() - 1);
-            for a in 0..N {
-                packed_points[(pack * N + a) * PACK + lane] = points[cell * N + a];
+            // In ascending order, so that node a ≥ b of a cell means row ≥ column in the matrix.
+            let mut order: [usize; N] = std::array::from_fn(|a| a);
+            order.sort_by_key(|&a| points[cell * N + a]);
+            for (place, &a) in order.iter().enumerate() {
+                packed_points[(pack * N + place) * PACK + lane] = points[cell * N + a];
             }
             for (k, value) in specs[cell].point().into_array().into_iter().enumerate() {
                 parameters[(pack * MaterialPoint::<f64>::LEN + k) * PACK + lane] = value;
@@ -75,9 +81,10 @@ impl ElasticBlock {
             for k in 0..q {
                 let is_padding = slot >= cells.len();
                 weights[(pack * q + k) * PACK + lane] = if is_padding { 0.0 } else { geometry.weights[cell * q + k] };
-                for (a, gradient) in geometry.gradients[cell * q + k].iter().enumerate() {
+                for (place, &a) in order.iter().enumerate() {
+                    let gradient = geometry.gradients[cell * q + k][a];
                     for axis in 0..3 {
-                        gradients[(((pack * q + k) * N + a) * 3 + axis) * PACK + lane] = gradient[axis];
+                        gradients[(((pack * q + k) * N + place) * 3 + axis) * PACK + lane] = gradient[axis];
                     }
                 }
             }
@@ -90,7 +97,7 @@ impl ElasticBlock {
             kind,
             law: specs[0].law(),
             cells,
-            points: packed_points,
+            offsets: packed_points.iter().map(|point| 3 * point).collect(),
             gradients,
             weights,
             parameters,
@@ -130,7 +137,7 @@ impl ElasticBlock {
     #[inline]
     pub fn point(&self, cell: usize, a: usize) -> u32 {
         let n = self.kind.nodes_per_cell();
-        self.points[(cell / PACK * n + a) * PACK + cell % PACK]
+        self.offsets[(cell / PACK * n + a) * PACK + cell % PACK] / 3
     }
 
     /// Rest volume of a cell [m³].
@@ -154,24 +161,52 @@ impl ElasticBlock {
 
     /// Strain energy [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3]) -> f64 {
+        self.check_positions(x);
         self.law.visit(EnergyOf { block: self, x })
+    }
+
+    /// Sums and extremes over all quadrature points.
+    pub fn summarize(&self, x: &[Vec3]) -> BlockSummary {
+        self.check_positions(x);
+        self.law.visit(SummaryOf { block: self, x })
     }
 
     /// gradient += ∂E/∂x; returns the strain energy [J]. `pack_energies` is scratch with one entry per pack.
     pub fn add_gradient(&self, x: &[Vec3], gradient: &mut [Vec3], pack_energies: &[AtomicU64]) -> f64 {
+        self.check_positions(x);
         self.law.visit(GradientOf { block: self, x, gradient, pack_energies });
         sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
     }
 
-    /// Adds the element matrices to `values` through `plan`, whose elements are the packs with their slots in the order
-    /// `[a][b][lane]` over all pairs of local nodes.
-    pub fn add_tangent(&self, x: &[Vec3], tangent: Tangent, plan: &ScatterPlan, values: &mut [Mat3]) {
+    /// Adds the element matrices, on and below the diagonal, to `values` through `plan`: its elements are the packs with their slots as
+    /// [`matrix_slots`](Self::matrix_slots) lists them.
+    pub fn add_tangent<S: Real>(&self, x: &[Vec3], tangent: Tangent, plan: &ScatterPlan, values: &mut [Mat3<S>]) {
+        self.check_positions(x);
         self.law.visit(TangentOf { block: self, x, tangent, plan, values });
     }
 
     /// Calls `visit(a, b, K_ab)` for all pairs of local nodes of one cell: the slow path, for cells with bound nodes and for tests.
     pub fn cell_tangent(&self, cell: usize, x: &[Vec3], tangent: Tangent, visit: impl FnMut(usize, usize, Mat3)) {
         self.law.visit(CellTangentOf { block: self, cell, x, tangent, visit });
+    }
+
+    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ| [N].
+    pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
+        for cell in 0..self.cell_count() {
+            let point = self.parameters_of(cell);
+            let modulus = point.lambda.abs() + 2.0 * point.mu.abs();
+            for k in 0..self.points_per_cell() {
+                for a in 0..self.kind.nodes_per_cell() {
+                    forces[self.point(cell, a) as usize] +=
+                        self.weight_of(cell, k) * modulus * self.gradient_of(cell, k, a).norm();
+                }
+            }
+        }
+    }
+
+    /// The packed kernels read positions without asking again.
+    fn check_positions(&self, x: &[Vec3]) {
+        assert_eq!(x.len(), self.nodal.target_length(), "one position per point of the model");
     }
 
     /// Parameters of the law in one cell.
@@ -191,27 +226,29 @@ impl ElasticBlock {
         self.weights[(cell / PACK * self.points_per_cell() + k) * PACK + cell % PACK]
     }
 
-    /// Slots of all packs for a matrix plan: `slot(point_a, point_b)` in the order that [`ElasticBlock::add_tangent`] expects.
-    pub fn matrix_slots(&self, mut slot: impl FnMut(u32, u32) -> u32) -> Vec<Vec<u32>> {
+    /// Slots of all packs for a matrix plan, in the order `[a][b ≤ a][lane]` over pairs of local nodes: `slot(row, column)` of two points
+    /// with row ≥ column.
+    pub fn matrix_slots(&self, mut slot: impl FnMut(u32, u32) -> u32) -> impl Iterator<Item = Vec<u32>> {
         let n = self.kind.nodes_per_cell();
-        self.points
-            .chunks_exact(n * PACK)
-            .map(|points| {
-                let mut slots = Vec::with_capacity(n * n * PACK);
-                for a in 0..n {
-                    for b in 0..n {
-                        slots.extend((0..PACK).map(|lane| slot(points[a * PACK + lane], points[b * PACK + lane])));
-                    }
+        self.offsets.chunks_exact(n * PACK).map(move |offsets| {
+            let mut slots = Vec::with_capacity(n * (n + 1) / 2 * PACK);
+            for a in 0..n {
+                for b in 0..=a {
+                    let pair = |lane: usize| (offsets[a * PACK + lane] / 3, offsets[b * PACK + lane] / 3);
+                    slots.extend((0..PACK).map(|lane| {
+                        let (row, column) = pair(lane);
+                        slot(row, column)
+                    }));
                 }
-                slots
-            })
-            .collect()
+            }
+            slots
+        })
     }
 }
 
 /// One pack in lanes: gathers positions and evaluates F at the quadrature points.
 struct PackView<'a, const N: usize, const Q: usize> {
-    points: &'a [u32],
+    offsets: &'a [u32],
     gradients: &'a [f64],
     weights: &'a [f64],
     parameters: &'a [f64],
@@ -222,7 +259,7 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
     fn new(block: &'a ElasticBlock, pack: usize) -> Self {
         let slice = |values: &'a [f64], width: usize| &values[pack * width..(pack + 1) * width];
         Self {
-            points: &block.points[pack * N * PACK..(pack + 1) * N * PACK],
+            offsets: &block.offsets[pack * N * PACK..(pack + 1) * N * PACK],
             gradients: slice(&block.gradients, Q * N * 3 * PACK),
             weights: slice(&block.weights, Q * PACK),
             parameters: slice(&block.parameters, MaterialPoint::<f64>::LEN * PACK),
@@ -231,16 +268,14 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
 
     #[inline(always)]
     fn positions<S: LaneScalar<Element = f64>>(&self, x: &[Vec3], first: usize) -> [Vec3<S>; N] {
+        let x = Vec3::as_flattened(x);
         let mut out = [Vec3::zero(); N];
         for a in 0..N {
-            let mut gathered = [[0.0; PACK]; 3];
-            for lane in 0..S::LANES {
-                let p = x[self.points[a * PACK + first + lane] as usize];
-                gathered[0][lane] = p.x;
-                gathered[1][lane] = p.y;
-                gathered[2][lane] = p.z;
-            }
-            out[a] = Vec3::new(S::load(&gathered[0]), S::load(&gathered[1]), S::load(&gathered[2]));
+            let offsets = &self.offsets[a * PACK + first..][..S::LANES];
+            // SAFETY: `ElasticBlock::new` built its plan with all points below `point_count`, and every kernel starts from a
+            // function that compared that with the length of x, so 3 · point + 2 is in range.
+            let [px, py, pz] = unsafe { [0, 1, 2].map(|axis| S::gather(&x[axis..], offsets)) };
+            out[a] = Vec3::new(px, py, pz);
         }
         out
     }
@@ -354,6 +389,175 @@ impl<M: Material, const N: usize, const Q: usize> EnergyKernel<'_, M, N, Q> {
     }
 }
 
+/// Sums and extremes over the quadrature points of a block; see [`ElasticBlock::summarize`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockSummary {
+    /// Strain energy [J].
+    pub energy: f64,
+    /// Rest volume Σ w [m³].
+    pub rest_volume: f64,
+    /// Volume Σ w J [m³].
+    pub volume: f64,
+    /// Cells with a quadrature point of non-positive volume.
+    pub inverted_cells: usize,
+    /// Smallest volume ratio J.
+    pub min_volume_ratio: f64,
+    /// Largest volume ratio J.
+    pub max_volume_ratio: f64,
+    /// Largest von Mises stress where J > 0 [Pa].
+    pub max_von_mises: f64,
+    /// Σ w P [N m].
+    pub piola: Mat3,
+    /// Σ w P Fᵀ [N m].
+    pub kirchhoff: Mat3,
+    /// Σ w F [m³].
+    pub deformation: Mat3,
+}
+
+impl Default for BlockSummary {
+    fn default() -> Self {
+        Self {
+            energy: 0.0,
+            rest_volume: 0.0,
+            volume: 0.0,
+            inverted_cells: 0,
+            min_volume_ratio: f64::INFINITY,
+            max_volume_ratio: f64::NEG_INFINITY,
+            max_von_mises: 0.0,
+            piola: Mat3::zero(),
+            kirchhoff: Mat3::zero(),
+            deformation: Mat3::zero(),
+        }
+    }
+}
+
+impl BlockSummary {
+    /// Both together.
+    pub fn join(self, other: Self) -> Self {
+        Self {
+            energy: self.energy + other.energy,
+            rest_volume: self.rest_volume + other.rest_volume,
+            volume: self.volume + other.volume,
+            inverted_cells: self.inverted_cells + other.inverted_cells,
+            min_volume_ratio: self.min_volume_ratio.min(other.min_volume_ratio),
+            max_volume_ratio: self.max_volume_ratio.max(other.max_volume_ratio),
+            max_von_mises: self.max_von_mises.max(other.max_von_mises),
+            piola: self.piola + other.piola,
+            kirchhoff: self.kirchhoff + other.kirchhoff,
+            deformation: self.deformation + other.deformation,
+        }
+    }
+}
+
+struct SummaryOf<'a> {
+    block: &'a ElasticBlock,
+    x: &'a [Vec3],
+}
+
+impl MaterialVisitor for SummaryOf<'_> {
+    type Output = BlockSummary;
+    fn visit<M: Material>(self, law: M) -> BlockSummary {
+        match self.block.kind {
+            CellKind::Tet4 => self.run::<M, 4, 1>(law),
+            CellKind::Hex8 => self.run::<M, 8, 8>(law),
+        }
+    }
+}
+
+impl SummaryOf<'_> {
+    fn run<M: Material, const N: usize, const Q: usize>(&self, law: M) -> BlockSummary {
+        let kernel = |packs| dispatch(SummaryKernel::<M, N, Q> { law, block: self.block, x: self.x, packs });
+        reduce_blocks(self.block.pack_count(), ENERGY_PACKS, kernel, BlockSummary::join).unwrap_or_default()
+    }
+}
+
+struct SummaryKernel<'a, M, const N: usize, const Q: usize> {
+    law: M,
+    block: &'a ElasticBlock,
+    x: &'a [Vec3],
+    packs: Range<usize>,
+}
+
+impl<M: Material, const N: usize, const Q: usize> LaneKernel for SummaryKernel<'_, M, N, Q> {
+    type Output = BlockSummary;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> BlockSummary {
+        run_lanes!(self, I)
+    }
+}
+
+/// Numbers that a quadrature point adds to the sums: energy, volumes, three tensors.
+const SUMMANDS: usize = 3 + 27;
+
+impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
+    #[inline(always)]
+    fn body<S: LaneScalar<Element = f64>>(self) -> BlockSummary {
+        let mut total = BlockSummary::default();
+        let mut sums = [0.0; SUMMANDS];
+        for pack in self.packs {
+            let view = PackView::<N, Q>::new(self.block, pack);
+            let mut lanes = [[0.0; PACK]; SUMMANDS];
+            let (mut lowest, mut highest, mut mises) = ([0.0; PACK], [0.0; PACK], [0.0; PACK]);
+            for first in (0..PACK).step_by(S::LANES) {
+                let x = view.positions::<S>(self.x, first);
+                let point = view.parameters::<S>(first);
+                let mut summands = [S::zero(); SUMMANDS];
+                let (mut low, mut high) = (S::splat(f64::INFINITY), S::splat(f64::NEG_INFINITY));
+                let mut worst = S::zero();
+                for k in 0..Q {
+                    let w = view.weight::<S>(k, first);
+                    let F = deformation_gradient(&x, &view.shape_gradients(k, first));
+                    let (psi, P) = self.law.energy_and_stress(&F, &point);
+                    let J = F.determinant();
+                    let kirchhoff = P.mul_transpose(&F);
+                    summands[0] = weighted_energy(w, psi, summands[0]);
+                    summands[1] += w;
+                    summands[2] += w * J;
+                    for i in 0..3 {
+                        for j in 0..3 {
+                            let e = 3 + 3 * i + j;
+                            summands[e] += w * P[(i, j)];
+                            summands[e + 9] += w * kirchhoff[(i, j)];
+                            summands[e + 18] += w * F[(i, j)];
+                        }
+                    }
+                    low = low.min(J);
+                    high = high.max(J);
+                    let stress = crate::frame::von_mises(&kirchhoff) / J;
+                    worst = S::select(J.gt(S::zero()), worst.max(stress), worst);
+                }
+                for (summand, lanes) in summands.iter().zip(&mut lanes) {
+                    summand.store(&mut lanes[first..first + S::LANES]);
+                }
+                low.store(&mut lowest[first..first + S::LANES]);
+                high.store(&mut highest[first..first + S::LANES]);
+                worst.store(&mut mises[first..first + S::LANES]);
+            }
+            for (sum, lanes) in sums.iter_mut().zip(&lanes) {
+                *sum += lane_sum(lanes);
+            }
+            let real = (self.block.cells.len() - pack * PACK).min(PACK);
+            for lane in 0..real {
+                total.inverted_cells += usize::from(lowest[lane] <= 0.0);
+                total.min_volume_ratio = total.min_volume_ratio.min(lowest[lane]);
+                total.max_volume_ratio = total.max_volume_ratio.max(highest[lane]);
+                total.max_von_mises = total.max_von_mises.max(mises[lane]);
+            }
+        }
+        let tensor =
+            |first: usize| Mat3::new(std::array::from_fn(|i| std::array::from_fn(|j| sums[first + 3 * i + j])));
+        BlockSummary {
+            energy: sums[0],
+            rest_volume: sums[1],
+            volume: sums[2],
+            piola: tensor(3),
+            kirchhoff: tensor(12),
+            deformation: tensor(21),
+            ..total
+        }
+    }
+}
+
 struct GradientOf<'a> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
@@ -437,15 +641,15 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
     }
 }
 
-struct TangentOf<'a> {
+struct TangentOf<'a, S> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
     tangent: Tangent,
     plan: &'a ScatterPlan,
-    values: &'a mut [Mat3],
+    values: &'a mut [Mat3<S>],
 }
 
-impl MaterialVisitor for TangentOf<'_> {
+impl<S: Real> MaterialVisitor for TangentOf<'_, S> {
     type Output = ();
     fn visit<M: Material>(self, law: M) {
         match self.block.kind {
@@ -455,25 +659,41 @@ impl MaterialVisitor for TangentOf<'_> {
     }
 }
 
-impl TangentOf<'_> {
+impl<S: Real> TangentOf<'_, S> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
         let Self { block, x, tangent, plan, values } = self;
         plan.for_each_chunk(values, |packs, writer| {
-            dispatch(TangentKernel::<M, N, Q> { law, block, x, tangent, packs, writer });
+            let sink = &mut PrecisionSink(writer);
+            dispatch(TangentKernel::<M, N, Q> { law, block, x, tangent, packs, sink });
         });
     }
 }
 
-struct TangentKernel<'a, 'w, M, const N: usize, const Q: usize> {
+/// Takes the element matrices of a pack. A trait object, so that kernels are compiled once for both precisions of the matrix.
+trait PackSink {
+    /// `entries[9 · pair + entry][lane]` of the blocks of all pairs (a, b ≤ a).
+    fn add(&mut self, pack: usize, entries: &[[f64; PACK]]);
+}
+
+/// Rounds to the precision of the matrix and adds.
+struct PrecisionSink<'a, 'w, S>(&'a mut ChunkWriter<'w, Mat3<S>>);
+
+impl<S: Real> PackSink for PrecisionSink<'_, '_, S> {
+    fn add(&mut self, pack: usize, entries: &[[f64; PACK]]) {
+        add_pack(self.0, pack, entries);
+    }
+}
+
+struct TangentKernel<'a, M, const N: usize, const Q: usize> {
     law: M,
     block: &'a ElasticBlock,
     x: &'a [Vec3],
     tangent: Tangent,
     packs: Range<usize>,
-    writer: &'a mut ChunkWriter<'w, Mat3>,
+    sink: &'a mut dyn PackSink,
 }
 
-impl<M: Material, const N: usize, const Q: usize> LaneKernel for TangentKernel<'_, '_, M, N, Q> {
+impl<M: Material, const N: usize, const Q: usize> LaneKernel for TangentKernel<'_, M, N, Q> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
@@ -481,11 +701,11 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for TangentKernel<'
     }
 }
 
-impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, '_, M, N, Q> {
+impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
     #[inline(always)]
     fn body<S: LaneScalar<Element = f64>>(self) {
-        // In the order of the plan: [a][b][lane]. Every entry is written for every pack.
-        let mut values = [[[Mat3::zero(); PACK]; N]; N];
+        // In the order of `matrix_slots`. Every entry of this kind of cell is written for every pack.
+        let mut entries = [[0.0; PACK]; MAX_ENTRIES];
         for pack in self.packs {
             let view = PackView::<N, Q>::new(self.block, pack);
             for first in (0..PACK).step_by(S::LANES) {
@@ -497,22 +717,20 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, '_, M, N, Q>
                     let F = deformation_gradient(&x, &g);
                     self.law.tangent_blocks(&F, &point, self.tangent, &g, view.weight(k, first), &mut element);
                 }
+                let mut next = 0;
                 for a in 0..N {
                     for b in 0..=a {
                         for i in 0..3 {
                             for j in 0..3 {
-                                let mut lanes = [0.0; PACK];
-                                element.blocks[a][b].rows[i][j].store(&mut lanes[..S::LANES]);
-                                for lane in 0..S::LANES {
-                                    values[a][b][first + lane].rows[i][j] = lanes[lane];
-                                    values[b][a][first + lane].rows[j][i] = lanes[lane];
-                                }
+                                let lanes = &mut entries[next][first..first + S::LANES];
+                                element.blocks[a][b].rows[i][j].store(lanes);
+                                next += 1;
                             }
                         }
                     }
                 }
             }
-            self.writer.add_all(pack, values.as_flattened().as_flattened());
+            self.sink.add(pack, &entries[..9 * N * (N + 1) / 2]);
         }
     }
 }

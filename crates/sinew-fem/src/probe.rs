@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use crate::diagnostics::{angular_momentum, center_of_mass, momentum, summarize};
+use crate::diagnostics::{BodySummary, angular_momentum, center_of_mass, momentum};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::state::State;
@@ -15,6 +15,8 @@ pub struct ProbeContext<'a> {
     pub state: &'a State,
     /// How the frame was computed.
     pub report: &'a StepReport,
+    /// Each body in numbers, gathered once for all probes.
+    pub summaries: &'a [BodySummary],
 }
 
 /// A group of named numbers, evaluated once per frame.
@@ -67,10 +69,9 @@ impl Probe for GlobalProbe {
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let ProbeContext { model, state, report } = *ctx;
+        let ProbeContext { model, state, report, summaries } = *ctx;
         let e = &report.energies;
-        let inverted: usize =
-            (0..model.bodies.len()).map(|body| summarize(model, body, &state.positions).inverted_cells).sum();
+        let inverted: usize = summaries.iter().map(|summary| summary.inverted_cells).sum();
         out.extend([e.total(), e.elastic, e.kinetic, e.gravity, e.contact, e.other, inverted as f64]);
         out.extend([
             report.relative_residual,
@@ -131,15 +132,14 @@ impl Probe for BodyProbe {
         let ProbeContext { model, state, .. } = *ctx;
         let x = &state.positions;
         let body = &model.bodies[self.body];
-        let s = summarize(model, self.body, x);
-        let elastic: f64 = model.elastic[body.elastic.clone()].iter().map(|block| block.energy(x)).sum();
+        let s = &ctx.summaries[self.body];
         out.extend([
             s.volume,
             s.inverted_cells as f64,
             s.min_volume_ratio,
             s.max_volume_ratio,
             s.max_von_mises,
-            elastic,
+            s.energy,
         ]);
         out.extend(SYMMETRIC.map(|(_, i, j)| s.cauchy[(i, j)]));
         for i in 0..3 {

@@ -8,6 +8,7 @@ use sinew_math::{Mat3, Vec3};
 
 use crate::command::Command;
 use crate::control::{ChannelId, Control, ControlError};
+use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::ElasticBlock;
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::model::Model;
@@ -49,6 +50,7 @@ pub struct Simulation {
     probes: Vec<Box<dyn Probe>>,
     probe_names: Vec<String>,
     probe_values: Vec<f64>,
+    summaries: Vec<BodySummary>,
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
@@ -90,6 +92,7 @@ impl Simulation {
             probes: all,
             probe_names,
             probe_values: Vec::new(),
+            summaries: Vec::new(),
             params,
             frame_index: 0,
             report,
@@ -241,9 +244,13 @@ impl Simulation {
 
     fn evaluate_probes(&mut self) {
         self.probe_values.clear();
-        let ctx = ProbeContext { model: &self.model, state: &self.state, report: &self.report };
-        for probe in &self.probes {
-            probe.evaluate(&ctx, &mut self.probe_values);
+        self.summaries.clear();
+        let bodies = 0..self.model.bodies.len();
+        self.summaries.extend(bodies.map(|body| summarize(&self.model, body, &self.state.positions)));
+        let Self { model, state, report, summaries, probes, probe_values, .. } = self;
+        let ctx = ProbeContext { model, state, report, summaries };
+        for probe in probes {
+            probe.evaluate(&ctx, probe_values);
         }
         debug_assert_eq!(self.probe_values.len(), self.probe_names.len(), "one value per name");
     }

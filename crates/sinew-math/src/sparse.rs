@@ -32,10 +32,12 @@ use crate::krylov::LinearOperator;
 use crate::parallel::{ChunkWriter, PlanError, ScatterPlan, for_each_block_mut};
 use crate::{Mat3, Real, Vec3};
 
+mod pack;
 mod pattern;
 mod product;
 mod sliced;
 
+pub use pack::add_pack;
 pub use pattern::BlockPattern;
 pub use sliced::SlicedBlocks;
 

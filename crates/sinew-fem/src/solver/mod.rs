@@ -13,7 +13,7 @@ pub use newton::NewtonSolver;
 pub use params::{LinearSolver, Projection, SolverParams};
 pub use problem::Regime;
 
-pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, filter};
+pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 pub(crate) use problem::{Problem, ProblemScratch};
 
 use crate::control::Control;

@@ -12,6 +12,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
 use super::Solver;
+use super::assembly::Linearization;
 use super::params::{Projection, SolverParams};
 use super::problem::{Merit, Problem, ProblemScratch, Regime};
 use super::system::{LinearSystem, SolveFailure};
@@ -46,6 +47,8 @@ pub struct NewtonSolver {
     contacts: Contacts,
     previous: State,
     system: Option<LinearSystem>,
+    /// Norm of the elastic forces of the model when every cell is strained by one [N].
+    unit_strain_force: f64,
     work: Work,
 }
 
@@ -101,6 +104,7 @@ impl NewtonSolver {
             contacts: Contacts::default(),
             previous: State::default(),
             system: None,
+            unit_strain_force: 0.0,
             work: Work::default(),
         }
     }
@@ -119,6 +123,11 @@ impl NewtonSolver {
         if self.system.as_ref().is_some_and(|system| !system.fits(model)) {
             self.system = None;
             self.scratch = ProblemScratch::default();
+        }
+        if self.system.is_none() {
+            let mut forces = vec![0.0; model.kinematics.point_count()];
+            model.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+            self.unit_strain_force = forces.iter().map(|f| f * f).sum::<f64>().sqrt();
         }
         self.system.get_or_insert_with(|| LinearSystem::new(model, &self.params))
     }
@@ -141,7 +150,14 @@ impl Solver for NewtonSolver {
         let system = self.system.as_mut().expect("created above");
         system.begin_step(state.history.rounding);
         let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch);
-        let mut attempt = Attempt { problem, system, params: &self.params, work: &mut self.work, timing: &mut timing };
+        let mut attempt = Attempt {
+            problem,
+            system,
+            params: &self.params,
+            work: &mut self.work,
+            timing: &mut timing,
+            unit_strain_force: self.unit_strain_force,
+        };
         let outcome = attempt.run();
         match outcome {
             Ok(mut report) => {
@@ -220,6 +236,7 @@ struct Attempt<'a> {
     params: &'a SolverParams,
     work: &'a mut Work,
     timing: &'a mut StepTiming,
+    unit_strain_force: f64,
 }
 
 impl Attempt<'_> {
@@ -297,7 +314,7 @@ impl Attempt<'_> {
         model.kinematics.place(&self.work.q, &mut self.work.x);
         let merit = self.gradient_at_iterate();
         let is_valid = merit.magnitude.is_finite();
-        let reference = norm(&self.work.gradient);
+        let reference = norm(&self.work.gradient).min(self.force_scale());
         if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
             // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays
             // the residual under the new boundary data where that exists.
@@ -305,13 +322,27 @@ impl Attempt<'_> {
             model.kinematics.place(&self.work.q, &mut self.work.x);
             self.drive(report)?;
             let merit = self.gradient_at_iterate();
-            let reference = if is_valid { reference } else { norm(&self.work.gradient) };
+            let reference = if is_valid { reference } else { norm(&self.work.gradient).min(self.force_scale()) };
             return Ok((reference, merit));
         }
         if !is_valid {
             return Err(Failure::NotFinite);
         }
         Ok((reference, self.extrapolate(merit)))
+    }
+
+    /// Residual of a body strained by one everywhere, with its loads: in quasistatics a worse start (a scrambled body) does not make the goal
+    /// easier.
+    fn force_scale(&mut self) -> f64 {
+        if self.params.regime != Regime::Quasistatic {
+            return f64::INFINITY;
+        }
+        let work = &mut *self.work;
+        self.problem.external_gradient(&work.x, &mut work.trial_point_gradient);
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.pull_back(&work.q, &work.trial_point_gradient, &mut work.trial_gradient);
+        kinematics.filter(&mut work.trial_gradient);
+        norm(&work.trial_gradient) + self.unit_strain_force
     }
 
     /// The longest believable Newton step: any in dynamics, where inertia holds everything.
@@ -381,13 +412,9 @@ impl Attempt<'_> {
                 return Err(Failure::NotFinite);
             }
             let start = Instant::now();
-            self.system.assemble(
-                &self.problem,
-                &self.work.q,
-                &self.work.x,
-                &self.work.point_gradient,
-                Tangent::Definite,
-            );
+            let Work { q, x, point_gradient, .. } = &*self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent: Tangent::Definite };
+            self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             // Prescribed increment δ_p; the free rows see −g − H δ_p.
             self.work.direction.fill(Vec3::zero());
@@ -417,7 +444,9 @@ impl Attempt<'_> {
             model.kinematics.filter(&mut self.work.rhs);
             self.work.trial_gradient.copy_from_slice(&self.work.direction);
             let start = Instant::now();
-            let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, 1e-4);
+            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent: Tangent::Definite };
+            let solved = self.system.solve(&at, rhs, direction, 1e-4);
             self.timing.linear_solve += start.elapsed();
             report.linear_iterations += solved.map_err(Failure::Singular)?;
             for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
@@ -485,10 +514,12 @@ impl Attempt<'_> {
                 report.projections += 1;
             }
             let start = Instant::now();
-            self.system.assemble(&self.problem, &self.work.q, &self.work.x, &self.work.point_gradient, tangent);
+            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent };
+            self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             let start = Instant::now();
-            let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, forcing);
+            let solved = self.system.solve(&at, rhs, direction, forcing);
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;

@@ -98,6 +98,7 @@ impl DampingMatrix {
                 self.matrix.values_mut()[slot] *= beta / dt;
             }
         }
+        self.matrix.mirror_lower();
     }
 }
 
@@ -247,6 +248,14 @@ impl<'a> Problem<'a> {
     pub fn evaluate(&mut self, x: &[Vec3]) -> Merit {
         let elastic = self.model.elastic.iter().map(|block| block.energy(x)).sum();
         self.merit(x, elastic)
+    }
+
+    /// gradient = that of everything but elasticity and inertia, over the points at `x`.
+    pub fn external_gradient(&self, x: &[Vec3], gradient: &mut [Vec3]) {
+        gradient.fill(Vec3::zero());
+        for force in self.model.forces() {
+            force.add_gradient(x, &self.ctx, gradient);
+        }
     }
 
     /// Merit and gradient over the points at `x`.

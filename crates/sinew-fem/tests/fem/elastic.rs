@@ -77,6 +77,7 @@ fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
     for block in &model.elastic {
         block.add_tangent(x, tangent, &matrix_plan(block, &pattern), matrix.values_mut());
     }
+    matrix.mirror_lower();
     matrix
 }
 

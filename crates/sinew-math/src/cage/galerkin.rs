@@ -52,11 +52,15 @@ impl CoarseMatrix {
         });
         let half = self.half.values();
         let pattern = self.half.pattern();
-        for_each_block_mut((self.full.values_mut(), half, pattern.mirrored_slots()), 4096, |_, (full, own, mirrored)| {
-            for k in 0..full.len() {
-                full[k] = own[k] + half[mirrored[k] as usize].transpose();
-            }
-        });
+        for_each_block_mut(
+            (self.full.values_mut(), half, pattern.mirrored_slots()),
+            4096,
+            |_, (full, own, mirrored)| {
+                for k in 0..full.len() {
+                    full[k] = own[k] + half[mirrored[k] as usize].transpose();
+                }
+            },
+        );
         // Grid nodes that carry only prescribed components.
         for node in 0..self.full.node_count() {
             for axis in 0..3 {

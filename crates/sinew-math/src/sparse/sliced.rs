@@ -146,11 +146,7 @@ impl SlicedBlocks {
 struct Windows<'a>(&'a mut [Vec3<f32>]);
 
 /// Sums `work` over the windows in a tree whose shape depends on their number alone.
-fn reduce_windows(
-    windows: Windows<'_>,
-    first: usize,
-    work: &(impl Fn(usize, &mut [Vec3<f32>]) -> f64 + Sync),
-) -> f64 {
+fn reduce_windows(windows: Windows<'_>, first: usize, work: &(impl Fn(usize, &mut [Vec3<f32>]) -> f64 + Sync)) -> f64 {
     let count = windows.0.len().div_ceil(WINDOW);
     match count {
         0 => 0.0,
