@@ -210,19 +210,20 @@ impl ElasticBlock {
     }
 
     /// Parameters of the law in one cell.
-    fn parameters_of(&self, cell: usize) -> MaterialPoint<f64> {
+    pub(crate) fn parameters_of(&self, cell: usize) -> MaterialPoint<f64> {
         let first = cell / PACK * MaterialPoint::<f64>::LEN * PACK + cell % PACK;
         MaterialPoint::from_array(std::array::from_fn(|k| self.parameters[first + k * PACK]))
     }
 
     /// Shape gradient of node `a` at quadrature point `k` of one cell.
-    fn gradient_of(&self, cell: usize, k: usize, a: usize) -> Vec3 {
+    pub(crate) fn gradient_of(&self, cell: usize, k: usize, a: usize) -> Vec3 {
         let (n, q) = (self.kind.nodes_per_cell(), self.points_per_cell());
         let first = ((cell / PACK * q + k) * n + a) * 3 * PACK + cell % PACK;
         Vec3::new(self.gradients[first], self.gradients[first + PACK], self.gradients[first + 2 * PACK])
     }
 
-    fn weight_of(&self, cell: usize, k: usize) -> f64 {
+    /// Weight of quadrature point `k` of one cell [m³].
+    pub(crate) fn weight_of(&self, cell: usize, k: usize) -> f64 {
         self.weights[(cell / PACK * self.points_per_cell() + k) * PACK + cell % PACK]
     }
 

@@ -3,6 +3,8 @@
 mod assembly;
 #[cfg(test)]
 mod battery;
+mod free;
+mod guide;
 mod iterative;
 mod newton;
 mod params;

@@ -13,12 +13,14 @@ use sinew_math::parallel::sum;
 
 use super::Solver;
 use super::assembly::Linearization;
+use super::guide::Guide;
 use super::params::{Projection, SolverParams};
 use super::problem::{Merit, Problem, ProblemScratch, Regime};
 use super::system::{LinearSystem, SolveFailure};
 use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
 use crate::diagnostics::find_blame;
+use crate::elastic::ElasticBlock;
 use crate::force::StepContext;
 use crate::kinematics::{PointMap, Unknowns};
 use crate::material::Tangent;
@@ -32,8 +34,8 @@ const ARMIJO: f64 = 1e-4;
 const DISTRUST: f64 = 0.3;
 /// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
 const MIN_STEP: f64 = 1e-9;
-/// A Newton step of quasistatics that goes this many times the size of the model is no answer but a singular matrix.
-const MAX_STRIDE: f64 = 1e3;
+/// A Newton step of quasistatics that goes this many times the size of the model is cut to that length.
+const MAX_STRIDE: f64 = 10.0;
 /// Residuals this many times the rounding of the positions are converged when nothing lowers them any more.
 const STALLED_ROUNDINGS: f64 = 1e3;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
@@ -49,6 +51,8 @@ pub struct NewtonSolver {
     system: Option<LinearSystem>,
     /// Norm of the elastic forces of the model when every cell is strained by one [N].
     unit_strain_force: f64,
+    /// The guide of `untangle`, once a step has asked for it; `Some(None)` when the model gives it nothing to hold on to.
+    guide: Option<Option<Guide>>,
     work: Work,
 }
 
@@ -105,6 +109,7 @@ impl NewtonSolver {
             previous: State::default(),
             system: None,
             unit_strain_force: 0.0,
+            guide: None,
             work: Work::default(),
         }
     }
@@ -122,6 +127,7 @@ impl NewtonSolver {
     fn system(&mut self, model: &Model) -> &mut LinearSystem {
         if self.system.as_ref().is_some_and(|system| !system.fits(model)) {
             self.system = None;
+            self.guide = None;
             self.scratch = ProblemScratch::default();
         }
         if self.system.is_none() {
@@ -157,6 +163,7 @@ impl Solver for NewtonSolver {
             work: &mut self.work,
             timing: &mut timing,
             unit_strain_force: self.unit_strain_force,
+            guide: &mut self.guide,
         };
         let outcome = attempt.run();
         match outcome {
@@ -237,6 +244,7 @@ struct Attempt<'a> {
     work: &'a mut Work,
     timing: &'a mut StepTiming,
     unit_strain_force: f64,
+    guide: &'a mut Option<Option<Guide>>,
 }
 
 impl Attempt<'_> {
@@ -248,6 +256,7 @@ impl Attempt<'_> {
         let mut previous_residual = f64::INFINITY;
         let mut distrust = false;
         let mut slow = 0;
+        let mut is_running_away = false;
         loop {
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
@@ -260,13 +269,16 @@ impl Attempt<'_> {
                 return Ok(report);
             }
             if report.newton_iterations >= self.params.max_newton {
+                if is_running_away {
+                    return Err(Failure::Singular(SolveFailure::Unheld { distance: max_stride }));
+                }
                 let iterations = report.newton_iterations;
                 return Err(Failure::NotConverged { iterations, relative_residual: relative });
             }
             report.newton_iterations += 1;
             let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm);
             let definite = distrust || self.params.projection == Projection::Always;
-            self.find_direction(definite, forcing, max_stride, &mut report)?;
+            is_running_away = self.find_direction(definite, forcing, max_stride, &mut report)?;
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, &mut report);
             previous_residual = residual;
@@ -315,6 +327,9 @@ impl Attempt<'_> {
         let merit = self.gradient_at_iterate();
         let is_valid = merit.magnitude.is_finite();
         let reference = norm(&self.work.gradient).min(self.force_scale());
+        if let Some(guided) = self.untangle(merit) {
+            return Ok((reference, guided));
+        }
         if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
             // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays
             // the residual under the new boundary data where that exists.
@@ -329,6 +344,33 @@ impl Attempt<'_> {
             return Err(Failure::NotFinite);
         }
         Ok((reference, self.extrapolate(merit)))
+    }
+
+    /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
+    fn untangle(&mut self, merit: Merit) -> Option<Merit> {
+        if !self.params.untangle || self.params.regime != Regime::Quasistatic {
+            return None;
+        }
+        let model = self.problem.model;
+        let inverted = |block: &ElasticBlock| block.summarize(&self.work.x).inverted_cells > 0;
+        if !model.elastic.iter().any(inverted) {
+            return None;
+        }
+        let system = &self.system;
+        let guide = self.guide.get_or_insert_with(|| Guide::new(model, system.plan(), system.filter())).as_mut()?;
+        self.work.trial.clone_from(&self.work.q);
+        guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
+        model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        let trial = self.gradient_at_trial();
+        let residual = norm(&self.work.trial_gradient);
+        let is_better = match merit.potential.zip(trial.potential) {
+            Some((old, new)) => new < old,
+            None => residual < norm(&self.work.gradient),
+        };
+        (trial.magnitude.is_finite() && is_better).then(|| {
+            self.take_trial();
+            trial
+        })
     }
 
     /// Residual of a body strained by one everywhere, with its loads: in quasistatics a worse start (a scrambled body) does not make the goal
@@ -385,10 +427,17 @@ impl Attempt<'_> {
         let kinematics = &self.problem.model.kinematics;
         kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
         kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        self.gradient_at_trial()
+    }
+
+    /// Merit and gradients at the trial, whose points are in place.
+    fn gradient_at_trial(&mut self) -> Merit {
+        let kinematics = &self.problem.model.kinematics;
         let start = Instant::now();
         let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
         kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
         kinematics.filter(&mut self.work.trial_gradient);
+        self.system.free().project(&self.work.trial.vectors, &mut self.work.trial_gradient);
         self.timing.gradient += start.elapsed();
         trial
     }
@@ -493,18 +542,20 @@ impl Attempt<'_> {
         let kinematics = &self.problem.model.kinematics;
         kinematics.pull_back(&self.work.q, &self.work.point_gradient, &mut self.work.gradient);
         kinematics.filter(&mut self.work.gradient);
+        self.system.free().project(&self.work.q.vectors, &mut self.work.gradient);
         self.timing.gradient += start.elapsed();
         merit
     }
 
-    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`.
+    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`; true when a node would have moved further than
+    /// `max_stride` and the step was cut to that.
     fn find_direction(
         &mut self,
         definite: bool,
         forcing: f64,
         max_stride: f64,
         report: &mut StepReport,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
             *r = -g;
         }
@@ -523,16 +574,24 @@ impl Attempt<'_> {
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;
+                self.system.free().project(&self.work.q.vectors, &mut self.work.direction);
                 let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
                 // Written so that NaN fails.
-                if !(distance <= max_stride) {
+                if !(distance < f64::INFINITY) {
+                    return Err(SolveFailure::NotFinite);
+                }
+                if distance > max_stride && tangent == Tangent::Exact {
                     return Err(SolveFailure::Unheld { distance });
                 }
                 let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
-                if descends { Ok(()) } else { Err(SolveFailure::NoDescent) }
+                if descends { Ok(distance) } else { Err(SolveFailure::NoDescent) }
             });
             match usable {
-                Ok(()) => return Ok(()),
+                Ok(distance) if distance > max_stride => {
+                    self.work.direction.iter_mut().for_each(|d| *d *= max_stride / distance);
+                    return Ok(true);
+                }
+                Ok(_) => return Ok(false),
                 Err(cause) if tangent == Tangent::Definite => return Err(Failure::Singular(cause)),
                 Err(_) => tangent = Tangent::Definite,
             }

@@ -39,6 +39,9 @@ pub struct SolverParams {
     pub projection: Projection,
     /// How linear systems are solved.
     pub linear: LinearSolver,
+    /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
+    /// `solver/guide.rs`.
+    pub untangle: bool,
 }
 
 impl Default for SolverParams {
@@ -49,6 +52,7 @@ impl Default for SolverParams {
             max_newton: 60,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
+            untangle: false,
         }
     }
 }

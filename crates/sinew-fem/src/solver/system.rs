@@ -7,9 +7,10 @@ use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::krylov::norm;
 use sinew_math::parallel::sum;
 use sinew_math::sparse::BlockCsr;
-use sinew_math::{Real, Vec3};
+use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+use super::free::FreeParts;
 use super::iterative::Iterative;
 use super::params::{LinearSolver, SolverParams};
 use super::problem::Regime;
@@ -21,6 +22,9 @@ use crate::model::Model;
 const DIRECT_DYNAMIC_NODES: usize = 600;
 /// Unknown nodes up to which `auto` factorises in quasistatics, where conjugate gradients need three times the iterations.
 const DIRECT_STATIC_NODES: usize = 6000;
+
+/// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
+const FREE_SPRING: f64 = 1e-6;
 
 /// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +70,8 @@ enum Backend {
 pub(crate) struct LinearSystem {
     plan: Arc<AssemblyPlan>,
     filter: Filter,
+    /// Parts that nothing holds, in quasistatics; inertia holds everything.
+    free: FreeParts,
     backend: Backend,
     scratch: AssemblyScratch,
     point_count: usize,
@@ -101,8 +107,13 @@ impl LinearSystem {
             let name = format!("conjugate gradients with {}", iterative.describe());
             (Backend::Iterative(iterative), name)
         };
+        let free = match params.regime {
+            Regime::Quasistatic => FreeParts::find(model, &plan.pattern),
+            Regime::ImplicitEuler => FreeParts::default(),
+        };
         Self {
             filter: Filter::new(&model.kinematics, &plan.pattern),
+            free,
             plan: Arc::new(plan),
             backend,
             scratch: AssemblyScratch::default(),
@@ -121,6 +132,16 @@ impl LinearSystem {
     /// Where everything goes.
     pub fn plan(&self) -> &Arc<AssemblyPlan> {
         &self.plan
+    }
+
+    /// Parts that nothing holds.
+    pub fn free(&self) -> &FreeParts {
+        &self.free
+    }
+
+    /// Prescribed rows and columns.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
     }
 
     /// Whether the system was made for a model of this shape.
@@ -164,6 +185,7 @@ impl LinearSystem {
             Backend::Iterative(iterative) => {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
+                hold_softly(&self.free, &mut iterative.matrix, scale);
                 match iterative.solve(at.tangent, rhs, out, forcing) {
                     Err(_) if at.tangent == Tangent::Definite => {
                         iterative.solve_wide(&self.plan, at, &self.filter, &mut self.scratch, rhs, out, forcing)
@@ -174,6 +196,7 @@ impl LinearSystem {
             Backend::Direct { matrix, factor } => {
                 let scale = filter_scale(matrix);
                 self.filter.apply(matrix, scale);
+                hold_softly(&self.free, matrix, scale);
                 matrix.mirror_lower();
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;
                 out.copy_from_slice(rhs);
@@ -207,6 +230,15 @@ impl LinearSystem {
 fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64 {
     let force = |node: usize| matrix.diagonal_block(node).trace().to_f64() / 3.0 * q.vectors[node].norm();
     4.0 * f64::EPSILON * sum(q.vectors.len(), |node| force(node).powi(2)).sqrt()
+}
+
+/// Springs on free parts that make their singular matrices definite. They are so weak that they slow down only the softest of all shape
+/// changes.
+fn hold_softly<S: Real>(free: &FreeParts, matrix: &mut BlockCsr<S>, scale: S) {
+    let spring = Mat3::identity() * (scale * S::from_f64(FREE_SPRING));
+    for &unknown in free.parts().iter().flatten() {
+        matrix.add_diagonal(unknown as usize, &spring);
+    }
 }
 
 /// The mean of the diagonal: what prescribed components get, so that they do not stand out.
