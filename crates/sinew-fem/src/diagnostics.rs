@@ -4,10 +4,14 @@
 
 use sinew_math::{Mat3, Vec3};
 
+use crate::control::Control;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::report::Blame;
 use crate::state::State;
+
+/// Volume ratio up to which a cell counts as flattened.
+pub const FLATTENED: f64 = 0.05;
 
 /// What a body looks like in numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +20,8 @@ pub struct BodySummary {
     pub volume: f64,
     /// Cells with a quadrature point of non-positive volume.
     pub inverted_cells: usize,
+    /// Cells with a quadrature point of at most [`FLATTENED`] of its rest volume, inverted ones included.
+    pub flattened_cells: usize,
     /// Smallest volume ratio over all quadrature points.
     pub min_volume_ratio: f64,
     /// Largest volume ratio over all quadrature points.
@@ -30,15 +36,16 @@ pub struct BodySummary {
     pub deformation: Mat3,
 }
 
-/// Walks all quadrature points of a body once.
-pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
+/// Walks all quadrature points of a body once; `control` has its stiffness.
+pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> BodySummary {
     let mut s =
         BodySummary { min_volume_ratio: f64::INFINITY, max_volume_ratio: f64::NEG_INFINITY, ..Default::default() };
     let (mut rest, mut deformed) = (0.0, 0.0);
     for block in &model.elastic[model.bodies[body].elastic.clone()] {
         for cell in 0..block.cell_count() {
-            let mut is_inverted = false;
+            let (mut is_inverted, mut is_flattened) = (false, false);
             block.evaluate_cell(cell, x, |w, F, P| {
+                let P = P * model.stiffness_of(block, control);
                 let J = F.determinant();
                 let kirchhoff = P * F.transpose();
                 rest += w;
@@ -52,7 +59,9 @@ pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
                     s.max_von_mises = s.max_von_mises.max(crate::frame::von_mises(&(kirchhoff / J)));
                 }
                 is_inverted |= J <= 0.0;
+                is_flattened |= J <= FLATTENED;
             });
+            s.flattened_cells += usize::from(is_flattened);
             s.inverted_cells += usize::from(is_inverted);
         }
     }
@@ -61,6 +70,32 @@ pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
     s.piola /= rest;
     s.deformation /= rest;
     s
+}
+
+/// Kinetic energy ½ Σ m |v|² of a range of points [J].
+pub fn kinetic_energy(model: &Model, state: &State, points: std::ops::Range<usize>) -> f64 {
+    points.map(|p| 0.5 * model.masses[p] * state.velocities[p].norm_squared()).sum()
+}
+
+/// Root mean square distance of the nodes of a body from its rest shape, weighted by mass and after the best rigid motion [m].
+///
+/// The rotation that minimises Σ m |x − c − R (X − C)|² is that of the polar decomposition of Σ m (x − c)(X − C)ᵀ [Kabsch76].
+pub fn shape_error(model: &Model, body: usize, x: &[Vec3]) -> f64 {
+    let body = &model.bodies[body];
+    let (rest, points) = (body.mesh.positions(), body.points.clone());
+    let mass: f64 = points.clone().map(|p| model.masses[p]).sum();
+    let rest_center = points.clone().zip(rest).map(|(p, &X)| X * model.masses[p]).sum::<Vec3>() / mass;
+    let center = center_of_mass(model, x, points.clone());
+    let mut correlation = Mat3::zero();
+    for (p, &X) in points.clone().zip(rest) {
+        correlation += Mat3::outer((x[p] - center) * model.masses[p], X - rest_center);
+    }
+    let rotation = sinew_math::svd3::svd3_plain(&correlation).rotation();
+    let squares: f64 = points
+        .zip(rest)
+        .map(|(p, &X)| model.masses[p] * (x[p] - center - rotation * (X - rest_center)).norm_squared())
+        .sum();
+    (squares / mass).sqrt()
 }
 
 /// Linear momentum Σ m v of a range of points [kg m/s].

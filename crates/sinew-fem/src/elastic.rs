@@ -108,6 +108,11 @@ impl ElasticBlock {
         self.cells.len().div_ceil(PACK)
     }
 
+    /// Law of the cells.
+    pub fn law(&self) -> Law {
+        self.law
+    }
+
     /// Kind of the cells.
     pub fn kind(&self) -> CellKind {
         self.kind
@@ -152,21 +157,38 @@ impl ElasticBlock {
         }
     }
 
+    /// Number, weight and deformation gradient of each quadrature point of a cell.
+    pub(crate) fn evaluate_deformation(&self, cell: usize, x: &[Vec3], mut visit: impl FnMut(usize, f64, Mat3)) {
+        let origin = x[self.point(cell, 0) as usize];
+        for k in 0..self.points_per_cell() {
+            let mut F = Mat3::zero();
+            for a in 1..self.kind.nodes_per_cell() {
+                F += Mat3::outer(x[self.point(cell, a) as usize] - origin, self.gradient_of(cell, k, a));
+            }
+            visit(k, self.weight_of(cell, k), F);
+        }
+    }
+
+    /// Where the packs add nodal values.
+    pub(crate) fn nodal_plan(&self) -> &ScatterPlan {
+        &self.nodal
+    }
+
     /// Strain energy [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3]) -> f64 {
         self.law.visit(EnergyOf { block: self, x })
     }
 
-    /// gradient += ∂E/∂x; returns the strain energy [J]. `pack_energies` is scratch with one entry per pack.
-    pub fn add_gradient(&self, x: &[Vec3], gradient: &mut [Vec3], pack_energies: &[AtomicU64]) -> f64 {
-        self.law.visit(GradientOf { block: self, x, gradient, pack_energies });
-        sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J]. `pack_energies` is scratch with one entry per pack.
+    pub fn add_gradient(&self, x: &[Vec3], scale: f64, gradient: &mut [Vec3], pack_energies: &[AtomicU64]) -> f64 {
+        self.law.visit(GradientOf { block: self, x, scale, gradient, pack_energies });
+        scale * sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
     }
 
-    /// Adds the element matrices to `values` through `plan`, whose elements are the packs with their slots in the order
+    /// Adds the element matrices times `scale` to `values` through `plan`, whose elements are the packs with their slots in the order
     /// `[a][b][lane]` over all pairs of local nodes.
-    pub fn add_tangent(&self, x: &[Vec3], tangent: Tangent, plan: &ScatterPlan, values: &mut [Mat3]) {
-        self.law.visit(TangentOf { block: self, x, tangent, plan, values });
+    pub fn add_tangent(&self, x: &[Vec3], tangent: Tangent, scale: f64, plan: &ScatterPlan, values: &mut [Mat3]) {
+        self.law.visit(TangentOf { block: self, x, tangent, scale, plan, values });
     }
 
     /// Calls `visit(a, b, K_ab)` for all pairs of local nodes of one cell: the slow path, for cells with bound nodes and for tests.
@@ -175,19 +197,19 @@ impl ElasticBlock {
     }
 
     /// Parameters of the law in one cell.
-    fn parameters_of(&self, cell: usize) -> MaterialPoint<f64> {
+    pub(crate) fn parameters_of(&self, cell: usize) -> MaterialPoint<f64> {
         let first = cell / PACK * MaterialPoint::<f64>::LEN * PACK + cell % PACK;
         MaterialPoint::from_array(std::array::from_fn(|k| self.parameters[first + k * PACK]))
     }
 
     /// Shape gradient of node `a` at quadrature point `k` of one cell.
-    fn gradient_of(&self, cell: usize, k: usize, a: usize) -> Vec3 {
+    pub(crate) fn gradient_of(&self, cell: usize, k: usize, a: usize) -> Vec3 {
         let (n, q) = (self.kind.nodes_per_cell(), self.points_per_cell());
         let first = ((cell / PACK * q + k) * n + a) * 3 * PACK + cell % PACK;
         Vec3::new(self.gradients[first], self.gradients[first + PACK], self.gradients[first + 2 * PACK])
     }
 
-    fn weight_of(&self, cell: usize, k: usize) -> f64 {
+    pub(crate) fn weight_of(&self, cell: usize, k: usize) -> f64 {
         self.weights[(cell / PACK * self.points_per_cell() + k) * PACK + cell % PACK]
     }
 
@@ -357,6 +379,7 @@ impl<M: Material, const N: usize, const Q: usize> EnergyKernel<'_, M, N, Q> {
 struct GradientOf<'a> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
+    scale: f64,
     gradient: &'a mut [Vec3],
     pack_energies: &'a [AtomicU64],
 }
@@ -373,9 +396,9 @@ impl MaterialVisitor for GradientOf<'_> {
 
 impl GradientOf<'_> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
-        let Self { block, x, gradient, pack_energies } = self;
+        let Self { block, x, scale, gradient, pack_energies } = self;
         block.nodal.for_each_chunk(gradient, |packs, writer| {
-            dispatch(GradientKernel::<M, N, Q> { law, block, x, packs, writer, pack_energies });
+            dispatch(GradientKernel::<M, N, Q> { law, block, x, scale, packs, writer, pack_energies });
         });
     }
 }
@@ -384,6 +407,7 @@ struct GradientKernel<'a, 'w, M, const N: usize, const Q: usize> {
     law: M,
     block: &'a ElasticBlock,
     x: &'a [Vec3],
+    scale: f64,
     packs: Range<usize>,
     writer: &'a mut ChunkWriter<'w, Vec3>,
     pack_energies: &'a [AtomicU64],
@@ -415,7 +439,7 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
                     let F = deformation_gradient(&x, &g);
                     let (psi, P) = self.law.energy_and_stress(&F, &point);
                     energy = weighted_energy(w, psi, energy);
-                    let wP = P * w;
+                    let wP = P * (w * S::splat(self.scale));
                     for a in 0..N {
                         nodal[a] += wP * g[a];
                     }
@@ -441,6 +465,7 @@ struct TangentOf<'a> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
     tangent: Tangent,
+    scale: f64,
     plan: &'a ScatterPlan,
     values: &'a mut [Mat3],
 }
@@ -457,9 +482,9 @@ impl MaterialVisitor for TangentOf<'_> {
 
 impl TangentOf<'_> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
-        let Self { block, x, tangent, plan, values } = self;
+        let Self { block, x, tangent, scale, plan, values } = self;
         plan.for_each_chunk(values, |packs, writer| {
-            dispatch(TangentKernel::<M, N, Q> { law, block, x, tangent, packs, writer });
+            dispatch(TangentKernel::<M, N, Q> { law, block, x, tangent, scale, packs, writer });
         });
     }
 }
@@ -469,6 +494,7 @@ struct TangentKernel<'a, 'w, M, const N: usize, const Q: usize> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
     tangent: Tangent,
+    scale: f64,
     packs: Range<usize>,
     writer: &'a mut ChunkWriter<'w, Mat3>,
 }
@@ -495,7 +521,8 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, '_, M, N, Q>
                 for k in 0..Q {
                     let g = view.shape_gradients::<S>(k, first);
                     let F = deformation_gradient(&x, &g);
-                    self.law.tangent_blocks(&F, &point, self.tangent, &g, view.weight(k, first), &mut element);
+                    let weight = view.weight::<S>(k, first) * S::splat(self.scale);
+                    self.law.tangent_blocks(&F, &point, self.tangent, &g, weight, &mut element);
                 }
                 for a in 0..N {
                     for b in 0..=a {

@@ -47,7 +47,14 @@ impl<S: Real> Iteration<S> {
     }
 
     /// out += A⁻¹ rhs to relative accuracy `forcing`; the preconditioner is that of `matrix` already.
-    fn add_solution(&mut self, matrix: &BlockCsr<S>, rhs: &[Vec3], out: &mut [Vec3], forcing: f64) -> Outcome {
+    fn add_solution(
+        &mut self,
+        matrix: &BlockCsr<S>,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+        forcing: f64,
+        budget: Option<usize>,
+    ) -> Outcome {
         // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
         let scale = norm(rhs);
         for (narrow, &wide) in self.rhs.iter_mut().zip(rhs) {
@@ -57,7 +64,7 @@ impl<S: Real> Iteration<S> {
         let params = CgParams {
             relative_tolerance: forcing,
             absolute_tolerance: 0.0,
-            max_iterations: (10 * self.rhs.len()).clamp(100, 5000),
+            max_iterations: budget.unwrap_or((10 * self.rhs.len()).clamp(100, 5000)),
         };
         let solved = conjugate_gradients(
             matrix,
@@ -77,7 +84,7 @@ impl<S: Real> Iteration<S> {
                 return Outcome { iterations, failure, curvature };
             }
             // An unfinished solution still descends; only one that is no better than nothing is refused.
-            CgOutcome::IterationLimit if info.residual >= 0.5 * info.initial_residual => {
+            CgOutcome::IterationLimit if budget.is_none() && info.residual >= 0.5 * info.initial_residual => {
                 return Outcome { iterations, failure: Some(SolveFailure::NoProgress { iterations }), curvature: 0.0 };
             }
             CgOutcome::Converged | CgOutcome::IterationLimit => {}
@@ -95,16 +102,19 @@ pub(super) struct CgBackend {
     narrow: Iteration<f32>,
     wide: Option<Box<Iteration<f64>>>,
     residual: Vec<Vec3>,
+    /// Iterations after which a solution is taken as it is.
+    budget: Option<usize>,
 }
 
 impl CgBackend {
-    pub fn new(pattern: &Arc<BlockPattern>) -> Self {
+    pub fn new(pattern: &Arc<BlockPattern>, budget: Option<usize>) -> Self {
         let nodes = pattern.node_count();
         Self {
             matrix: BlockCsr::zeros(pattern.clone()),
             narrow: Iteration::new(nodes),
             wide: None,
             residual: vec![Vec3::zero(); nodes],
+            budget,
         }
     }
 
@@ -126,11 +136,14 @@ impl CgBackend {
         let mut previous = norm(rhs);
         self.residual.copy_from_slice(rhs);
         for _ in 0..=MAX_REFINEMENTS {
-            let outcome = self.narrow.add_solution(&self.matrix, &self.residual, out, forcing);
+            let outcome = self.narrow.add_solution(&self.matrix, &self.residual, out, forcing, self.budget);
             iterations += outcome.iterations;
             if let Some(failure) = outcome.failure {
                 let is_sure = outcome.curvature < -DOUBTFUL_CURVATURE * mean_diagonal(matrix);
                 return if is_sure { Err(failure) } else { self.solve_wide(matrix, rhs, out, forcing) };
+            }
+            if self.budget.is_some_and(|budget| iterations >= budget) {
+                return Ok(iterations);
             }
             matrix.multiply(out, &mut self.residual);
             for (r, &b) in self.residual.iter_mut().zip(rhs) {
@@ -161,7 +174,7 @@ impl CgBackend {
             return Err(SolveFailure::DiagonalBlock { unknown });
         }
         out.fill(Vec3::zero());
-        let outcome = wide.add_solution(matrix, rhs, out, forcing);
+        let outcome = wide.add_solution(matrix, rhs, out, forcing, self.budget);
         outcome.failure.map_or(Ok(outcome.iterations), Err)
     }
 }

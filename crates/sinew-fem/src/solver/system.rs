@@ -11,7 +11,7 @@ use sinew_math::sparse::BlockCsr;
 use super::assembly::{AssemblyPlan, AssemblyScratch, filter};
 use super::iterative::CgBackend;
 use super::params::{LinearSolver, SolverParams};
-use super::problem::{Problem, Regime};
+use super::problem::Problem;
 use crate::kinematics::{Kinematics, Unknowns};
 use crate::material::Tangent;
 use crate::model::Model;
@@ -83,9 +83,9 @@ impl LinearSystem {
             LinearSolver::Cg => (false, "conjugate gradients, as asked".to_string()),
             LinearSolver::Cholesky => (true, "Cholesky, as asked".to_string()),
             LinearSolver::Auto => {
-                let (limit, regime) = match params.regime {
-                    Regime::Quasistatic => (DIRECT_STATIC_NODES, "quasistatic"),
-                    Regime::ImplicitEuler => (DIRECT_DYNAMIC_NODES, "dynamic"),
+                let (limit, regime) = match params.regime.is_dynamic() {
+                    false => (DIRECT_STATIC_NODES, "quasistatic"),
+                    true => (DIRECT_DYNAMIC_NODES, "dynamic"),
                 };
                 let is_direct = nodes <= limit;
                 let name = if is_direct { "Cholesky" } else { "conjugate gradients" };
@@ -97,7 +97,7 @@ impl LinearSystem {
             let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
             Backend::Direct(Box::new(factor.expect("a pattern in memory can be analysed")))
         } else {
-            Backend::Cg(Box::new(CgBackend::new(&plan.pattern)))
+            Backend::Cg(Box::new(CgBackend::new(&plan.pattern, params.budget.map(|b| b.linear))))
         };
         Self {
             matrix: BlockCsr::zeros(plan.pattern.clone()),
