@@ -4,11 +4,15 @@
 
 use sinew_math::{Mat3, Vec3};
 
+use crate::control::Control;
 use crate::elastic::BlockSummary;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::report::Blame;
 use crate::state::State;
+
+/// Volume ratio up to which a cell counts as flattened.
+pub const FLATTENED: f64 = 0.05;
 
 /// What a body looks like in numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +23,8 @@ pub struct BodySummary {
     pub volume: f64,
     /// Cells with a quadrature point of non-positive volume.
     pub inverted_cells: usize,
+    /// Cells with a quadrature point of at most [`FLATTENED`] of its rest volume, inverted ones included.
+    pub flattened_cells: usize,
     /// Smallest volume ratio over all quadrature points.
     pub min_volume_ratio: f64,
     /// Largest volume ratio over all quadrature points.
@@ -33,14 +39,16 @@ pub struct BodySummary {
     pub deformation: Mat3,
 }
 
-/// Walks all quadrature points of a body once.
-pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
+/// Walks all quadrature points of a body once; `control` has its stiffness.
+pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> BodySummary {
     let blocks = &model.elastic[model.bodies[body].elastic.clone()];
-    let s = blocks.iter().map(|block| block.summarize(x)).fold(BlockSummary::default(), BlockSummary::join);
+    let scaled = blocks.iter().map(|block| block.summarize(x).stiffened(model.stiffness_of(block, control)));
+    let s = scaled.fold(BlockSummary::default(), BlockSummary::join);
     BodySummary {
         energy: s.energy,
         volume: s.volume / s.rest_volume,
         inverted_cells: s.inverted_cells,
+        flattened_cells: s.flattened_cells,
         min_volume_ratio: s.min_volume_ratio,
         max_volume_ratio: s.max_volume_ratio,
         cauchy: s.kirchhoff / s.volume,
@@ -48,6 +56,32 @@ pub fn summarize(model: &Model, body: usize, x: &[Vec3]) -> BodySummary {
         max_von_mises: s.max_von_mises,
         deformation: s.deformation / s.rest_volume,
     }
+}
+
+/// Kinetic energy ½ Σ m |v|² of a range of points [J].
+pub fn kinetic_energy(model: &Model, state: &State, points: std::ops::Range<usize>) -> f64 {
+    points.map(|p| 0.5 * model.masses[p] * state.velocities[p].norm_squared()).sum()
+}
+
+/// Root mean square distance of the nodes of a body from its rest shape, weighted by mass and after the best rigid motion [m].
+///
+/// The rotation that minimises Σ m |x − c − R (X − C)|² is that of the polar decomposition of Σ m (x − c)(X − C)ᵀ [Kabsch76].
+pub fn shape_error(model: &Model, body: usize, x: &[Vec3]) -> f64 {
+    let body = &model.bodies[body];
+    let (rest, points) = (body.mesh.positions(), body.points.clone());
+    let mass: f64 = points.clone().map(|p| model.masses[p]).sum();
+    let rest_center = points.clone().zip(rest).map(|(p, &X)| X * model.masses[p]).sum::<Vec3>() / mass;
+    let center = center_of_mass(model, x, points.clone());
+    let mut correlation = Mat3::zero();
+    for (p, &X) in points.clone().zip(rest) {
+        correlation += Mat3::outer((x[p] - center) * model.masses[p], X - rest_center);
+    }
+    let rotation = sinew_math::svd3::svd3_plain(&correlation).rotation();
+    let squares: f64 = points
+        .zip(rest)
+        .map(|(p, &X)| model.masses[p] * (x[p] - center - rotation * (X - rest_center)).norm_squared())
+        .sum();
+    (squares / mass).sqrt()
 }
 
 /// Linear momentum Σ m v of a range of points [kg m/s].

@@ -18,6 +18,7 @@ use sinew_math::parallel::{ChunkWriter, ScatterPlan, reduce_blocks, sum};
 use sinew_math::sparse::add_pack;
 use sinew_math::{LaneScalar, Mat3, Real, Scalar, Vec3};
 
+use crate::diagnostics::FLATTENED;
 use crate::element::{RestGeometry, deformation_gradient};
 use crate::material::{ElementBlocks, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent};
 
@@ -115,6 +116,11 @@ impl ElasticBlock {
         self.cells.len().div_ceil(PACK)
     }
 
+    /// Law of the cells.
+    pub fn law(&self) -> Law {
+        self.law
+    }
+
     /// Kind of the cells.
     pub fn kind(&self) -> CellKind {
         self.kind
@@ -159,6 +165,23 @@ impl ElasticBlock {
         }
     }
 
+    /// Number, weight and deformation gradient of each quadrature point of a cell.
+    pub(crate) fn evaluate_deformation(&self, cell: usize, x: &[Vec3], mut visit: impl FnMut(usize, f64, Mat3)) {
+        let origin = x[self.point(cell, 0) as usize];
+        for k in 0..self.points_per_cell() {
+            let mut F = Mat3::zero();
+            for a in 1..self.kind.nodes_per_cell() {
+                F += Mat3::outer(x[self.point(cell, a) as usize] - origin, self.gradient_of(cell, k, a));
+            }
+            visit(k, self.weight_of(cell, k), F);
+        }
+    }
+
+    /// Where the packs add nodal values.
+    pub(crate) fn nodal_plan(&self) -> &ScatterPlan {
+        &self.nodal
+    }
+
     /// Strain energy [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3]) -> f64 {
         self.check_positions(x);
@@ -171,18 +194,25 @@ impl ElasticBlock {
         self.law.visit(SummaryOf { block: self, x })
     }
 
-    /// gradient += ∂E/∂x; returns the strain energy [J]. `pack_energies` is scratch with one entry per pack.
-    pub fn add_gradient(&self, x: &[Vec3], gradient: &mut [Vec3], pack_energies: &[AtomicU64]) -> f64 {
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J]. `pack_energies` is scratch with one entry per pack.
+    pub fn add_gradient(&self, x: &[Vec3], scale: f64, gradient: &mut [Vec3], pack_energies: &[AtomicU64]) -> f64 {
         self.check_positions(x);
-        self.law.visit(GradientOf { block: self, x, gradient, pack_energies });
-        sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
+        self.law.visit(GradientOf { block: self, x, scale, gradient, pack_energies });
+        scale * sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
     }
 
-    /// Adds the element matrices, on and below the diagonal, to `values` through `plan`: its elements are the packs with their slots as
-    /// [`matrix_slots`](Self::matrix_slots) lists them.
-    pub fn add_tangent<S: Real>(&self, x: &[Vec3], tangent: Tangent, plan: &ScatterPlan, values: &mut [Mat3<S>]) {
+    /// Adds the element matrices times `scale`, on and below the diagonal, to `values` through `plan`: its elements are the packs with their
+    /// slots as [`matrix_slots`](Self::matrix_slots) lists them.
+    pub fn add_tangent<S: Real>(
+        &self,
+        x: &[Vec3],
+        tangent: Tangent,
+        scale: f64,
+        plan: &ScatterPlan,
+        values: &mut [Mat3<S>],
+    ) {
         self.check_positions(x);
-        self.law.visit(TangentOf { block: self, x, tangent, plan, values });
+        self.law.visit(TangentOf { block: self, x, tangent, scale, plan, values });
     }
 
     /// Calls `visit(a, b, K_ab)` for all pairs of local nodes of one cell: the slow path, for cells with bound nodes and for tests.
@@ -401,6 +431,8 @@ pub struct BlockSummary {
     pub volume: f64,
     /// Cells with a quadrature point of non-positive volume.
     pub inverted_cells: usize,
+    /// Cells with a quadrature point of less than [`FLATTENED`] of its volume.
+    pub flattened_cells: usize,
     /// Smallest volume ratio J.
     pub min_volume_ratio: f64,
     /// Largest volume ratio J.
@@ -422,6 +454,7 @@ impl Default for BlockSummary {
             rest_volume: 0.0,
             volume: 0.0,
             inverted_cells: 0,
+            flattened_cells: 0,
             min_volume_ratio: f64::INFINITY,
             max_volume_ratio: f64::NEG_INFINITY,
             max_von_mises: 0.0,
@@ -433,6 +466,17 @@ impl Default for BlockSummary {
 }
 
 impl BlockSummary {
+    /// The same for an energy `factor` times as large.
+    pub fn stiffened(self, factor: f64) -> Self {
+        Self {
+            energy: self.energy * factor,
+            max_von_mises: self.max_von_mises * factor,
+            piola: self.piola * factor,
+            kirchhoff: self.kirchhoff * factor,
+            ..self
+        }
+    }
+
     /// Both together.
     pub fn join(self, other: Self) -> Self {
         Self {
@@ -440,6 +484,7 @@ impl BlockSummary {
             rest_volume: self.rest_volume + other.rest_volume,
             volume: self.volume + other.volume,
             inverted_cells: self.inverted_cells + other.inverted_cells,
+            flattened_cells: self.flattened_cells + other.flattened_cells,
             min_volume_ratio: self.min_volume_ratio.min(other.min_volume_ratio),
             max_volume_ratio: self.max_volume_ratio.max(other.max_volume_ratio),
             max_von_mises: self.max_von_mises.max(other.max_von_mises),
@@ -540,6 +585,7 @@ impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
             let real = (self.block.cells.len() - pack * PACK).min(PACK);
             for lane in 0..real {
                 total.inverted_cells += usize::from(lowest[lane] <= 0.0);
+                total.flattened_cells += usize::from(lowest[lane] <= FLATTENED);
                 total.min_volume_ratio = total.min_volume_ratio.min(lowest[lane]);
                 total.max_volume_ratio = total.max_volume_ratio.max(highest[lane]);
                 total.max_von_mises = total.max_von_mises.max(mises[lane]);
@@ -562,6 +608,7 @@ impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
 struct GradientOf<'a> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
+    scale: f64,
     gradient: &'a mut [Vec3],
     pack_energies: &'a [AtomicU64],
 }
@@ -578,9 +625,9 @@ impl MaterialVisitor for GradientOf<'_> {
 
 impl GradientOf<'_> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
-        let Self { block, x, gradient, pack_energies } = self;
+        let Self { block, x, scale, gradient, pack_energies } = self;
         block.nodal.for_each_chunk(gradient, |packs, writer| {
-            dispatch(GradientKernel::<M, N, Q> { law, block, x, packs, writer, pack_energies });
+            dispatch(GradientKernel::<M, N, Q> { law, block, x, scale, packs, writer, pack_energies });
         });
     }
 }
@@ -589,6 +636,7 @@ struct GradientKernel<'a, 'w, M, const N: usize, const Q: usize> {
     law: M,
     block: &'a ElasticBlock,
     x: &'a [Vec3],
+    scale: f64,
     packs: Range<usize>,
     writer: &'a mut ChunkWriter<'w, Vec3>,
     pack_energies: &'a [AtomicU64],
@@ -620,7 +668,7 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
                     let F = deformation_gradient(&x, &g);
                     let (psi, P) = self.law.energy_and_stress(&F, &point);
                     energy = weighted_energy(w, psi, energy);
-                    let wP = P * w;
+                    let wP = P * (w * S::splat(self.scale));
                     for a in 0..N {
                         nodal[a] += wP * g[a];
                     }
@@ -646,6 +694,7 @@ struct TangentOf<'a, S> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
     tangent: Tangent,
+    scale: f64,
     plan: &'a ScatterPlan,
     values: &'a mut [Mat3<S>],
 }
@@ -662,10 +711,10 @@ impl<S: Real> MaterialVisitor for TangentOf<'_, S> {
 
 impl<S: Real> TangentOf<'_, S> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
-        let Self { block, x, tangent, plan, values } = self;
+        let Self { block, x, tangent, scale, plan, values } = self;
         plan.for_each_chunk(values, |packs, writer| {
             let sink = &mut PrecisionSink(writer);
-            dispatch(TangentKernel::<M, N, Q> { law, block, x, tangent, packs, sink });
+            dispatch(TangentKernel::<M, N, Q> { law, block, x, tangent, scale, packs, sink });
         });
     }
 }
@@ -690,6 +739,7 @@ struct TangentKernel<'a, M, const N: usize, const Q: usize> {
     block: &'a ElasticBlock,
     x: &'a [Vec3],
     tangent: Tangent,
+    scale: f64,
     packs: Range<usize>,
     sink: &'a mut dyn PackSink,
 }
@@ -716,7 +766,8 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
                 for k in 0..Q {
                     let g = view.shape_gradients::<S>(k, first);
                     let F = deformation_gradient(&x, &g);
-                    self.law.tangent_blocks(&F, &point, self.tangent, &g, view.weight(k, first), &mut element);
+                    let weight = view.weight::<S>(k, first) * S::splat(self.scale);
+                    self.law.tangent_blocks(&F, &point, self.tangent, &g, weight, &mut element);
                 }
                 let mut next = 0;
                 for a in 0..N {

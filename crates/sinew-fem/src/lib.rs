@@ -5,13 +5,14 @@
 //! | [`Model`] | what does not change: bodies, bindings, forces; built by [`ModelBuilder`] |
 //! | [`State`] | what changes: unknowns, points, velocities, history |
 //! | [`Control`] | what is commanded from outside, by named channels |
-//! | [`Solver`] | one step: [`NewtonSolver`] for quasistatics and implicit Euler |
+//! | [`Solver`] | one step: [`NewtonSolver`] for quasistatics and implicit schemes, [`ExplicitSolver`] |
 //! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
 //! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
 
 pub mod command;
 pub mod contacts;
 pub mod control;
+pub mod damping;
 pub mod diagnostics;
 pub mod elastic;
 pub mod element;
@@ -22,6 +23,7 @@ pub mod manufactured;
 pub mod material;
 pub mod modal;
 pub mod model;
+pub mod pacing;
 pub mod probe;
 pub mod report;
 pub mod simulation;
@@ -35,7 +37,8 @@ pub use force::{Force, StepContext};
 pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder, ShapeFrame};
 pub use kinematics::Kinematics;
 pub use model::{BodyParams, Model, ModelBuilder, ModelError};
+pub use pacing::Substeps;
 pub use report::{StepError, StepReport, StepTiming};
 pub use simulation::{Driver, FrameParams, Simulation};
-pub use solver::{NewtonSolver, Regime, Solver, SolverParams};
+pub use solver::{ExplicitSolver, NewtonSolver, Regime, Solver, SolverParams};
 pub use state::State;

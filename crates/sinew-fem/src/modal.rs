@@ -5,7 +5,6 @@ use sinew_math::sparse::BlockCsr;
 
 use crate::contacts::Contacts;
 use crate::force::StepContext;
-use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
@@ -31,18 +30,7 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Eige
     Filter::new(&model.kinematics, &plan.pattern).apply(&mut stiffness, 1e6 * largest);
     stiffness.mirror_lower();
     let mut masses = vec![0.0; model.kinematics.unknown_count()];
-    for point in 0..model.kinematics.point_count() {
-        match model.kinematics.map(point) {
-            PointMap::Free(unknown) => masses[unknown as usize] += model.masses[point],
-            // Lumped like the rest: each carrier takes its share.
-            PointMap::Weighted { start, end } => {
-                for &(unknown, weight) in model.kinematics.weights(start, end) {
-                    masses[unknown as usize] += weight * model.masses[point];
-                }
-            }
-            PointMap::Rigid { .. } => {}
-        }
-    }
+    model.add_lumped_masses(&mut masses);
     let is_free = model.pins.is_empty();
     // A free body has a singular K: shift by a small fraction of its stiffness per mass.
     let mean_mass = masses.iter().sum::<f64>() / masses.len().max(1) as f64;

@@ -2,7 +2,8 @@
 
 use sinew_math::Vec3;
 
-use crate::diagnostics::{BodySummary, angular_momentum, center_of_mass, momentum};
+use crate::control::Control;
+use crate::diagnostics::{BodySummary, angular_momentum, center_of_mass, kinetic_energy, momentum, shape_error};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::state::State;
@@ -13,6 +14,8 @@ pub struct ProbeContext<'a> {
     pub model: &'a Model,
     /// The state at the end of the frame.
     pub state: &'a State,
+    /// The commands at the end of the frame.
+    pub control: &'a Control,
     /// How the frame was computed.
     pub report: &'a StepReport,
     /// Each body in numbers, gathered once for all probes.
@@ -60,6 +63,10 @@ impl Probe for GlobalProbe {
             "linear_iterations",
             "substeps",
             "contacts",
+            "unconverged_steps",
+            "time_error",
+            "work.pins",
+            "work.damping",
         ]
         .map(String::from)
         .to_vec();
@@ -69,7 +76,7 @@ impl Probe for GlobalProbe {
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let ProbeContext { model, state, report, summaries } = *ctx;
+        let ProbeContext { model, state, report, summaries, .. } = *ctx;
         let e = &report.energies;
         let inverted: usize = summaries.iter().map(|summary| summary.inverted_cells).sum();
         out.extend([e.total(), e.elastic, e.kinetic, e.gravity, e.contact, e.other, inverted as f64]);
@@ -79,6 +86,10 @@ impl Probe for GlobalProbe {
             report.linear_iterations as f64,
             report.substeps as f64,
             report.contacts as f64,
+            report.unconverged as f64,
+            report.local_error,
+            state.history.work.pins,
+            state.history.work.damping,
         ]);
         let all = 0..model.kinematics.point_count();
         push_vector(momentum(model, state, all.clone()), out);
@@ -102,6 +113,9 @@ impl Probe for BodyProbe {
             "volume_ratio.max",
             "stress.von_mises.max",
             "energy.elastic",
+            "energy.kinetic",
+            "flattened_cells",
+            "shape_error",
         ]
         .iter()
         .map(|name| format!("{body}.{name}"))
@@ -119,6 +133,7 @@ impl Probe for BodyProbe {
         }
         names.extend(vector_names(&format!("{body}.center")));
         names.extend(vector_names(&format!("{body}.momentum")));
+        names.extend(vector_names(&format!("{body}.angular_momentum")));
         names.extend(vector_names(&format!("{body}.min")));
         names.extend(vector_names(&format!("{body}.max")));
         for pin in model.pins.iter().filter(|pin| pin.body == self.body) {
@@ -140,6 +155,9 @@ impl Probe for BodyProbe {
             s.max_volume_ratio,
             s.max_von_mises,
             s.energy,
+            kinetic_energy(model, state, body.points.clone()),
+            s.flattened_cells as f64,
+            shape_error(model, self.body, x),
         ]);
         out.extend(SYMMETRIC.map(|(_, i, j)| s.cauchy[(i, j)]));
         for i in 0..3 {
@@ -148,6 +166,7 @@ impl Probe for BodyProbe {
         }
         push_vector(center_of_mass(model, x, body.points.clone()), out);
         push_vector(momentum(model, state, body.points.clone()), out);
+        push_vector(angular_momentum(model, state, body.points.clone()), out);
         let bounds = sinew_geometry::Aabb::from_points(&x[body.points.clone()]);
         push_vector(bounds.min, out);
         push_vector(bounds.max, out);

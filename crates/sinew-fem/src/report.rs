@@ -73,6 +73,10 @@ pub struct StepReport {
     pub residual: f64,
     /// `residual` over its norm at the start of the step under the new boundary data.
     pub relative_residual: f64,
+    /// Substeps that a budget of iterations ended before they converged.
+    pub unconverged: usize,
+    /// Estimated error of position that the step made [m].
+    pub local_error: f64,
     /// Points in contact.
     pub contacts: usize,
     /// Energies at the end of the step.
@@ -93,6 +97,8 @@ impl StepReport {
         self.cuts += next.cuts;
         self.residual = self.residual.max(next.residual);
         self.relative_residual = self.relative_residual.max(next.relative_residual);
+        self.unconverged += next.unconverged;
+        self.local_error = self.local_error.max(next.local_error);
         self.contacts = next.contacts;
         self.energies = next.energies;
         self.timing += next.timing;
@@ -186,7 +192,7 @@ pub enum StepError {
         /// Where it was found.
         blame: Blame,
     },
-    /// A control channel holds no finite number.
+    /// A control channel holds no finite number, or a factor that is not positive.
     #[error("control channel \"{channel}\" is {value} at t = {time:.4} s")]
     Control {
         /// Time the step aimed at [s].
@@ -195,6 +201,18 @@ pub enum StepError {
         channel: String,
         /// What it holds.
         value: f64,
+    },
+    /// An explicit step longer than the flesh allows.
+    #[error(
+        "an explicit step of {step:.3e} s is too long at t = {time:.4} s: the flesh needs steps of at most {stable:.3e} s\nhint: leave `substeps` out, and as many steps are taken as are needed"
+    )]
+    Unstable {
+        /// Time at the start of the step [s].
+        time: f64,
+        /// Length of the step [s].
+        step: f64,
+        /// Longest stable step [s].
+        stable: f64,
     },
 }
 
@@ -206,7 +224,7 @@ impl StepError {
             | StepError::Stalled { blame, .. }
             | StepError::NotFinite { blame, .. }
             | StepError::Singular { blame, .. } => Some(blame),
-            StepError::Control { .. } => None,
+            StepError::Control { .. } | StepError::Unstable { .. } => None,
         }
     }
 }

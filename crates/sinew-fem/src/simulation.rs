@@ -12,6 +12,7 @@ use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::ElasticBlock;
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::model::Model;
+use crate::pacing::{AdaptiveParams, MOST_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
 use crate::probe::{BodyProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
 use crate::report::{StepError, StepReport};
 use crate::solver::Solver;
@@ -28,15 +29,15 @@ pub trait Driver: Send {
 pub struct FrameParams {
     /// Frames per second [1/s].
     pub frame_rate: f64,
-    /// Steps per frame.
-    pub substeps: usize,
+    /// Steps of a frame.
+    pub substeps: Substeps,
     /// How often a failed step may be halved before the frame fails.
     pub max_halvings: usize,
 }
 
 impl Default for FrameParams {
     fn default() -> Self {
-        Self { frame_rate: 60.0, substeps: 1, max_halvings: 6 }
+        Self { frame_rate: 60.0, substeps: Substeps::Fixed(1), max_halvings: 6 }
     }
 }
 
@@ -56,6 +57,10 @@ pub struct Simulation {
     report: StepReport,
     held: Vec<(ChannelId, f64)>,
     backup: State,
+    /// The state before a step that may be taken back for its error.
+    step_backup: State,
+    /// Size of the largest body at rest [m].
+    size: f64,
     /// What was mended or deserves attention while the scene was compiled.
     pub notes: Vec<String>,
 }
@@ -75,6 +80,12 @@ impl Simulation {
         }
         let mut state = model.initial_state();
         crate::contacts::collider_poses(&model, &control, &mut state.history.collider_poses);
+        solver.prepare(&model, &mut state);
+        let size = model.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max);
+        let step_backup = match params.substeps {
+            Substeps::Adaptive(_) => state.clone(),
+            _ => State::default(),
+        };
         let mut all: Vec<Box<dyn Probe>> = vec![Box::new(GlobalProbe)];
         all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
         all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
@@ -97,6 +108,8 @@ impl Simulation {
             frame_index: 0,
             report,
             held: Vec::new(),
+            step_backup,
+            size,
             notes: Vec::new(),
         };
         simulation.evaluate_probes();
@@ -126,6 +139,9 @@ impl Simulation {
             && state.unknowns.vectors.len() == own.unknowns.vectors.len()
             && state.unknowns.rotations.len() == own.unknowns.rotations.len()
             && state.history.collider_poses.len() == own.history.collider_poses.len()
+            && state.history.previous_positions.len() == own.history.previous_positions.len()
+            && state.history.previous_velocities.len() == own.history.previous_velocities.len()
+            && state.history.accelerations.len() == own.history.accelerations.len()
     }
 
     /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time.
@@ -182,17 +198,19 @@ impl Simulation {
     pub fn step_frame(&mut self) -> Result<StepReport, StepError> {
         self.backup.clone_from(&self.state);
         let start = self.frame_index as f64 / self.params.frame_rate;
+        let end = start + 1.0 / self.params.frame_rate;
         let mut total: Option<StepReport> = None;
         let mut rollbacks = 0;
-        for substep in 0..self.params.substeps {
-            let fraction = (substep + 1) as f64 / self.params.substeps as f64;
-            let target = start + fraction / self.params.frame_rate;
-            if let Err(error) = self.advance(target, self.params.max_halvings, &mut total, &mut rollbacks) {
-                self.state.clone_from(&self.backup);
-                let time = self.state.time;
-                self.drive(time);
-                return Err(error);
-            }
+        let result = match self.params.substeps {
+            Substeps::Fixed(count) => self.take_even_steps(start, count, &mut total, &mut rollbacks),
+            Substeps::Adaptive(params) => self.take_adaptive_steps(end, params, &mut total, &mut rollbacks),
+            Substeps::Stable { safety } => self.take_stable_steps(end, safety, &mut total, &mut rollbacks),
+        };
+        if let Err(error) = result {
+            self.state.clone_from(&self.backup);
+            let time = self.state.time;
+            self.drive(time);
+            return Err(error);
         }
         let mut report = total.unwrap_or_default();
         report.rollbacks = rollbacks;
@@ -200,6 +218,90 @@ impl Simulation {
         self.report = report;
         self.evaluate_probes();
         Ok(report)
+    }
+
+    fn take_even_steps(
+        &mut self,
+        start: f64,
+        count: usize,
+        total: &mut Option<StepReport>,
+        rollbacks: &mut usize,
+    ) -> Result<(), StepError> {
+        let step = 1.0 / (self.params.frame_rate * count as f64);
+        let stable = self.solver.stable_step(&self.model, &self.state, &self.control);
+        if let Some(stable) = stable.filter(|&stable| step > stable) {
+            return Err(StepError::Unstable { time: self.state.time, step, stable });
+        }
+        for substep in 0..count {
+            let fraction = (substep + 1) as f64 / count as f64;
+            let target = start + fraction / self.params.frame_rate;
+            self.advance(target, self.params.max_halvings, total, rollbacks)?;
+        }
+        Ok(())
+    }
+
+    fn take_adaptive_steps(
+        &mut self,
+        end: f64,
+        params: AdaptiveParams,
+        total: &mut Option<StepReport>,
+        rollbacks: &mut usize,
+    ) -> Result<(), StepError> {
+        let frame = 1.0 / self.params.frame_rate;
+        let (wanted, shortest) = (params.tolerance * self.size, frame / params.most as f64);
+        while self.state.time < end {
+            let (now, proposed) = (self.state.time, self.state.history.next_dt);
+            let longest = if proposed > 0.0 { proposed.clamp(shortest, frame) } else { frame };
+            let target = even_target(now, end, longest);
+            let dt = target - now;
+            self.step_backup.clone_from(&self.state);
+            let (mut step, mut failures) = (None, 0);
+            self.advance(target, self.params.max_halvings, &mut step, &mut failures)?;
+            *rollbacks += failures;
+            let mut step = step.unwrap_or_default();
+            let next = next_step(dt, step.local_error, wanted, self.solver.order()).max(shortest);
+            if step.local_error > wanted && dt > shortest * (1.0 + 1e-6) {
+                self.state.clone_from(&self.step_backup);
+                *rollbacks += 1;
+                // The work was done, but no step was taken.
+                (step.substeps, step.unconverged, step.local_error, step.relative_residual) = (0, 0, 0.0, 0.0);
+                self.state.history.next_dt = next.min(0.9 * dt);
+            } else {
+                self.state.history.next_dt = next;
+            }
+            match total {
+                Some(total) => total.absorb(&step),
+                None => *total = Some(step),
+            }
+        }
+        Ok(())
+    }
+
+    fn take_stable_steps(
+        &mut self,
+        end: f64,
+        safety: f64,
+        total: &mut Option<StepReport>,
+        rollbacks: &mut usize,
+    ) -> Result<(), StepError> {
+        let mut longest = f64::INFINITY;
+        for count in 0.. {
+            let now = self.state.time;
+            if now >= end {
+                break;
+            }
+            if count % STEPS_PER_ESTIMATE == 0 {
+                let stable = self.solver.stable_step(&self.model, &self.state, &self.control).unwrap_or(f64::INFINITY);
+                longest = safety * stable;
+                // Written so that NaN fails too.
+                if !((end - now) / longest <= MOST_EXPLICIT_STEPS) {
+                    return Err(StepError::Unstable { time: now, step: (end - now) / MOST_EXPLICIT_STEPS, stable });
+                }
+            }
+            let target = even_target(now, end, longest);
+            self.advance(target, self.params.max_halvings, total, rollbacks)?;
+        }
+        Ok(())
     }
 
     /// One step to `target`, or two halves of it, and so on.
@@ -246,9 +348,10 @@ impl Simulation {
         self.probe_values.clear();
         self.summaries.clear();
         let bodies = 0..self.model.bodies.len();
-        self.summaries.extend(bodies.map(|body| summarize(&self.model, body, &self.state.positions)));
-        let Self { model, state, report, summaries, probes, probe_values, .. } = self;
-        let ctx = ProbeContext { model, state, report, summaries };
+        let summary = |body| summarize(&self.model, body, &self.state.positions, &self.control);
+        self.summaries.extend(bodies.map(summary));
+        let Self { model, state, control, report, summaries, probes, probe_values, .. } = self;
+        let ctx = ProbeContext { model, state, control, report, summaries };
         for probe in probes {
             probe.evaluate(&ctx, probe_values);
         }
@@ -275,6 +378,7 @@ impl Simulation {
                     surface_embedding: body.surface.embedding.as_ref(),
                     cells: Box::new(BodyCells {
                         model,
+                        control: &self.control,
                         blocks: body.elastic.clone(),
                         x,
                         cells: body.mesh.cell_count(),
@@ -309,6 +413,7 @@ impl Simulation {
 /// Evaluates F and P per cell for [`BodyFrame::cell_fields`].
 struct BodyCells<'a> {
     model: &'a Model,
+    control: &'a Control,
     blocks: Range<usize>,
     x: &'a [Vec3],
     cells: usize,
@@ -327,7 +432,7 @@ impl CellSource for BodyCells<'_> {
                     p += stress * weight;
                 });
                 let volume = block.rest_volume(k);
-                let (f, p) = (f / volume, p / volume);
+                let (f, p) = (f / volume, p * (self.model.stiffness_of(block, self.control) / volume));
                 deformation[cell as usize] = f;
                 stress[cell as usize] = cauchy(&f, &p);
             }

@@ -58,6 +58,25 @@ pub struct History {
     pub collider_poses: Vec<Pose>,
     /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it is at rest.
     pub rounding: f64,
+    /// Positions one step earlier, for schemes over two steps; empty for others [m].
+    pub previous_positions: Vec<Vec3>,
+    /// Velocities one step earlier, as `previous_positions` [m/s].
+    pub previous_velocities: Vec<Vec3>,
+    /// Accelerations of all points, for schemes that continue them; empty for others [m/s²].
+    pub accelerations: Vec<Vec3>,
+    /// Length that the error of the last step allows the next one; 0 when nothing is known [s].
+    pub next_dt: f64,
+    /// Work done so far on the flesh from outside and by damping.
+    pub work: Work,
+}
+
+/// Work over all accepted steps [J].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Done by pins: force times path, by the mean of the forces at both ends of each step.
+    pub pins: f64,
+    /// Taken by mass, stiffness and tissue damping, not negative.
+    pub damping: f64,
 }
 
 /// By hand, as for [`State`].
@@ -69,12 +88,29 @@ impl Clone for History {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        let Self { rates, previous_rates, depth, last_dt, collider_poses, rounding } = source;
+        let Self {
+            rates,
+            previous_rates,
+            depth,
+            last_dt,
+            collider_poses,
+            rounding,
+            previous_positions,
+            previous_velocities,
+            accelerations,
+            next_dt,
+            work,
+        } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
         self.depth = *depth;
         self.last_dt = *last_dt;
         self.collider_poses.clone_from(collider_poses);
         self.rounding = *rounding;
+        self.previous_positions.clone_from(previous_positions);
+        self.previous_velocities.clone_from(previous_velocities);
+        self.accelerations.clone_from(accelerations);
+        self.next_dt = *next_dt;
+        self.work = *work;
     }
 }

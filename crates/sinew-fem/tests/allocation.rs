@@ -49,6 +49,7 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
         densities: vec![1000.0; cells],
         mass_damping: 0.1,
         stiffness_damping: 1e-3,
+        tissue_damping: 0.0,
         velocities: Vec::new(),
         surface: None,
     }

@@ -77,7 +77,8 @@ pub struct ContactForce {
 }
 
 impl ContactForce {
-    fn carriers(&self, point: usize) -> &[(u32, f64)] {
+    /// Points and weights that carry a contact point.
+    pub(crate) fn carriers(&self, point: usize) -> &[(u32, f64)] {
         &self.entries[self.offsets[point] as usize..self.offsets[point + 1] as usize]
     }
 

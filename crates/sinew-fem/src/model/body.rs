@@ -22,6 +22,8 @@ pub struct BodyParams {
     pub mass_damping: f64,
     /// β of Rayleigh damping [s].
     pub stiffness_damping: f64,
+    /// γ of the rest-state damping in the rotated frame, see [`crate::damping`] [s].
+    pub tissue_damping: f64,
     /// Initial velocity of each node [m/s]; empty for none.
     pub velocities: Vec<Vec3>,
     /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.

@@ -415,19 +415,22 @@ impl Assembler {
         let acceleration = self.channels.add_vector("gravity", gravity.to_array());
         let mut mass_damping = vec![0.0; point_count];
         let mut elastic = Vec::new();
-        let mut stiffness_damping = Vec::new();
+        let (mut stiffness_damping, mut tissue_damping) = (Vec::new(), Vec::new());
         let mut bodies = Vec::new();
         let body_params = std::mem::take(&mut self.parts.bodies);
         for (index, params) in body_params.iter().enumerate() {
             let first_block = elastic.len();
             let blocks = self.elastic_blocks(index, params, point_count)?;
             stiffness_damping.extend(std::iter::repeat_n(params.stiffness_damping, blocks.len()));
+            tissue_damping.extend(std::iter::repeat_n(params.tissue_damping, blocks.len()));
             elastic.extend(blocks);
             let points = self.first_point[index]..self.first_point[index] + params.mesh.node_count();
             mass_damping[points.clone()].fill(params.mass_damping);
             bodies.push((points, first_block..elastic.len()));
         }
         self.parts.bodies = body_params;
+        let (parts, channels) = (&self.parts, &mut self.channels);
+        let stiffness = parts.bodies.iter().map(|body| channels.add(format!("{}.stiffness", body.name), 1.0)).collect();
         let pins = self.pins()?;
         let driven = self.driven();
         let (pressures, loads) = self.pressures_and_loads();
@@ -465,6 +468,8 @@ impl Assembler {
             masses: self.masses,
             mass_damping,
             stiffness_damping,
+            tissue_damping,
+            stiffness,
             elastic,
             pins,
             driven,

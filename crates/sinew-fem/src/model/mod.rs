@@ -22,15 +22,21 @@ use crate::contacts::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::ElasticBlock;
 use crate::force::{Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, StepContext};
-use crate::kinematics::{Kinematics, Unknowns};
-use crate::report::Energies;
+use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::report::{Energies, StepError};
 use crate::state::{History, State};
 
 /// Mechanical energies at positions `x` and velocities `v`.
 pub(crate) fn energies(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Vec3]) -> Energies {
+    let elastic = model.elastic.iter().map(|block| model.stiffness_of(block, ctx.control) * block.energy(x)).sum();
+    energies_with(model, ctx, x, v, elastic)
+}
+
+/// As [`energies`], with the strain energy known.
+pub(crate) fn energies_with(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Vec3], elastic: f64) -> Energies {
     let potential = |force: &dyn Force| force.potential(x, ctx).unwrap_or(0.0);
     Energies {
-        elastic: model.elastic.iter().map(|block| block.energy(x)).sum(),
+        elastic,
         kinetic: sinew_math::parallel::sum(x.len(), |p| 0.5 * model.masses[p] * v[p].norm_squared()),
         gravity: potential(&model.gravity),
         contact: model.contacts.iter().map(|f| f.penalty_energy(x, ctx)).sum(),
@@ -115,6 +121,10 @@ pub struct Model {
     pub mass_damping: Vec<f64>,
     /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK [s].
     pub stiffness_damping: Vec<f64>,
+    /// Rest-state damping time of each elastic block, γ of [`crate::damping`] [s].
+    pub tissue_damping: Vec<f64>,
+    /// Channel `BODY.stiffness` of each body: a factor on its elastic energy.
+    pub stiffness: Vec<ChannelId>,
     /// Elastic cells, grouped by kind and law.
     pub elastic: Vec<ElasticBlock>,
     /// Weight.
@@ -170,6 +180,53 @@ impl Model {
     /// All channels at their defaults.
     pub fn initial_control(&self) -> Control {
         Control::new(self.channels.clone())
+    }
+
+    /// Factor on the elastic energy of a block under `control`.
+    #[inline]
+    pub fn stiffness_of(&self, block: &ElasticBlock, control: &Control) -> f64 {
+        control.get(self.stiffness[block.body])
+    }
+
+    /// Refuses channels that hold no finite number, and stiffness factors that are not positive.
+    pub(crate) fn check_control(&self, control: &Control, time: f64) -> Result<(), StepError> {
+        let wrong = control.first_not_finite().or_else(|| {
+            let channel = self.stiffness.iter().find(|&&channel| control.get(channel) <= 0.0)?;
+            Some((control.table().names()[channel.0 as usize].as_str(), control.get(*channel)))
+        });
+        match wrong {
+            Some((channel, value)) => Err(StepError::Control { time, channel: channel.into(), value }),
+            None => Ok(()),
+        }
+    }
+
+    /// Work of the pins between two states, by the mean of their forces [J].
+    pub(crate) fn pin_work(&self, from: &State, to: &State) -> f64 {
+        let mut work = 0.0;
+        for pin in &self.pins {
+            for &point in &pin.points {
+                let p = point as usize;
+                let (path, force) = (to.positions[p] - from.positions[p], from.reactions[p] + to.reactions[p]);
+                work += (0..3).filter(|&axis| pin.axes[axis]).map(|axis| 0.5 * path[axis] * force[axis]).sum::<f64>();
+            }
+        }
+        work
+    }
+
+    /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that of points on
+    /// rigid bodies nowhere.
+    pub fn add_lumped_masses(&self, masses: &mut [f64]) {
+        for (point, &mass) in self.masses.iter().enumerate() {
+            match self.kinematics.map(point) {
+                PointMap::Free(unknown) => masses[unknown as usize] += mass,
+                PointMap::Weighted { start, end } => {
+                    for &(unknown, weight) in self.kinematics.weights(start, end) {
+                        masses[unknown as usize] += weight * mass;
+                    }
+                }
+                PointMap::Rigid { .. } => {}
+            }
+        }
     }
 
     /// Everything that acts besides elasticity, in a fixed order.

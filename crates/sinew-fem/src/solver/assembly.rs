@@ -117,12 +117,14 @@ impl AssemblyPlan {
             None => matrix.set_zero(),
         }
         for (block, plan) in model.elastic.iter().zip(&self.elastic) {
+            let scale = model.stiffness_of(block, problem.ctx.control);
             match plan {
-                Some(plan) => block.add_tangent(x, tangent, plan, matrix.values_mut()),
+                Some(plan) => block.add_tangent(x, tangent, scale, plan, matrix.values_mut()),
                 None => {
                     for cell in 0..block.cell_count() {
                         block.cell_tangent(cell, x, tangent, |a, b, k| {
-                            add_point_block(kinematics, q, block.point(cell, a), block.point(cell, b), &k, matrix);
+                            let (a, b) = (block.point(cell, a), block.point(cell, b));
+                            add_point_block(kinematics, q, a, b, &(k * scale), matrix);
                         });
                     }
                 }
@@ -140,7 +142,7 @@ impl AssemblyPlan {
         for force in model.forces() {
             force.linearize(x, &problem.ctx, tangent, linearized);
         }
-        for &(a, b, ref block) in linearized.blocks().iter().chain(problem.bound_damping().blocks()) {
+        for &(a, b, ref block) in linearized.blocks().iter().chain(problem.bound_damping()) {
             add_point_block(kinematics, q, a, b, block, matrix);
         }
         kinematics.geometric_terms(q, point_gradient, geometric);

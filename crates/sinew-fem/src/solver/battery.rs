@@ -6,7 +6,8 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::{Quaternion, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
-use super::problem::{Problem, ProblemScratch, Regime};
+use super::integrator::{NewmarkParams, Regime};
+use super::problem::{Problem, ProblemScratch};
 use crate::contacts::Contacts;
 use crate::force::StepContext;
 use crate::kinematics::Unknowns;
@@ -34,6 +35,7 @@ fn model() -> Model {
             densities: vec![1000.0; cells],
             mass_damping: 0.7,
             stiffness_damping: beta,
+            tissue_damping: 0.5 * beta,
             velocities: Vec::new(),
             surface: None,
         })
@@ -95,11 +97,22 @@ impl Setup {
         for v in state.velocities.iter_mut() {
             *v = noise(&mut seed);
         }
+        regime.prepare(model, &mut state);
+        let history = &mut state.history;
+        history.last_dt = 0.07;
+        history.previous_positions.clone_from(&state.positions);
+        for v in history.previous_velocities.iter_mut().chain(&mut history.accelerations) {
+            *v = noise(&mut seed);
+        }
+        for x in history.previous_positions.iter_mut() {
+            *x += noise(&mut seed) * 0.01;
+        }
         let mut contacts = Contacts::default();
         contacts.find(model, &state);
         assert!(contacts.len() > 5);
         let mut control = model.initial_control();
         control.set_by_name("first.pressure.inside", 500.0).unwrap();
+        control.set_by_name("second.stiffness", 0.6).unwrap();
         let ctx = StepContext { time: 0.1, dt: 0.1, previous: &state, control: &control, contacts: &contacts };
         let mut problem = Problem::new(model, &self.plan, ctx, regime, &mut self.scratch);
         let shift: Vec<Vec3> = (0..unknowns).map(|_| noise(&mut seed) * 0.004).collect();
@@ -136,12 +149,13 @@ fn along(problem: &mut Problem<'_>, q: &Unknowns, u: &[Vec3], s: f64) -> (f64, f
 fn gradient_and_tangent_over_the_unknowns_are_derivatives_of_the_merit() {
     let mut setup = setup();
     let pattern = setup.plan.pattern.clone();
-    for regime in [Regime::Quasistatic, Regime::ImplicitEuler] {
+    let newmark = NewmarkParams { beta: 0.3, gamma: 0.55 };
+    for regime in [Regime::Quasistatic, Regime::ImplicitEuler, Regime::Bdf2, Regime::Newmark(newmark)] {
         let plan = AssemblyPlan::new(&setup.model);
         setup.scratch = ProblemScratch::default();
         setup.with_problem(regime, |problem, q, seed| {
-            assert_eq!(problem.damping_matrix().is_some(), regime == Regime::ImplicitEuler);
-            assert_eq!(problem.bound_damping().blocks().is_empty(), regime == Regime::Quasistatic);
+            assert_eq!(problem.damping_matrix().is_some(), regime.is_dynamic());
+            assert_eq!(problem.bound_damping().is_empty(), regime == Regime::Quasistatic);
             let kinematics = &problem.model.kinematics;
             let mut x = vec![Vec3::zero(); kinematics.point_count()];
             kinematics.place(q, &mut x);

@@ -39,6 +39,8 @@ pub(super) struct Iterative {
     first_rate: f64,
     last_rate: f64,
     wide: Option<Box<Wide>>,
+    /// Iterations after which a solution is taken as it is.
+    budget: Option<usize>,
 }
 
 /// What the rare solve in f64 needs; allocated when it is needed first.
@@ -50,7 +52,7 @@ struct Wide {
 }
 
 impl Iterative {
-    pub fn new(model: &Model, plan: &AssemblyPlan) -> Self {
+    pub fn new(model: &Model, plan: &AssemblyPlan, budget: Option<usize>) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
         // The cage wraps the bodies as they are at rest; unknowns of rigid bodies are not places and stay outside.
@@ -81,6 +83,7 @@ impl Iterative {
             first_rate: 0.0,
             last_rate: 0.0,
             wide: None,
+            budget,
         }
     }
 
@@ -123,7 +126,11 @@ impl Iterative {
         });
         self.solution.fill(Vec3::zero());
         let forcing = forcing.max(FINEST_FORCING);
-        let params = CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_ITERATIONS };
+        let params = CgParams {
+            relative_tolerance: forcing,
+            absolute_tolerance: 0.0,
+            max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
+        };
         let solved = conjugate_gradients(
             &self.sliced,
             &mut self.cage,
@@ -141,7 +148,7 @@ impl Iterative {
         match info.outcome {
             CgOutcome::NegativeCurvature { .. } => return Err(SolveFailure::NegativeCurvature { iterations }),
             // An unfinished solution still descends; only one that is no better than nothing is refused.
-            CgOutcome::IterationLimit if info.residual >= 0.5 * info.initial_residual => {
+            CgOutcome::IterationLimit if self.budget.is_none() && info.residual >= 0.5 * info.initial_residual => {
                 return Err(SolveFailure::NoProgress { iterations });
             }
             CgOutcome::Converged | CgOutcome::IterationLimit => {}

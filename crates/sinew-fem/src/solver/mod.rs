@@ -1,19 +1,23 @@
-//! From one state to the next: Newton's method around a linear solver.
+//! From one state to the next: Newton's method around a linear solver, or explicit steps.
 
 mod assembly;
 #[cfg(test)]
 mod battery;
+mod explicit;
 mod free;
 mod guide;
+mod integrator;
 mod iterative;
 mod newton;
 mod params;
 mod problem;
+mod stable_step;
 mod system;
 
+pub use explicit::{ExplicitError, ExplicitSolver};
+pub use integrator::{NewmarkParams, Regime};
 pub use newton::NewtonSolver;
-pub use params::{LinearSolver, Projection, SolverParams};
-pub use problem::Regime;
+pub use params::{Budget, LinearSolver, Projection, SolverParams};
 
 pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 pub(crate) use problem::{Problem, ProblemScratch};
@@ -27,4 +31,17 @@ use crate::state::State;
 pub trait Solver: Send {
     /// Moves `state` to `state.time + dt` under `control`, the commands at the end of the step. On error the state is unchanged.
     fn step(&mut self, model: &Model, state: &mut State, control: &Control, dt: f64) -> Result<StepReport, StepError>;
+
+    /// Makes room in the initial state for what the solver remembers there, so that no later step allocates.
+    fn prepare(&self, _model: &Model, _state: &mut State) {}
+
+    /// Longest stable step from this state [s]; `None` for solvers that are stable at any length.
+    fn stable_step(&mut self, _model: &Model, _state: &State, _control: &Control) -> Option<f64> {
+        None
+    }
+
+    /// Order p of the scheme: the error of a step falls as h^{p+1}.
+    fn order(&self) -> i32 {
+        1
+    }
 }

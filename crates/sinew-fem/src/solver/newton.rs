@@ -14,8 +14,9 @@ use sinew_math::parallel::sum;
 use super::Solver;
 use super::assembly::Linearization;
 use super::guide::Guide;
+use super::integrator::Regime;
 use super::params::{Projection, SolverParams};
-use super::problem::{Merit, Problem, ProblemScratch, Regime};
+use super::problem::{Merit, Problem, ProblemScratch};
 use super::system::{LinearSystem, SolveFailure};
 use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
@@ -41,7 +42,7 @@ const STALLED_ROUNDINGS: f64 = 1e3;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
 const MAX_DRIVE: usize = 30;
 
-/// The one nonlinear solver: quasistatics and implicit Euler. Its memory is laid out for the first model it meets; another model needs
+/// The one nonlinear solver: quasistatics and the implicit schemes of [`Regime`]. Its memory is laid out for the first model it meets; another model needs
 /// another solver.
 pub struct NewtonSolver {
     params: SolverParams,
@@ -102,8 +103,9 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
 impl NewtonSolver {
     /// A solver with these choices.
     pub fn new(params: SolverParams) -> Self {
+        let max_newton = params.budget.map_or(params.max_newton, |budget| budget.newton);
         Self {
-            params,
+            params: SolverParams { max_newton, ..params },
             scratch: ProblemScratch::default(),
             contacts: Contacts::default(),
             previous: State::default(),
@@ -142,11 +144,10 @@ impl NewtonSolver {
 impl Solver for NewtonSolver {
     fn step(&mut self, model: &Model, state: &mut State, control: &Control, dt: f64) -> Result<StepReport, StepError> {
         let start = Instant::now();
-        if let Some((channel, value)) = control.first_not_finite() {
-            return Err(StepError::Control { time: state.time + dt, channel: channel.into(), value });
-        }
+        model.check_control(control, state.time + dt)?;
         self.system(model);
         self.work.resize(model);
+        self.prepare(model, state);
         self.previous.clone_from(state);
         let contact_start = Instant::now();
         self.contacts.find(model, &self.previous);
@@ -165,11 +166,19 @@ impl Solver for NewtonSolver {
             unit_strain_force: self.unit_strain_force,
             guide: &mut self.guide,
         };
-        let outcome = attempt.run();
+        let mut report = StepReport { substeps: 1, ..StepReport::default() };
+        let outcome = match attempt.run(&mut report) {
+            Err(_) if self.params.budget.is_some() => {
+                attempt.settle(&mut report);
+                Ok(())
+            }
+            outcome => outcome,
+        };
         match outcome {
-            Ok(mut report) => {
+            Ok(()) => {
                 let rounding = attempt.system.rounding_floor(&attempt.work.q);
-                commit(model, state, attempt.work, control, self.params.regime, dt);
+                commit(model, state, attempt.work, control, dt);
+                report.local_error = attempt.problem.finish(state);
                 state.history.rounding = rounding;
                 report.energies = energies(model, &attempt.problem.ctx, &state.positions, &state.velocities);
                 report.time = time;
@@ -183,6 +192,14 @@ impl Solver for NewtonSolver {
                 Err(failure.into_error(time, blame))
             }
         }
+    }
+
+    fn prepare(&self, model: &Model, state: &mut State) {
+        self.params.regime.prepare(model, state);
+    }
+
+    fn order(&self) -> i32 {
+        if matches!(self.params.regime, Regime::Bdf2 | Regime::Newmark(_)) { 2 } else { 1 }
     }
 }
 
@@ -199,8 +216,8 @@ impl Failure {
     }
 }
 
-/// Writes an accepted step into the state.
-fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, regime: Regime, dt: f64) {
+/// Writes an accepted step into the state; velocities are left to the scheme.
+fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, dt: f64) {
     let history = &mut state.history;
     let unknowns = model.kinematics.unknown_count();
     history.rates.resize(unknowns, Vec3::zero());
@@ -217,12 +234,6 @@ fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, 
     history.depth = if same_length { (history.depth + 1).min(2) } else { 1 };
     history.last_dt = dt;
     collider_poses(model, control, &mut history.collider_poses);
-    for ((v, &x), &old) in state.velocities.iter_mut().zip(&work.x).zip(&state.positions) {
-        *v = match regime {
-            Regime::Quasistatic => Vec3::zero(),
-            Regime::ImplicitEuler => (x - old) / dt,
-        };
-    }
     state.unknowns.clone_from(&work.q);
     state.positions.copy_from_slice(&work.x);
     // Bound points hang on the nodes that carry them: what a pin feels is the gradient over the unknowns, not over the points.
@@ -248,9 +259,8 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    fn run(&mut self) -> Result<StepReport, Failure> {
-        let mut report = StepReport { substeps: 1, ..StepReport::default() };
-        let (reference_norm, mut merit) = self.start(&mut report)?;
+    fn run(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let (reference_norm, mut merit) = self.start(report)?;
         let max_stride = self.max_stride();
         let mut residual = norm(&self.work.gradient);
         let mut previous_residual = f64::INFINITY;
@@ -266,7 +276,7 @@ impl Attempt<'_> {
             report.relative_residual = relative;
             let rounding = self.system.rounding_floor(&self.work.q);
             if residual <= self.params.tolerance * reference_norm || residual <= rounding {
-                return Ok(report);
+                return Ok(());
             }
             if report.newton_iterations >= self.params.max_newton {
                 if is_running_away {
@@ -278,9 +288,9 @@ impl Attempt<'_> {
             report.newton_iterations += 1;
             let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm);
             let definite = distrust || self.params.projection == Projection::Always;
-            is_running_away = self.find_direction(definite, forcing, max_stride, &mut report)?;
+            is_running_away = self.find_direction(definite, forcing, max_stride, report)?;
             let slope = dot(&self.work.gradient, &self.work.direction);
-            let step = self.line_search(merit, slope, residual, &mut report);
+            let step = self.line_search(merit, slope, residual, report);
             previous_residual = residual;
             match step {
                 Some((fraction, new_merit)) => {
@@ -289,7 +299,7 @@ impl Attempt<'_> {
                     merit = new_merit;
                     residual = norm(&self.work.gradient);
                 }
-                None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(report),
+                None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(()),
                 // The tangent may be at fault: once more with the definite one before giving up.
                 None if !definite => distrust = true,
                 None => return Err(Failure::Stalled { relative_residual: relative }),
@@ -298,6 +308,19 @@ impl Attempt<'_> {
                 return Err(Failure::Stalled { relative_residual: relative });
             }
         }
+    }
+
+    /// Ends a step whose budget is spent, or that found no way on: keeps the iterate, whose merit is no higher than at the start, or where
+    /// that is not finite the old state.
+    fn settle(&mut self, report: &mut StepReport) {
+        report.unconverged = 1;
+        let merit = self.gradient_at_iterate();
+        if !(merit.magnitude.is_finite() && norm(&self.work.gradient).is_finite()) {
+            self.work.q.clone_from(&self.problem.ctx.previous.unknowns);
+            self.work.x.copy_from_slice(&self.problem.ctx.previous.positions);
+            self.gradient_at_iterate();
+        }
+        report.residual = norm(&self.work.gradient);
     }
 
     /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
@@ -389,7 +412,7 @@ impl Attempt<'_> {
 
     /// The longest believable Newton step: any in dynamics, where inertia holds everything.
     fn max_stride(&self) -> f64 {
-        if self.params.regime == Regime::ImplicitEuler {
+        if self.params.regime.is_dynamic() {
             return f64::INFINITY;
         }
         let positions = &self.problem.ctx.previous.positions;

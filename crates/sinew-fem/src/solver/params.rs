@@ -25,10 +25,22 @@ pub enum LinearSolver {
     Cholesky,
 }
 
+/// What a step may cost, counted in iterations so that every machine gets the same result.
+///
+/// A step that has used it up is accepted as it is: the iterate is finite and its merit no higher than at the start, only the residual
+/// is larger than asked for. So no step fails, and with a budget that is large enough the result is that of the full solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Newton iterations per step, at least 1.
+    pub newton: usize,
+    /// Conjugate-gradient iterations per Newton iteration, at least 1; a direct solve is always completed.
+    pub linear: usize,
+}
+
 /// Parameters of [`super::NewtonSolver`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolverParams {
-    /// Whether inertia takes part.
+    /// How time passes.
     pub regime: Regime,
     /// Residual to reach, over its norm at the start of the step under the new boundary data; in (0, 1). The default of 1e-6 leaves
     /// errors far below those of the mesh.
@@ -42,6 +54,8 @@ pub struct SolverParams {
     /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
     /// `solver/guide.rs`.
     pub untangle: bool,
+    /// Ends steps after so many iterations instead of at the tolerance; `None` solves to the tolerance or fails.
+    pub budget: Option<Budget>,
 }
 
 impl Default for SolverParams {
@@ -53,6 +67,7 @@ impl Default for SolverParams {
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
             untangle: false,
+            budget: None,
         }
     }
 }

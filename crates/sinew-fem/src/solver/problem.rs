@@ -1,9 +1,8 @@
-//! One step as a minimisation: the sum of all potentials, and inertia where the regime has it.
+//! One step as a minimisation: the sum of all potentials, and inertia and damping as the scheme of [`super::integrator`] has them.
 //!
-//! Implicit Euler minimises
-//! $$\Phi(x) = E(x) + \sum_p \frac{m_p}{2h^2} |x_p - x^n_p - h v^n_p|^2 + \frac{1}{2h} (x - x^n)^T C (x - x^n), \qquad
-//!   C = \alpha M + \beta K(x^n),$$
-//! whose stationary point satisfies M(v − vⁿ)/h = f(x) − C v with v = (x − xⁿ)/h; quasistatics minimises E alone.
+//! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x), \qquad
+//!   C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
+//! with D the damping of [`crate::damping`]; quasistatics minimises E alone.
 
 use std::sync::atomic::AtomicU64;
 
@@ -12,21 +11,11 @@ use sinew_math::parallel::sum;
 use sinew_math::sparse::BlockCsr;
 
 use super::assembly::AssemblyPlan;
-use crate::force::{Linearized, StepContext};
-use crate::kinematics::PointMap;
-use crate::material::Tangent;
+use super::integrator::{Regime, Scheme};
+use crate::damping::DampingMatrix;
+use crate::force::StepContext;
 use crate::model::Model;
 use crate::state::State;
-
-/// Whether inertia takes part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Regime {
-    /// Equilibrium at every time, as if the motion were infinitely slow.
-    #[default]
-    Quasistatic,
-    /// Backward Euler in time: first order, unconditionally stable, dissipative.
-    ImplicitEuler,
-}
 
 /// Value of the merit function at one place.
 #[derive(Clone, Copy, Debug)]
@@ -40,73 +29,27 @@ pub(crate) struct Merit {
 /// Scratch of the evaluation, reused between steps.
 #[derive(Default)]
 pub(crate) struct ProblemScratch {
-    /// xⁿ + h vⁿ.
+    /// x̃ of the scheme.
     target: Vec<Vec3>,
-    /// β K(xⁿ)/h of cells whose nodes are unknowns; `None` where no body is damped so.
+    /// x̂ of the scheme.
+    anchor: Vec<Vec3>,
+    /// Accelerations at the start of the step, where the scheme needs them.
+    accelerations: Vec<Vec3>,
+    /// Damping inside flesh; `None` where no body is damped so.
     damping: Option<DampingMatrix>,
-    /// Blocks of β K(xⁿ)/h of cells with bound nodes.
-    bound_damping: Linearized,
     pack_energies: Vec<AtomicU64>,
     displacement: Vec<Vec3>,
     product: Vec<Vec3>,
-}
-
-/// Stiffness-proportional damping over the unknowns, in the pattern of the tangent matrix.
-struct DampingMatrix {
-    matrix: BlockCsr,
-    /// β of each unknown [s]: rows of one body have its β, and no cell belongs to two bodies.
-    times: Vec<f64>,
-    displacement: Vec<Vec3>,
-    product: Vec<Vec3>,
-}
-
-impl DampingMatrix {
-    /// `None` when no block without bound nodes is damped.
-    fn new(model: &Model, plan: &AssemblyPlan) -> Option<Self> {
-        let unknowns = model.kinematics.unknown_count();
-        let mut times = vec![0.0; unknowns];
-        for (index, (block, &beta)) in model.elastic.iter().zip(&model.stiffness_damping).enumerate() {
-            if plan.elastic(index).is_none() {
-                continue;
-            }
-            for cell in 0..block.cell_count() {
-                for a in 0..block.kind().nodes_per_cell() {
-                    if let PointMap::Free(unknown) = model.kinematics.map(block.point(cell, a) as usize) {
-                        times[unknown as usize] = beta;
-                    }
-                }
-            }
-        }
-        times.iter().any(|&beta| beta != 0.0).then(|| Self {
-            matrix: BlockCsr::zeros(plan.pattern.clone()),
-            times,
-            displacement: vec![Vec3::zero(); unknowns],
-            product: vec![Vec3::zero(); unknowns],
-        })
-    }
-
-    /// β K(x)/h with the definite K: a dissipation.
-    fn fill(&mut self, model: &Model, plan: &AssemblyPlan, x: &[Vec3], dt: f64) {
-        self.matrix.set_zero();
-        for (index, (block, &beta)) in model.elastic.iter().zip(&model.stiffness_damping).enumerate() {
-            if let (Some(plan), true) = (plan.elastic(index), beta != 0.0) {
-                block.add_tangent(x, Tangent::Definite, plan, self.matrix.values_mut());
-            }
-        }
-        for (row, &beta) in self.times.iter().enumerate() {
-            for slot in plan.pattern.row(row) {
-                self.matrix.values_mut()[slot] *= beta / dt;
-            }
-        }
-        self.matrix.mirror_lower();
-    }
+    /// Forces and masses over the unknowns, for the accelerations of the first step.
+    pulled: Vec<Vec3>,
+    masses: Vec<f64>,
 }
 
 /// One step to be solved.
 pub(crate) struct Problem<'a> {
     pub model: &'a Model,
     pub ctx: StepContext<'a>,
-    pub regime: Regime,
+    pub scheme: Scheme,
     scratch: &'a mut ProblemScratch,
 }
 
@@ -123,113 +66,109 @@ impl<'a> Problem<'a> {
         scratch.pack_energies.resize_with(packs, || AtomicU64::new(0));
         let points = model.kinematics.point_count();
         scratch.target.resize(points, Vec3::zero());
+        scratch.anchor.resize(points, Vec3::zero());
         scratch.displacement.resize(points, Vec3::zero());
         scratch.product.resize(points, Vec3::zero());
-        let mut problem = Self { model, ctx, regime, scratch };
+        let mut problem = Self { model, ctx, scheme: Scheme::new(regime, ctx.previous, ctx.dt), scratch };
         problem.prepare(plan);
         problem
     }
 
     fn prepare(&mut self, plan: &AssemblyPlan) {
-        let State { positions, velocities, .. } = self.ctx.previous;
-        for ((target, &x), &v) in self.scratch.target.iter_mut().zip(positions).zip(velocities) {
-            *target = x + v * self.ctx.dt;
+        if self.is_dynamic() && DampingMatrix::is_needed(self.model) {
+            let damping = self.scratch.damping.get_or_insert_with(DampingMatrix::default);
+            let positions = &self.ctx.previous.positions;
+            damping.fill(self.model, plan, self.ctx.control, positions, self.scheme.rate);
+        } else {
+            self.scratch.damping = None;
         }
-        if self.regime == Regime::Quasistatic || self.model.stiffness_damping.iter().all(|&beta| beta == 0.0) {
-            return;
+        if self.scheme.needs_accelerations() {
+            self.find_accelerations();
         }
         let scratch = &mut *self.scratch;
-        if scratch.damping.is_none() {
-            scratch.damping = DampingMatrix::new(self.model, plan);
+        self.scheme.aim(self.ctx.previous, &scratch.accelerations, &mut scratch.target, &mut scratch.anchor);
+    }
+
+    fn is_dynamic(&self) -> bool {
+        self.scheme.inertia != 0.0
+    }
+
+    /// Accelerations at the start of the step: remembered, or M⁻¹(f − C v) at the very first.
+    ///
+    /// The mass of bound points is shared by the nodes that carry them, which is not exact but leaves an error of a single step.
+    fn find_accelerations(&mut self) {
+        let (model, previous) = (self.model, self.ctx.previous);
+        let points = model.kinematics.point_count();
+        let remembered = &previous.history.accelerations;
+        if previous.history.last_dt > 0.0 && remembered.len() == points {
+            self.scratch.accelerations.clone_from(remembered);
+            return;
         }
+        let mut gradient = std::mem::take(&mut self.scratch.accelerations);
+        gradient.clear();
+        gradient.resize(points, Vec3::zero());
+        self.add_static_gradient(&previous.positions, &mut gradient);
+        let scratch = &mut *self.scratch;
         if let Some(damping) = &mut scratch.damping {
-            damping.fill(self.model, plan, positions, self.ctx.dt);
-        }
-        scratch.bound_damping.clear();
-        for (index, (block, &beta)) in self.model.elastic.iter().zip(&self.model.stiffness_damping).enumerate() {
-            if beta == 0.0 || plan.elastic(index).is_some() {
-                continue;
-            }
-            let factor = beta / self.ctx.dt;
-            for cell in 0..block.cell_count() {
-                block.cell_tangent(cell, positions, Tangent::Definite, |a, b, k| {
-                    scratch.bound_damping.add(block.point(cell, a), block.point(cell, b), k * factor);
-                });
+            damping.multiply(model, &previous.velocities, &mut scratch.product);
+            for (g, &product) in gradient.iter_mut().zip(&scratch.product) {
+                *g += product / self.scheme.rate;
             }
         }
-    }
-
-    /// 1/h² in dynamics, 0 in quasistatics.
-    fn inertia_factor(&self) -> f64 {
-        match self.regime {
-            Regime::Quasistatic => 0.0,
-            Regime::ImplicitEuler => 1.0 / (self.ctx.dt * self.ctx.dt),
+        for (p, g) in gradient.iter_mut().enumerate() {
+            *g += previous.velocities[p] * (model.masses[p] * model.mass_damping[p]);
         }
+        scratch.pulled.resize(model.kinematics.unknown_count(), Vec3::zero());
+        model.kinematics.pull_back(&previous.unknowns, &gradient, &mut scratch.pulled);
+        model.kinematics.filter(&mut scratch.pulled);
+        scratch.masses.clear();
+        scratch.masses.resize(model.kinematics.unknown_count(), 0.0);
+        model.add_lumped_masses(&mut scratch.masses);
+        for (a, &m) in scratch.pulled.iter_mut().zip(&scratch.masses) {
+            *a = if m > 0.0 { -*a / m } else { Vec3::zero() };
+        }
+        model.kinematics.push_forward(&previous.unknowns, &scratch.pulled, &mut gradient);
+        scratch.accelerations = gradient;
     }
 
-    /// m/h² + α m/h of a point: its share of the diagonal [N/m].
+    /// m κ + α m c of a point: its share of the diagonal [N/m].
     pub fn point_inertia(&self, point: usize) -> f64 {
-        let m = self.model.masses[point];
-        m * self.inertia_factor() + self.damping_factor(point)
+        self.model.masses[point] * self.scheme.inertia + self.damping_factor(point)
     }
 
     fn damping_factor(&self, point: usize) -> f64 {
-        match self.regime {
-            Regime::Quasistatic => 0.0,
-            Regime::ImplicitEuler => self.model.masses[point] * self.model.mass_damping[point] / self.ctx.dt,
-        }
+        self.model.masses[point] * self.model.mass_damping[point] * self.scheme.rate
     }
 
-    /// Stiffness-proportional damping of cells whose nodes are unknowns, over the unknowns.
+    /// Damping of cells whose nodes are unknowns, over the unknowns.
     pub fn damping_matrix(&self) -> Option<&BlockCsr> {
-        self.scratch.damping.as_ref().map(|damping| &damping.matrix)
+        self.scratch.damping.as_ref().and_then(DampingMatrix::matrix)
     }
 
-    /// Blocks of the stiffness-proportional damping of cells with bound nodes, between points.
-    pub fn bound_damping(&self) -> &Linearized {
-        &self.scratch.bound_damping
-    }
-
-    fn has_stiffness_damping(&self) -> bool {
-        self.scratch.damping.is_some() || !self.scratch.bound_damping.blocks().is_empty()
+    /// Blocks of the damping of cells with bound nodes, between points.
+    pub fn bound_damping(&self) -> &[(u32, u32, sinew_math::Mat3)] {
+        self.scratch.damping.as_ref().map_or(&[], |damping| damping.bound().blocks())
     }
 
     fn inertia_energy(&self, x: &[Vec3]) -> f64 {
-        if self.regime == Regime::Quasistatic {
+        if !self.is_dynamic() {
             return 0.0;
         }
-        let (factor, model, previous) = (self.inertia_factor(), self.model, &self.ctx.previous.positions);
+        let (factor, model, scratch) = (self.scheme.inertia, self.model, &*self.scratch);
         sum(x.len(), |p| {
-            0.5 * model.masses[p] * factor * (x[p] - self.scratch.target[p]).norm_squared()
-                + 0.5 * self.damping_factor(p) * (x[p] - previous[p]).norm_squared()
+            0.5 * model.masses[p] * factor * (x[p] - scratch.target[p]).norm_squared()
+                + 0.5 * self.damping_factor(p) * (x[p] - scratch.anchor[p]).norm_squared()
         })
     }
 
-    /// Prepares (K β/h) (x − xⁿ) and returns half its product with x − xⁿ.
+    /// Prepares c C (x − x̂) and returns half its product with x − x̂.
     fn damping_energy(&mut self, x: &[Vec3]) -> f64 {
-        if !self.has_stiffness_damping() {
-            return 0.0;
-        }
         let scratch = &mut *self.scratch;
-        for ((d, &x), &xn) in scratch.displacement.iter_mut().zip(x).zip(&self.ctx.previous.positions) {
-            *d = x - xn;
+        let Some(damping) = &mut scratch.damping else { return 0.0 };
+        for ((d, &x), &anchor) in scratch.displacement.iter_mut().zip(x).zip(&scratch.anchor) {
+            *d = x - anchor;
         }
-        scratch.product.fill(Vec3::zero());
-        scratch.bound_damping.add_product(&scratch.displacement, &mut scratch.product);
-        if let Some(damping) = &mut scratch.damping {
-            let kinematics = &self.model.kinematics;
-            for point in 0..x.len() {
-                if let PointMap::Free(unknown) = kinematics.map(point) {
-                    damping.displacement[unknown as usize] = scratch.displacement[point];
-                }
-            }
-            damping.matrix.multiply(&damping.displacement, &mut damping.product);
-            for point in 0..x.len() {
-                if let PointMap::Free(unknown) = kinematics.map(point) {
-                    scratch.product[point] += damping.product[unknown as usize];
-                }
-            }
-        }
+        damping.multiply(self.model, &scratch.displacement, &mut scratch.product);
         0.5 * sum(x.len(), |p| scratch.displacement[p].dot(scratch.product[p]))
     }
 
@@ -246,7 +185,8 @@ impl<'a> Problem<'a> {
 
     /// Merit at `x`.
     pub fn evaluate(&mut self, x: &[Vec3]) -> Merit {
-        let elastic = self.model.elastic.iter().map(|block| block.energy(x)).sum();
+        let control = self.ctx.control;
+        let elastic = self.model.elastic.iter().map(|b| self.model.stiffness_of(b, control) * b.energy(x)).sum();
         self.merit(x, elastic)
     }
 
@@ -261,26 +201,52 @@ impl<'a> Problem<'a> {
     /// Merit and gradient over the points at `x`.
     pub fn evaluate_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Merit {
         gradient.fill(Vec3::zero());
-        let mut elastic = 0.0;
-        for block in &self.model.elastic {
-            elastic += block.add_gradient(x, gradient, &self.scratch.pack_energies);
-        }
-        for force in self.model.forces() {
-            force.add_gradient(x, &self.ctx, gradient);
-        }
+        let elastic = self.add_static_gradient(x, gradient);
         let merit = self.merit(x, elastic);
-        if self.regime == Regime::ImplicitEuler {
-            let factor = self.inertia_factor();
+        if self.is_dynamic() {
+            let (factor, scratch) = (self.scheme.inertia, &*self.scratch);
             for p in 0..x.len() {
-                gradient[p] += (x[p] - self.scratch.target[p]) * (self.model.masses[p] * factor)
-                    + (x[p] - self.ctx.previous.positions[p]) * self.damping_factor(p);
+                gradient[p] += (x[p] - scratch.target[p]) * (self.model.masses[p] * factor)
+                    + (x[p] - scratch.anchor[p]) * self.damping_factor(p);
             }
-            if self.has_stiffness_damping() {
-                for (g, &product) in gradient.iter_mut().zip(&self.scratch.product) {
+            if scratch.damping.is_some() {
+                for (g, &product) in gradient.iter_mut().zip(&scratch.product) {
                     *g += product;
                 }
             }
         }
         merit
+    }
+
+    /// gradient += ∂E/∂x, inertia and damping left out; returns the strain energy.
+    fn add_static_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> f64 {
+        let mut elastic = 0.0;
+        for block in &self.model.elastic {
+            let scale = self.model.stiffness_of(block, self.ctx.control);
+            elastic += block.add_gradient(x, scale, gradient, &self.scratch.pack_energies);
+        }
+        for force in self.model.forces() {
+            force.add_gradient(x, &self.ctx, gradient);
+        }
+        elastic
+    }
+
+    /// Writes velocities, work, and what the scheme remembers, into a state that holds the solution; returns the estimated error [m].
+    pub fn finish(&mut self, state: &mut State) -> f64 {
+        let previous = self.ctx.previous;
+        state.history.work.pins += self.model.pin_work(previous, state);
+        if self.is_dynamic() {
+            // Leaves c C (x − x̂) behind.
+            self.damping_energy(&state.positions);
+            let (x, old, scratch) = (&state.positions, &previous.positions, &*self.scratch);
+            let has_matrix = scratch.damping.is_some();
+            state.history.work.damping += sum(x.len(), |p| {
+                let force = (x[p] - scratch.anchor[p]) * self.damping_factor(p);
+                (x[p] - old[p]).dot(if has_matrix { force + scratch.product[p] } else { force })
+            });
+        }
+        let scratch = &*self.scratch;
+        self.scheme.finish(self.model, previous, &scratch.target, &scratch.anchor, state);
+        self.scheme.local_error(self.model, previous, &scratch.accelerations, state)
     }
 }

@@ -13,7 +13,6 @@ use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 use super::free::FreeParts;
 use super::iterative::Iterative;
 use super::params::{LinearSolver, SolverParams};
-use super::problem::Regime;
 use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -89,9 +88,9 @@ impl LinearSystem {
             LinearSolver::Cg => (false, "as asked".to_string()),
             LinearSolver::Cholesky => (true, "as asked".to_string()),
             LinearSolver::Auto => {
-                let (limit, regime) = match params.regime {
-                    Regime::Quasistatic => (DIRECT_STATIC_NODES, "quasistatic"),
-                    Regime::ImplicitEuler => (DIRECT_DYNAMIC_NODES, "dynamic"),
+                let (limit, regime) = match params.regime.is_dynamic() {
+                    false => (DIRECT_STATIC_NODES, "quasistatic"),
+                    true => (DIRECT_DYNAMIC_NODES, "dynamic"),
                 };
                 let is_direct = nodes <= limit;
                 let relation = if is_direct { "at most" } else { "more than" };
@@ -103,13 +102,13 @@ impl LinearSystem {
             let factor = Box::new(factor.expect("a pattern in memory can be analysed"));
             (Backend::Direct { matrix: BlockCsr::zeros(plan.pattern.clone()), factor }, "Cholesky".to_string())
         } else {
-            let iterative = Box::new(Iterative::new(model, &plan));
+            let iterative = Box::new(Iterative::new(model, &plan, params.budget.map(|budget| budget.linear)));
             let name = format!("conjugate gradients with {}", iterative.describe());
             (Backend::Iterative(iterative), name)
         };
-        let free = match params.regime {
-            Regime::Quasistatic => FreeParts::find(model, &plan.pattern),
-            Regime::ImplicitEuler => FreeParts::default(),
+        let free = match params.regime.is_dynamic() {
+            false => FreeParts::find(model, &plan.pattern),
+            true => FreeParts::default(),
         };
         Self {
             filter: Filter::new(&model.kinematics, &plan.pattern),

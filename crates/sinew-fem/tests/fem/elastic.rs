@@ -56,7 +56,7 @@ fn vectorised_gradient(model: &Model, x: &[Vec3]) -> (f64, Vec<Vec3>) {
     let mut energy = 0.0;
     for block in &model.elastic {
         let packs: Vec<AtomicU64> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
-        energy += block.add_gradient(x, &mut gradient, &packs);
+        energy += block.add_gradient(x, 1.0, &mut gradient, &packs);
     }
     (energy, gradient)
 }
@@ -75,7 +75,7 @@ fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
     let pattern = pattern(model);
     let mut matrix = BlockCsr::zeros(pattern.clone());
     for block in &model.elastic {
-        block.add_tangent(x, tangent, &matrix_plan(block, &pattern), matrix.values_mut());
+        block.add_tangent(x, tangent, 1.0, &matrix_plan(block, &pattern), matrix.values_mut());
     }
     matrix.mirror_lower();
     matrix

@@ -53,6 +53,7 @@ pub fn body(name: &str, mesh: CellMesh, material: MaterialSpec) -> BodyParams {
         densities: vec![1000.0; cells],
         mass_damping: 0.0,
         stiffness_damping: 0.0,
+        tissue_damping: 0.0,
         velocities: Vec::new(),
         surface: None,
     }

@@ -5,7 +5,7 @@ use sinew_fem::model::AttachTarget;
 use sinew_fem::solver::LinearSolver;
 use sinew_fem::{
     Command, Control, Driver, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation, SolverParams,
-    StepError,
+    StepError, Substeps,
 };
 use sinew_math::Vec3;
 
@@ -46,7 +46,7 @@ impl Driver for Ramp {
 }
 
 fn simulation(model: Model, params: SolverParams, ramp: Ramp, max_halvings: usize) -> Simulation {
-    let frames = FrameParams { frame_rate: 1.0, substeps: 1, max_halvings };
+    let frames = FrameParams { frame_rate: 1.0, substeps: Substeps::Fixed(1), max_halvings };
     Simulation::new(model, Box::new(NewtonSolver::new(params)), frames, vec![Box::new(ramp)], Vec::new())
 }
 
