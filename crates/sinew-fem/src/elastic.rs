@@ -20,7 +20,9 @@ use sinew_math::{LaneScalar, Mat3, Real, Scalar, Vec3};
 
 use crate::diagnostics::FLATTENED;
 use crate::element::{RestGeometry, deformation_gradient};
-use crate::material::{ElementBlocks, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent};
+use crate::material::{
+    ElementBlocks, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent, projection_excess,
+};
 
 /// Cells per pack: the f64 lanes of every instruction-set level.
 pub const PACK: usize = 8;
@@ -43,8 +45,10 @@ pub struct ElasticBlock {
     gradients: Vec<f64>,
     /// Quadrature weights times rest volume [m³]: `[pack][quadrature point][lane]`.
     weights: Vec<f64>,
-    /// Material parameters: `[pack][parameter][lane]`.
+    /// Material parameters, as many as the law reads: `[pack][parameter][lane]`.
     parameters: Vec<f64>,
+    parameter_count: usize,
+    has_potential: bool,
     /// Where the packs add nodal gradients.
     nodal: ScatterPlan,
 }
@@ -66,7 +70,9 @@ impl ElasticBlock {
         let mut packed_points = vec![0; pack_count * N * PACK];
         let mut gradients = vec![0.0; pack_count * q * N * 3 * PACK];
         let mut weights = vec![0.0; pack_count * q * PACK];
-        let mut parameters = vec![0.0; pack_count * MaterialPoint::<f64>::LEN * PACK];
+        let law = specs[0].law();
+        let parameter_count = law.parameter_count();
+        let mut parameters = vec![0.0; pack_count * parameter_count * PACK];
         for slot in 0..pack_count * PACK {
             let (pack, lane) = (slot / PACK, slot % PACK);
             let cell = slot.min(cells.len() - 1);
@@ -76,8 +82,8 @@ impl ElasticBlock {
             for (place, &a) in order.iter().enumerate() {
                 packed_points[(pack * N + place) * PACK + lane] = points[cell * N + a];
             }
-            for (k, value) in specs[cell].point().into_array().into_iter().enumerate() {
-                parameters[(pack * MaterialPoint::<f64>::LEN + k) * PACK + lane] = value;
+            for (k, &value) in specs[cell].point().into_array()[..parameter_count].iter().enumerate() {
+                parameters[(pack * parameter_count + k) * PACK + lane] = value;
             }
             for k in 0..q {
                 let is_padding = slot >= cells.len();
@@ -96,14 +102,21 @@ impl ElasticBlock {
             body,
             has_bound_nodes: false,
             kind,
-            law: specs[0].law(),
+            law,
             cells,
             offsets: packed_points.iter().map(|point| 3 * point).collect(),
             gradients,
             weights,
             parameters,
+            parameter_count,
+            has_potential: specs.iter().all(MaterialSpec::has_potential),
             nodal,
         }
+    }
+
+    /// Whether the stress of every cell is the derivative of its energy, so that a line search may look at the energy.
+    pub fn has_potential(&self) -> bool {
+        self.has_potential
     }
 
     /// Number of cells.
@@ -182,6 +195,19 @@ impl ElasticBlock {
         &self.nodal
     }
 
+    /// Largest [`projection_excess`] over the quadrature points of a cell.
+    pub fn projection_excess(&self, cell: usize, x: &[Vec3]) -> f64 {
+        let point = self.parameters_of(cell);
+        let mut most = 0.0f64;
+        self.evaluate_cell(cell, x, |_, F, _| most = most.max(self.law.visit(ExcessOf { F, point })));
+        most
+    }
+
+    /// Whether no direction of the rest state is special to the law.
+    pub fn is_isotropic(&self) -> bool {
+        self.law.is_isotropic()
+    }
+
     /// Strain energy [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3]) -> f64 {
         self.check_positions(x);
@@ -241,8 +267,13 @@ impl ElasticBlock {
 
     /// Parameters of the law in one cell.
     pub(crate) fn parameters_of(&self, cell: usize) -> MaterialPoint<f64> {
-        let first = cell / PACK * MaterialPoint::<f64>::LEN * PACK + cell % PACK;
-        MaterialPoint::from_array(std::array::from_fn(|k| self.parameters[first + k * PACK]))
+        let count = self.parameter_count;
+        let first = cell / PACK * count * PACK + cell % PACK;
+        MaterialPoint::from_array(std::array::from_fn(
+            |k| {
+                if k < count { self.parameters[first + k * PACK] } else { 0.0 }
+            },
+        ))
     }
 
     /// Shape gradient of node `a` at quadrature point `k` of one cell.
@@ -293,7 +324,7 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
             offsets: &block.offsets[pack * N * PACK..(pack + 1) * N * PACK],
             gradients: slice(&block.gradients, Q * N * 3 * PACK),
             weights: slice(&block.weights, Q * PACK),
-            parameters: slice(&block.parameters, MaterialPoint::<f64>::LEN * PACK),
+            parameters: slice(&block.parameters, block.parameter_count * PACK),
         }
     }
 
@@ -326,10 +357,14 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
         S::load(&self.weights[k * PACK + first..][..S::LANES])
     }
 
+    /// What the law M reads, which is all that the table holds.
     #[inline(always)]
-    fn parameters<S: LaneScalar<Element = f64>>(&self, first: usize) -> MaterialPoint<S> {
-        let at = |k: usize| S::load(&self.parameters[k * PACK + first..][..S::LANES]);
-        MaterialPoint::from_array([at(0), at(1), at(2), at(3)])
+    fn parameters<S: LaneScalar<Element = f64>, M: Material>(&self, first: usize) -> MaterialPoint<S> {
+        let mut values = [S::zero(); MaterialPoint::<f64>::LEN];
+        for (k, value) in values.iter_mut().enumerate().take(M::PARAMETERS) {
+            *value = S::load(&self.parameters[k * PACK + first..][..S::LANES]);
+        }
+        MaterialPoint::from_array(values)
     }
 }
 
@@ -406,7 +441,7 @@ impl<M: Material, const N: usize, const Q: usize> EnergyKernel<'_, M, N, Q> {
             let mut energies = [0.0; PACK];
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
-                let point = view.parameters::<S>(first);
+                let point = view.parameters::<S, M>(first);
                 let mut energy = S::zero();
                 for k in 0..Q {
                     let F = deformation_gradient(&x, &view.shape_gradients(k, first));
@@ -546,7 +581,7 @@ impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
             let (mut lowest, mut highest, mut mises) = ([0.0; PACK], [0.0; PACK], [0.0; PACK]);
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
-                let point = view.parameters::<S>(first);
+                let point = view.parameters::<S, M>(first);
                 let mut summands = [S::zero(); SUMMANDS];
                 let (mut low, mut high) = (S::splat(f64::INFINITY), S::splat(f64::NEG_INFINITY));
                 let mut worst = S::zero();
@@ -659,7 +694,7 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
             let mut values = [[Vec3::zero(); PACK]; N];
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
-                let point = view.parameters::<S>(first);
+                let point = view.parameters::<S, M>(first);
                 let mut energy = S::zero();
                 let mut nodal = [Vec3::<S>::zero(); N];
                 for k in 0..Q {
@@ -761,7 +796,7 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
             let view = PackView::<N, Q>::new(self.block, pack);
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
-                let point = view.parameters::<S>(first);
+                let point = view.parameters::<S, M>(first);
                 let mut element = ElementBlocks::<S, N>::zero();
                 for k in 0..Q {
                     let g = view.shape_gradients::<S>(k, first);
@@ -796,6 +831,18 @@ impl MaterialVisitor for StressOf {
     type Output = Mat3;
     fn visit<M: Material>(self, law: M) -> Mat3 {
         law.stress(&self.F, &self.point)
+    }
+}
+
+struct ExcessOf {
+    F: Mat3,
+    point: MaterialPoint<f64>,
+}
+
+impl MaterialVisitor for ExcessOf {
+    type Output = f64;
+    fn visit<M: Material>(self, law: M) -> f64 {
+        projection_excess(&law, &self.F, &self.point).law
     }
 }
 

@@ -140,6 +140,9 @@ impl Probe for BodyProbe {
             names.push(format!("{body}.force.{}", pin.name));
             names.extend(vector_names(&format!("{body}.force.{}", pin.name)));
         }
+        if has_fibers(model, self.body) {
+            names.push(format!("{body}.projection_excess"));
+        }
         names
     }
 
@@ -183,7 +186,29 @@ impl Probe for BodyProbe {
             out.push(force.norm());
             push_vector(force, out);
         }
+        if has_fibers(model, self.body) {
+            out.push(projection_excess(model, self.body, x));
+        }
     }
+}
+
+/// Whether a law of the body knows a direction, so that its definite tangent may differ from the nearest one.
+fn has_fibers(model: &Model, body: usize) -> bool {
+    model.elastic[model.bodies[body].elastic.clone()].iter().any(|block| !block.is_isotropic())
+}
+
+/// Cells per block that [`projection_excess`] looks at: some ten milliseconds of work.
+const EXCESS_CELLS: usize = 500;
+
+/// Largest excess of the definite tangent over the exact one, ‖T⁺ − T‖/‖T‖, among evenly spaced cells with fibres.
+fn projection_excess(model: &Model, body: usize, x: &[Vec3]) -> f64 {
+    let mut most = 0.0f64;
+    for block in model.elastic[model.bodies[body].elastic.clone()].iter().filter(|block| !block.is_isotropic()) {
+        for cell in (0..block.cell_count()).step_by(block.cell_count().div_ceil(EXCESS_CELLS)) {
+            most = most.max(block.projection_excess(cell, x));
+        }
+    }
+    most
 }
 
 /// Position and displacement of a named point of a body: a weighted sum of its nodes.

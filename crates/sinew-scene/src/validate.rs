@@ -121,19 +121,22 @@ impl Checker<'_> {
     fn check_body(&mut self, body: &Body, path: &str) {
         self.check_mesh(&body.mesh, &format!("{path}.mesh"));
         self.check_regions(body, path);
+        self.check_fibers(body, path);
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
             self.check_region(body, &entry.region, &format!("{at}.region"));
             let mooney = matches!(body.material, Material::MooneyRivlin(_));
+            let fibers = matches!(body.material, Material::FiberReinforced(_));
             let given = [
-                ("young", entry.young, false),
-                ("poisson", entry.poisson, false),
-                ("c10", entry.c10, true),
-                ("c01", entry.c01, true),
-                ("bulk", entry.bulk, true),
+                ("young", entry.young, !mooney),
+                ("poisson", entry.poisson, !mooney),
+                ("c10", entry.c10, mooney),
+                ("c01", entry.c01, mooney),
+                ("bulk", entry.bulk, mooney),
+                ("fiber_stiffness", entry.fiber_stiffness, fibers),
             ];
-            for (key, value, of_mooney) in given {
-                if value.is_some() && of_mooney != mooney {
+            for (key, value, is_parameter) in given {
+                if value.is_some() && !is_parameter {
                     let message = format!("`{key}` is no parameter of the law `{}`", body.material.word());
                     let problem = self.at(&format!("{at}.{key}"), message);
                     self.report(problem);
@@ -160,6 +163,25 @@ impl Checker<'_> {
             .chain(body.force.iter().enumerate().map(|(i, load)| ("force", i, &load.region)));
         for (kind, i, region) in loads {
             self.check_region(body, region, &format!("{path}.{kind}[{i}].region"));
+        }
+    }
+
+    /// A law with fibres needs to know where they run, and no other law looks.
+    fn check_fibers(&mut self, body: &Body, path: &str) {
+        // A law that could not be read has been replaced by another.
+        let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
+        if word != Some(body.material.word()) {
+            return;
+        }
+        let (has_fibers, needs_fibers) = (body.fibers.is_some(), matches!(body.material, Material::FiberReinforced(_)));
+        if needs_fibers && !has_fibers {
+            let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
+            let problem = self.at(&format!("{path}.material"), message);
+            self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
+        } else if has_fibers && !needs_fibers {
+            let message = format!("the law `{}` has no fibres", body.material.word());
+            let problem = self.at(&format!("{path}.fibers"), message);
+            self.report(problem.hint("use `type = \"fiber_reinforced\"`, or leave `fibers` out"));
         }
     }
 

@@ -19,7 +19,7 @@ use crate::force::{
     Anchor, Attachment, Collider, ContactForce, ContactMotion, Force, Gravity, Load, Pressure, SpringPoint,
 };
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
-use crate::material::{Law, MaterialError, MaterialSpec};
+use crate::material::{Law, Material, MaterialError, MaterialPoint, MaterialSpec, MaterialVisitor, check_rest_state};
 
 /// Why a model cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -507,7 +507,14 @@ impl Assembler {
             groups.entry((kind, law, is_bound)).or_default().push(cell as u32);
         }
         let mut blocks = Vec::new();
-        for ((kind, _, has_bound_nodes), cells) in groups {
+        for ((kind, law, has_bound_nodes), cells) in groups {
+            // Parameters differ from cell to cell, but a law with a wrong rest state has it with all of them.
+            let cell = cells[0] as usize;
+            law.visit(RestCheck(params.materials[cell].point())).map_err(|source| ModelError::Material {
+                body: params.name.clone(),
+                cell,
+                source,
+            })?;
             let nodes: Vec<u32> = cells.iter().flat_map(|&c| params.mesh.cell_nodes(c as usize)).copied().collect();
             let densities: Vec<f64> = cells.iter().map(|&c| params.densities[c as usize]).collect();
             let specs: Vec<MaterialSpec> = cells.iter().map(|&c| params.materials[c as usize]).collect();
@@ -665,6 +672,16 @@ impl Assembler {
                 },
             })
             .collect()
+    }
+}
+
+/// Whether a law rests in its rest shape with these parameters.
+struct RestCheck(MaterialPoint);
+
+impl MaterialVisitor for RestCheck {
+    type Output = Result<(), MaterialError>;
+    fn visit<M: Material>(self, law: M) -> Self::Output {
+        check_rest_state(&law, &self.0)
     }
 }
 

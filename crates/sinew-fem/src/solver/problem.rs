@@ -174,7 +174,9 @@ impl<'a> Problem<'a> {
 
     fn merit(&mut self, x: &[Vec3], elastic: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
-        let mut merit = Merit { potential: Some(elastic + dynamic), magnitude: elastic.abs() + dynamic };
+        let has_potential = self.model.elastic.iter().all(|block| block.has_potential());
+        let mut merit =
+            Merit { potential: has_potential.then_some(elastic + dynamic), magnitude: elastic.abs() + dynamic };
         for force in self.model.forces() {
             let part = force.potential(x, &self.ctx);
             merit.magnitude += part.unwrap_or(0.0).abs();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    material::{Damping, Material, MaterialRegion},
+    material::{Damping, Fibers, Material, MaterialRegion},
     mesh::Mesh,
     motion::{Motion, Rotation},
     region::{Region, region},
@@ -153,6 +153,8 @@ table! {
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
+        /// Where fibres run, for a law that has them.
+        fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
         /// Rayleigh damping.
         damping: Damping = table(), default({});
         /// Initial velocity [m/s].
