@@ -29,6 +29,7 @@ mod st_venant_kirchhoff;
 mod stable_neo_hookean;
 mod strain;
 mod tangent;
+mod volume;
 
 pub mod closed_form;
 
@@ -45,3 +46,4 @@ pub use spec::{ElasticModuli, Law, MaterialError, MaterialSpec, MaterialVisitor}
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
 pub use tangent::{BlockSink, ElementBlocks, Tangent, Tangent9};
+pub use volume::{CellVolume, VolumeForm, VolumeTerm};

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::law::{Material, MaterialPoint};
+use super::volume::VolumeTerm;
 use super::{Corotated, Linear, MooneyRivlin, NeoHookean, StVenantKirchhoff, StableNeoHookean};
 
 /// Two moduli of isotropic elasticity in the small-strain limit.
@@ -134,6 +135,18 @@ impl Law {
             }
         }
         self.visit(Objective)
+    }
+
+    /// Whether the law has a volume term that may be evaluated with the mean over a cell.
+    pub fn has_volume_term(self) -> bool {
+        struct Volume;
+        impl MaterialVisitor for Volume {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::VOLUME_TERM != VolumeTerm::Inseparable
+            }
+        }
+        self.visit(Volume)
     }
 
     /// Whether ψ = +∞ where det F ≤ 0.

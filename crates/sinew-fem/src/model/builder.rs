@@ -9,12 +9,12 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::{Quaternion, Vec3};
 use thiserror::Error;
 
-use super::faces::balanced_triangles;
+use super::faces::{balanced_triangles, contact_triangles};
 use super::rigid::extents;
 use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
-use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4};
+use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{
     Anchor, Attachment, Collider, ContactForce, ContactMotion, Force, Gravity, Load, Pressure, SpringPoint,
 };
@@ -502,7 +502,7 @@ impl Assembler {
             groups.entry((kind, law, is_bound)).or_default().push(cell as u32);
         }
         let mut blocks = Vec::new();
-        for ((kind, _, has_bound_nodes), cells) in groups {
+        for ((kind, law, has_bound_nodes), cells) in groups {
             let nodes: Vec<u32> = cells.iter().flat_map(|&c| params.mesh.cell_nodes(c as usize)).copied().collect();
             let densities: Vec<f64> = cells.iter().map(|&c| params.densities[c as usize]).collect();
             let specs: Vec<MaterialSpec> = cells.iter().map(|&c| params.materials[c as usize]).collect();
@@ -510,10 +510,14 @@ impl Assembler {
             let rest = params.mesh.positions();
             let mut block = match kind {
                 CellKind::Tet4 => group.into_block::<Tet4, 4>(rest, &mut self.masses, point_count),
+                CellKind::Tet10 => group.into_block::<Tet10, 10>(rest, &mut self.masses, point_count),
                 CellKind::Hex8 => group.into_block::<Hex8, 8>(rest, &mut self.masses, point_count),
             }
             .map_err(|source| ModelError::Element { body: params.name.clone(), source })?;
             block.has_bound_nodes = has_bound_nodes;
+            if law.has_volume_term() {
+                block.volume = params.volume;
+            }
             blocks.push(block);
         }
         Ok(blocks)
@@ -727,7 +731,7 @@ fn surface_of(params: &BodyParams) -> Surface {
             let mut vertex_of = vec![u32::MAX; x.len()];
             let mut nodes = Vec::new();
             let mut triangles = params.mesh.boundary_triangles();
-            let mut parts = balanced_triangles(&params.mesh, &triangles);
+            let mut parts = contact_triangles(&params.mesh, &triangles);
             for node in triangles.iter_mut().flatten() {
                 let vertex = &mut vertex_of[*node as usize];
                 if *vertex == u32::MAX {

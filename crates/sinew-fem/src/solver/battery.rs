@@ -10,7 +10,7 @@ use super::problem::{Problem, ProblemScratch, Regime};
 use crate::contacts::Contacts;
 use crate::force::StepContext;
 use crate::kinematics::Unknowns;
-use crate::material::{Law, MaterialSpec, Tangent};
+use crate::material::{Law, MaterialSpec, Tangent, VolumeForm};
 use crate::model::{AttachTarget, BodyParams, ColliderParams, Model, ModelBuilder, RigidParams};
 
 fn noise(seed: &mut u64) -> Vec3 {
@@ -35,6 +35,7 @@ fn model() -> Model {
             mass_damping: 0.7,
             stiffness_damping: beta,
             velocities: Vec::new(),
+            volume: VolumeForm::Pointwise,
             surface: None,
         })
     };
