@@ -159,7 +159,7 @@ fn hex_jacobian(corners: &[Vec3], xi: Vec3) -> f64 {
 
 /// Smallest and largest Jacobian of a quadratic tetrahedron at its corners and quadrature points [m³]: of one sign where it is not
 /// folded, and equal where its edges are straight.
-pub(crate) fn tet10_jacobians(nodes: &[Vec3]) -> [f64; 2] {
+pub fn tet10_jacobians(nodes: &[Vec3]) -> [f64; 2] {
     TET10_SAMPLES.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], xi| {
         let jacobian = tet10_jacobian(nodes, Vec3::from(*xi));
         [low.min(jacobian), high.max(jacobian)]

@@ -22,7 +22,7 @@ mod winding;
 pub use aabb::Aabb;
 pub use adjacency::{Components, FaceAdjacency, NodeCells};
 pub use attributes::MeshField;
-pub use cell::{CellBlock, CellKind, MAX_CELL_NODES, tet_volume};
+pub use cell::{CellBlock, CellKind, MAX_CELL_NODES, tet_volume, tet10_jacobians};
 pub use cell_mesh::CellMesh;
 pub use check::{MAX_COORDINATE, MAX_ENTRIES, MeshError, MeshReport};
 pub use quality::MeshQuality;

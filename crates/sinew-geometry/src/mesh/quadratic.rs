@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sinew_math::Vec3;
-
 use super::attributes::{Attributes, MeshField};
 use super::cell::{CellBlock, CellKind};
 use super::cell_mesh::CellMesh;
@@ -132,6 +130,8 @@ fn interpolated(fields: &BTreeMap<String, MeshField>, edges: &Edges) -> BTreeMap
 
 #[cfg(test)]
 mod tests {
+    use sinew_math::Vec3;
+
     use super::*;
     use crate::procedural::{TetPattern, box_hexes, box_tets};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
-use sinew_fem::material::{ElasticModuli, MaterialSpec};
+use sinew_fem::material::{ElasticModuli, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
-use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
+use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
 
 use super::mesh::MeshParts;
@@ -15,7 +15,7 @@ use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
-use crate::spec::body::Body;
+use crate::spec::body::{Body, VolumeTerm};
 use crate::spec::material::{Gradient, Material, MaterialRegion};
 
 /// What later steps need of a body.
@@ -75,6 +75,7 @@ impl Compiler<'_> {
             name: body.name.clone(),
             materials: materials.clone(),
             densities,
+            volume: volume_form(body, &mesh),
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
             velocities,
@@ -238,6 +239,16 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
     }
     let (young, poisson) = spec.moduli().young_poisson();
     MaterialSpec::with_young(spec.law(), part.young.unwrap_or(young), part.poisson.unwrap_or(poisson))
+}
+
+/// Where the volume term is evaluated: as the scene says, or in the mean for quadratic cells.
+fn volume_form(body: &Body, mesh: &CellMesh) -> VolumeForm {
+    match body.volume {
+        Some(VolumeTerm::Mean) => VolumeForm::Mean,
+        Some(VolumeTerm::Pointwise) => VolumeForm::Pointwise,
+        None if mesh.blocks().iter().all(|block| block.kind == CellKind::Tet10) => VolumeForm::Mean,
+        None => VolumeForm::Pointwise,
+    }
 }
 
 fn factor_at(gradient: &Gradient, p: Vec3) -> f64 {
