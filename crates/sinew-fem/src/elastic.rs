@@ -4,6 +4,8 @@
 //!   \frac{\partial E}{\partial x_a} = \sum_q w\, P\, \nabla N_a, \qquad
 //!   K_{ab} = \sum_q w\, \nabla N_a \cdot \frac{\partial P}{\partial F} \cdot \nabla N_b$$
 //!
+//! With [`VolumeForm::Mean`] the volume term of the law takes the mean volume ratio of the cell; see `material/volume.rs`.
+//!
 //! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with weight
 //! zero. Results are scattered through plans whose order does not depend on the number of threads.
 
@@ -21,13 +23,14 @@ use sinew_math::{LaneScalar, Mat3, Real, Scalar, Vec3};
 use crate::diagnostics::FLATTENED;
 use crate::element::{RestGeometry, deformation_gradient};
 use crate::material::{
-    ElementBlocks, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent, projection_excess,
+    CellVolume, ElementBlocks, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent, VolumeForm,
+    projection_excess,
 };
 
 /// Cells per pack: the f64 lanes of every instruction-set level.
 pub const PACK: usize = 8;
 /// Entries of the lower blocks of the element matrix with the most nodes.
-const MAX_ENTRIES: usize = 9 * 8 * 9 / 2;
+const MAX_ENTRIES: usize = 9 * 10 * 11 / 2;
 
 /// Cells of one kind and one law of one body.
 pub struct ElasticBlock {
@@ -35,6 +38,8 @@ pub struct ElasticBlock {
     pub body: usize,
     /// Whether cells have nodes that are not unknowns of their own: their tangent takes the general path.
     pub has_bound_nodes: bool,
+    /// Where the volume term of the law is evaluated; the same for cells with one quadrature point.
+    pub volume: VolumeForm,
     kind: CellKind,
     law: Law,
     /// Cell of the body behind each cell of the block.
@@ -64,7 +69,11 @@ impl ElasticBlock {
         specs: &[MaterialSpec],
         point_count: usize,
     ) -> Self {
-        let kind = if N == CellKind::Tet4.nodes_per_cell() { CellKind::Tet4 } else { CellKind::Hex8 };
+        let kind = match N {
+            4 => CellKind::Tet4,
+            10 => CellKind::Tet10,
+            _ => CellKind::Hex8,
+        };
         let q = geometry.points_per_cell();
         let pack_count = cells.len().div_ceil(PACK);
         let mut packed_points = vec![0; pack_count * N * PACK];
@@ -101,6 +110,7 @@ impl ElasticBlock {
         Self {
             body,
             has_bound_nodes: false,
+            volume: VolumeForm::Pointwise,
             kind,
             law,
             cells,
@@ -148,6 +158,7 @@ impl ElasticBlock {
     pub fn points_per_cell(&self) -> usize {
         match self.kind {
             CellKind::Tet4 => 1,
+            CellKind::Tet10 => 4,
             CellKind::Hex8 => 8,
         }
     }
@@ -165,17 +176,18 @@ impl ElasticBlock {
     }
 
     /// Weight, deformation gradient and first Piola–Kirchhoff stress at the quadrature points of a cell, by the scalar path.
-    pub fn evaluate_cell(&self, cell: usize, x: &[Vec3], mut visit: impl FnMut(f64, Mat3, Mat3)) {
-        let point = self.parameters_of(cell);
-        for k in 0..self.points_per_cell() {
-            // Relative to node 0, as in `deformation_gradient`.
-            let origin = x[self.point(cell, 0) as usize];
-            let mut F = Mat3::zero();
-            for a in 1..self.kind.nodes_per_cell() {
-                F += Mat3::outer(x[self.point(cell, a) as usize] - origin, self.gradient_of(cell, k, a));
-            }
-            visit(self.weight_of(cell, k), F, self.law.visit(StressOf { F, point }));
-        }
+    pub fn evaluate_cell(&self, cell: usize, x: &[Vec3], visit: impl FnMut(f64, Mat3, Mat3)) {
+        self.law.visit(PointsOf { block: self, cell, x, visit });
+    }
+
+    /// Deformation gradients and weights at the points of one cell, by the scalar path.
+    fn cell_points<const N: usize, const Q: usize>(&self, cell: usize, x: &[Vec3]) -> ([Mat3; Q], [f64; Q]) {
+        let x: [Vec3; N] = std::array::from_fn(|a| x[self.point(cell, a) as usize]);
+        let gradients = |k: usize| std::array::from_fn(|a| self.gradient_of(cell, k, a));
+        (
+            std::array::from_fn(|k| deformation_gradient(&x, &gradients(k))),
+            std::array::from_fn(|k| self.weight_of(cell, k)),
+        )
     }
 
     /// Number, weight and deformation gradient of each quadrature point of a cell.
@@ -352,9 +364,15 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
         out
     }
 
+    /// Deformation gradients and weights at all quadrature points.
     #[inline(always)]
-    fn weight<S: LaneScalar<Element = f64>>(&self, k: usize, first: usize) -> S {
-        S::load(&self.weights[k * PACK + first..][..S::LANES])
+    fn deformations<S: LaneScalar<Element = f64>>(&self, x: &[Vec3<S>; N], first: usize) -> ([Mat3<S>; Q], [S; Q]) {
+        let (mut F, mut w) = ([Mat3::zero(); Q], [S::zero(); Q]);
+        for k in 0..Q {
+            F[k] = deformation_gradient(x, &self.shape_gradients(k, first));
+            w[k] = S::load(&self.weights[k * PACK + first..][..S::LANES]);
+        }
+        (F, w)
     }
 
     /// What the law M reads, which is all that the table holds.
@@ -386,6 +404,18 @@ fn lane_sum(lanes: &[f64; PACK]) -> f64 {
     ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
 }
 
+/// What the points of a cell share. With a single point the mean is the point itself, and nothing of it is compiled.
+#[inline(always)]
+fn cell_volume<M: Material, S: Scalar, const Q: usize>(
+    law: &M,
+    form: VolumeForm,
+    point: &MaterialPoint<S>,
+    F: &[Mat3<S>; Q],
+    w: &[S; Q],
+) -> CellVolume<S> {
+    if Q > 1 && form == VolumeForm::Mean { CellVolume::mean(law, point, F, w) } else { CellVolume::pointwise(point) }
+}
+
 /// Adds w ψ, where padding lanes (w = 0) must not turn an infinite ψ into 0·∞.
 #[inline(always)]
 fn weighted_energy<S: Scalar>(weight: S, psi: S, sum: S) -> S {
@@ -402,6 +432,7 @@ impl MaterialVisitor for EnergyOf<'_> {
     fn visit<M: Material>(self, law: M) -> f64 {
         match self.block.kind {
             CellKind::Tet4 => self.run::<M, 4, 1>(law),
+            CellKind::Tet10 => self.run::<M, 10, 4>(law),
             CellKind::Hex8 => self.run::<M, 8, 8>(law),
         }
     }
@@ -442,10 +473,11 @@ impl<M: Material, const N: usize, const Q: usize> EnergyKernel<'_, M, N, Q> {
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
                 let point = view.parameters::<S, M>(first);
-                let mut energy = S::zero();
+                let (F, w) = view.deformations(&x, first);
+                let volume = cell_volume(&self.law, self.block.volume, &point, &F, &w);
+                let mut energy = volume.energy;
                 for k in 0..Q {
-                    let F = deformation_gradient(&x, &view.shape_gradients(k, first));
-                    energy = weighted_energy(view.weight(k, first), self.law.energy_density(&F, &point), energy);
+                    energy = weighted_energy(w[k], self.law.energy_density(&F[k], &volume.point), energy);
                 }
                 energy.store(&mut energies[first..first + S::LANES]);
             }
@@ -541,6 +573,7 @@ impl MaterialVisitor for SummaryOf<'_> {
         match self.block.kind {
             CellKind::Tet4 => self.run::<M, 4, 1>(law),
             CellKind::Hex8 => self.run::<M, 8, 8>(law),
+            CellKind::Tet10 => self.run::<M, 10, 4>(law),
         }
     }
 }
@@ -582,13 +615,18 @@ impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
                 let point = view.parameters::<S, M>(first);
+                let (deformations, weights) = view.deformations(&x, first);
+                let volume = cell_volume(&self.law, self.block.volume, &point, &deformations, &weights);
                 let mut summands = [S::zero(); SUMMANDS];
+                summands[0] = volume.energy;
                 let (mut low, mut high) = (S::splat(f64::INFINITY), S::splat(f64::NEG_INFINITY));
                 let mut worst = S::zero();
                 for k in 0..Q {
-                    let w = view.weight::<S>(k, first);
-                    let F = deformation_gradient(&x, &view.shape_gradients(k, first));
-                    let (psi, P) = self.law.energy_and_stress(&F, &point);
+                    let (w, F) = (weights[k], deformations[k]);
+                    let (psi, mut P) = self.law.energy_and_stress(&F, &volume.point);
+                    if Q > 1 && self.block.volume == VolumeForm::Mean {
+                        P += volume.stress::<M>(&F);
+                    }
                     let J = F.determinant();
                     let kirchhoff = P.mul_transpose(&F);
                     summands[0] = weighted_energy(w, psi, summands[0]);
@@ -653,6 +691,7 @@ impl MaterialVisitor for GradientOf<'_> {
     fn visit<M: Material>(self, law: M) {
         match self.block.kind {
             CellKind::Tet4 => self.run::<M, 4, 1>(law),
+            CellKind::Tet10 => self.run::<M, 10, 4>(law),
             CellKind::Hex8 => self.run::<M, 8, 8>(law),
         }
     }
@@ -695,15 +734,18 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(self.x, first);
                 let point = view.parameters::<S, M>(first);
-                let mut energy = S::zero();
+                let (F, w) = view.deformations(&x, first);
+                let volume = cell_volume(&self.law, self.block.volume, &point, &F, &w);
+                let mut energy = volume.energy;
                 let mut nodal = [Vec3::<S>::zero(); N];
                 for k in 0..Q {
                     let g = view.shape_gradients::<S>(k, first);
-                    let w = view.weight::<S>(k, first);
-                    let F = deformation_gradient(&x, &g);
-                    let (psi, P) = self.law.energy_and_stress(&F, &point);
-                    energy = weighted_energy(w, psi, energy);
-                    let wP = P * (w * S::splat(self.scale));
+                    let (psi, mut P) = self.law.energy_and_stress(&F[k], &volume.point);
+                    if Q > 1 && self.block.volume == VolumeForm::Mean {
+                        P += volume.stress::<M>(&F[k]);
+                    }
+                    energy = weighted_energy(w[k], psi, energy);
+                    let wP = P * (w[k] * S::splat(self.scale));
                     for a in 0..N {
                         nodal[a] += wP * g[a];
                     }
@@ -739,6 +781,7 @@ impl<S: Real> MaterialVisitor for TangentOf<'_, S> {
     fn visit<M: Material>(self, law: M) {
         match self.block.kind {
             CellKind::Tet4 => self.run::<M, 4, 1>(law),
+            CellKind::Tet10 => self.run::<M, 10, 4>(law),
             CellKind::Hex8 => self.run::<M, 8, 8>(law),
         }
     }
@@ -798,12 +841,16 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
                 let x = view.positions::<S>(self.x, first);
                 let point = view.parameters::<S, M>(first);
                 let mut element = ElementBlocks::<S, N>::zero();
-                for k in 0..Q {
-                    let g = view.shape_gradients::<S>(k, first);
-                    let F = deformation_gradient(&x, &g);
-                    let weight = view.weight::<S>(k, first) * S::splat(self.scale);
-                    self.law.tangent_blocks(&F, &point, self.tangent, &g, weight, &mut element);
-                }
+                let (F, mut w) = view.deformations(&x, first);
+                w.iter_mut().for_each(|w| *w *= S::splat(self.scale));
+                add_cell_tangent(
+                    &self.law,
+                    &cell_volume(&self.law, self.block.volume, &point, &F, &w),
+                    (self.block.volume, self.tangent),
+                    (&F, &w),
+                    |k| view.shape_gradients::<S>(k, first),
+                    &mut element,
+                );
                 let mut next = 0;
                 for a in 0..N {
                     for b in 0..=a {
@@ -822,15 +869,54 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
     }
 }
 
-struct StressOf {
-    F: Mat3,
-    point: MaterialPoint<f64>,
+/// The tangent of one cell: of its points, and of the mean volume that couples them.
+#[inline(always)]
+fn add_cell_tangent<M: Material, S: Scalar, const N: usize, const Q: usize>(
+    law: &M,
+    volume: &CellVolume<S>,
+    (form, tangent): (VolumeForm, Tangent),
+    (F, w): (&[Mat3<S>; Q], &[S; Q]),
+    gradients: impl Fn(usize) -> [Vec3<S>; N],
+    element: &mut ElementBlocks<S, N>,
+) {
+    for k in 0..Q {
+        let g = gradients(k);
+        if Q > 1 {
+            volume.add_point_blocks(law, &F[k], tangent, &g, w[k], element);
+        } else {
+            law.tangent_blocks(&F[k], &volume.point, tangent, &g, w[k], element);
+        }
+    }
+    if Q > 1 && form == VolumeForm::Mean {
+        volume.add_coupling::<M, N, Q>(F, gradients, w, tangent, element);
+    }
 }
 
-impl MaterialVisitor for StressOf {
-    type Output = Mat3;
-    fn visit<M: Material>(self, law: M) -> Mat3 {
-        law.stress(&self.F, &self.point)
+struct PointsOf<'a, V> {
+    block: &'a ElasticBlock,
+    cell: usize,
+    x: &'a [Vec3],
+    visit: V,
+}
+
+impl<V: FnMut(f64, Mat3, Mat3)> MaterialVisitor for PointsOf<'_, V> {
+    type Output = ();
+    fn visit<M: Material>(self, law: M) {
+        match self.block.kind {
+            CellKind::Tet4 => self.run::<M, 4, 1>(law),
+            CellKind::Tet10 => self.run::<M, 10, 4>(law),
+            CellKind::Hex8 => self.run::<M, 8, 8>(law),
+        }
+    }
+}
+
+impl<V: FnMut(f64, Mat3, Mat3)> PointsOf<'_, V> {
+    fn run<M: Material, const N: usize, const Q: usize>(mut self, law: M) {
+        let (F, w) = self.block.cell_points::<N, Q>(self.cell, self.x);
+        let volume = cell_volume(&law, self.block.volume, &self.block.parameters_of(self.cell), &F, &w);
+        for k in 0..Q {
+            (self.visit)(w[k], F[k], law.stress(&F[k], &volume.point) + volume.stress::<M>(&F[k]));
+        }
     }
 }
 
@@ -858,23 +944,26 @@ impl<V: FnMut(usize, usize, Mat3)> MaterialVisitor for CellTangentOf<'_, V> {
     type Output = ();
     fn visit<M: Material>(self, law: M) {
         match self.block.kind {
-            CellKind::Tet4 => self.run::<M, 4>(law),
-            CellKind::Hex8 => self.run::<M, 8>(law),
+            CellKind::Tet4 => self.run::<M, 4, 1>(law),
+            CellKind::Tet10 => self.run::<M, 10, 4>(law),
+            CellKind::Hex8 => self.run::<M, 8, 8>(law),
         }
     }
 }
 
 impl<V: FnMut(usize, usize, Mat3)> CellTangentOf<'_, V> {
-    fn run<M: Material, const N: usize>(mut self, law: M) {
+    fn run<M: Material, const N: usize, const Q: usize>(mut self, law: M) {
         let (block, cell) = (self.block, self.cell);
-        let x: [Vec3; N] = std::array::from_fn(|a| self.x[block.point(cell, a) as usize]);
-        let point = block.parameters_of(cell);
+        let (F, w) = block.cell_points::<N, Q>(cell, self.x);
         let mut element = ElementBlocks::<f64, N>::zero();
-        for k in 0..block.points_per_cell() {
-            let g: [Vec3; N] = std::array::from_fn(|a| block.gradient_of(cell, k, a));
-            let F = deformation_gradient(&x, &g);
-            law.tangent_blocks(&F, &point, self.tangent, &g, block.weight_of(cell, k), &mut element);
-        }
+        add_cell_tangent(
+            &law,
+            &cell_volume(&law, block.volume, &block.parameters_of(cell), &F, &w),
+            (block.volume, self.tangent),
+            (&F, &w),
+            |k| std::array::from_fn(|a| block.gradient_of(cell, k, a)),
+            &mut element,
+        );
         for a in 0..N {
             for b in 0..=a {
                 (self.visit)(a, b, element.blocks[a][b]);

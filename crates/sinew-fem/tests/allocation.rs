@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sinew_fem::material::{Law, MaterialSpec};
+use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::{AttachTarget, ColliderParams, PinParams, RigidParams};
 use sinew_fem::solver::LinearSolver;
 use sinew_fem::{BodyParams, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation, Solver, SolverParams};
@@ -51,6 +51,7 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
         stiffness_damping: 1e-3,
         tissue_damping: 0.0,
         velocities: Vec::new(),
+        volume: VolumeForm::Pointwise,
         surface: None,
     }
 }

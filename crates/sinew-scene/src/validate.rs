@@ -9,7 +9,7 @@ use crate::{
     overrides::{self, Override},
     spec::{
         MOST_FRAMES, Probe, Scene,
-        body::Body,
+        body::{Body, VolumeTerm},
         expect::{Expectation, Instant, TimeSpan},
         material::Material,
         mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
@@ -120,6 +120,11 @@ impl Checker<'_> {
 
     fn check_body(&mut self, body: &Body, path: &str) {
         self.check_mesh(&body.mesh, &format!("{path}.mesh"));
+        if body.volume == Some(VolumeTerm::Mean) && matches!(body.material, Material::StVenantKirchhoff(_)) {
+            let message = format!("the law `{}` has no volume term to take the mean of", body.material.word());
+            let problem = self.at(&format!("{path}.volume"), message);
+            self.report(problem.hint("leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"));
+        }
         self.check_regions(body, path);
         self.check_fibers(body, path);
         for (i, entry) in body.material_regions.iter().enumerate() {
@@ -258,6 +263,12 @@ impl Checker<'_> {
             let problem =
                 self.at(&format!("{path}.pattern"), "`pattern` divides cubes into tetrahedra; hexahedra have none");
             self.report(problem.hint("leave `pattern` out, or use `element = \"tet4\"`"));
+        }
+        if mesh.element == Element::Hex8 && mesh.order != 1 {
+            let problem = self.at(&format!("{path}.order"), "only tetrahedra can be quadratic");
+            self.report(problem.hint(
+                "leave `order` out (with `volume = \"mean\"` hexahedra do not lock), or use `element = \"tet4\"`",
+            ));
         }
     }
 

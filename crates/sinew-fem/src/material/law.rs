@@ -4,7 +4,9 @@
 
 use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
 
-use super::tangent::{BlockSink, Tangent, Tangent9};
+use super::strain::cofactor_differential;
+use super::tangent::{BlockSink, Tangent, Tangent9, unit_direction};
+use super::volume::VolumeTerm;
 
 /// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
 ///
@@ -80,6 +82,8 @@ pub trait Material: Copy + Send + Sync + 'static {
 
     /// How many numbers of [`MaterialPoint::into_array`] the law reads, from the first.
     const PARAMETERS: usize = 2;
+    /// How ψ depends on the volume: which term may be evaluated with the mean over a cell ([`VolumeForm`](super::VolumeForm)).
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Inseparable;
 
     /// Energy density ψ(F) per rest volume [J/m³]; zero at rest.
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S;
@@ -139,6 +143,35 @@ pub trait Material: Copy + Send + Sync + 'static {
         sink: &mut impl BlockSink<S>,
     ) {
         self.definite_tangent(F, point).nodal_blocks(gradients, weight, sink);
+    }
+
+    /// Parameters of ψ₀ = ψ − λ U(θ) for the term that [`VOLUME_TERM`](Material::VOLUME_TERM) names; a negative λ, which constrains
+    /// nothing, stays in ψ₀.
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        MaterialPoint { lambda: point.lambda.min(S::zero()), ..*point }
+    }
+
+    /// Like [`definite_nodal_blocks`](Material::definite_nodal_blocks), of the energy ψ + pJ with a given number p: what a volume term
+    /// leaves at one point when its argument is the mean over a cell.
+    #[inline(always)]
+    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        let mut tangent = Tangent9::exact(self, F, point);
+        for column in 0..9 {
+            let change = cofactor_differential(F, &unit_direction(column)) * pressure;
+            for row in 0..9 {
+                tangent.0[row][column] += change[(row / 3, row % 3)];
+            }
+        }
+        tangent.positive_part().nodal_blocks(gradients, weight, sink);
     }
 
     /// The tangent ∂P/∂F as a 9×9 matrix, exact or definite.

@@ -36,6 +36,7 @@ mod st_venant_kirchhoff;
 mod stable_neo_hookean;
 mod strain;
 mod tangent;
+mod volume;
 
 pub mod closed_form;
 
@@ -56,3 +57,4 @@ pub use spec::{DEFAULT_FIBER_STIFFENING, ElasticModuli, Law, MaterialError, Mate
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
 pub use tangent::{BlockSink, ElementBlocks, ProjectionExcess, Tangent, Tangent9, projection_excess};
+pub use volume::{CellVolume, VolumeForm, VolumeTerm};

@@ -12,6 +12,7 @@ use super::principal::{
 };
 use super::strain::{Volume, add_to_diagonal, green_strain, second_invariant, transform};
 use super::tangent::{BlockSink, Tangent9};
+use super::volume::VolumeTerm;
 
 /// Two-constant rubber on the isochoric part of the deformation, F̄ = J^(−1/3) F.
 ///
@@ -89,6 +90,7 @@ impl Material for MooneyRivlin {
     const NAME: &'static str = "mooney_rivlin";
     const BARRIER: bool = true;
     const PARAMETERS: usize = 4;
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Logarithmic;
 
     /// With c = J^(1/3) and e₁, e₂ the invariants of the Green strain: I₁ − 3 = 2e₁, I₂ − 3 = 4e₁ + 4e₂ and
     /// c² − 1 = (J − 1)(c + 1)/(c² + c + 1), so that nothing of order one is subtracted near rest.
@@ -167,6 +169,14 @@ impl Material for MooneyRivlin {
                 sink.add(a, b, add_to_diagonal(block, w * dot - w2_f.dot(f[b])));
             }
         }
+    }
+
+    /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear, so that no motion of the points of a cell is free.
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        let [c01, kappa, a, b] = point.extra;
+        let lambda = point.lambda.max(S::zero());
+        MaterialPoint { lambda: point.lambda - lambda, extra: [c01, kappa - lambda, a, b], ..*point }
     }
 
     definite_by_principal_stretches!();

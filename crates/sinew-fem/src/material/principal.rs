@@ -87,6 +87,26 @@ impl<S: Scalar> PrincipalTangent<S> {
         Self { hessian: self.hessian.positive_part(), ..*self }
     }
 
+    /// The tangent of ψ + pJ with negative eigenvalues set to zero. J = σ₁σ₂σ₃ adds p σₖ to ψᵢⱼ and to the twist of the plane (i, j), and
+    /// takes it from its flip.
+    #[inline(always)]
+    pub fn definite_under_pressure<L: IsotropicLaw>(
+        law: &L,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+    ) -> Self {
+        let svd = svd3(F);
+        let PrincipalHessian { scaling, flip, twist } = law.principal_hessian(svd.sigma, point);
+        let share = svd.sigma * pressure;
+        let hessian = PrincipalHessian {
+            scaling: scaling + symmetric(Vec3::zero(), share),
+            flip: flip - share,
+            twist: twist + share,
+        };
+        Self { u: svd.u, v: svd.v, hessian: hessian.positive_part() }
+    }
+
     /// δP = (∂P/∂F) : δF.
     #[inline(always)]
     pub fn apply(&self, dF: &Mat3<S>) -> Mat3<S> {
@@ -201,6 +221,20 @@ macro_rules! definite_by_principal_stretches {
             sink: &mut impl BlockSink<S>,
         ) {
             PrincipalTangent::definite(self, F, point).nodal_blocks(gradients, weight, sink);
+        }
+
+        #[inline(always)]
+        fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+            &self,
+            F: &Mat3<S>,
+            point: &MaterialPoint<S>,
+            pressure: S,
+            gradients: &[Vec3<S>; N],
+            weight: S,
+            sink: &mut impl BlockSink<S>,
+        ) {
+            let tangent = PrincipalTangent::definite_under_pressure(self, F, point, pressure);
+            tangent.nodal_blocks(gradients, weight, sink);
         }
     };
 }

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::law::{Material, MaterialPoint};
 use super::rest_state::RestDefect;
+use super::volume::VolumeTerm;
 use super::{
     Corotated, Extension, FiberReinforced, Inversion, Invertible, Linear, MooneyRivlin, NeoHookean, StVenantKirchhoff,
     StableNeoHookean,
@@ -175,6 +176,18 @@ impl Law {
             }
         }
         self.visit(Count)
+    }
+
+    /// Whether the law has a volume term that may be evaluated with the mean over a cell.
+    pub fn has_volume_term(self) -> bool {
+        struct Volume;
+        impl MaterialVisitor for Volume {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::VOLUME_TERM != VolumeTerm::Inseparable
+            }
+        }
+        self.visit(Volume)
     }
 
     /// Whether ψ = +∞ where det F ≤ 0.

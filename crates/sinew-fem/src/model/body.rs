@@ -6,7 +6,7 @@ use sinew_geometry::CellMesh;
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
 
-use crate::material::MaterialSpec;
+use crate::material::{MaterialSpec, VolumeForm};
 
 /// What [`crate::ModelBuilder::add_body`] needs to know.
 pub struct BodyParams {
@@ -18,6 +18,8 @@ pub struct BodyParams {
     pub materials: Vec<MaterialSpec>,
     /// Density of each cell [kg/m³].
     pub densities: Vec<f64>,
+    /// Where the volume term of the laws is evaluated; laws without one are always pointwise.
+    pub volume: VolumeForm,
     /// α of Rayleigh damping [1/s].
     pub mass_damping: f64,
     /// β of Rayleigh damping [s].

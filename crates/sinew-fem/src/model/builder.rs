@@ -9,12 +9,12 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::{Quaternion, Vec3};
 use thiserror::Error;
 
-use super::faces::balanced_triangles;
+use super::faces::{balanced_triangles, contact_triangles};
 use super::rigid::extents;
 use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
-use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4};
+use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{
     Anchor, Attachment, Collider, ContactForce, ContactMotion, Force, Gravity, Load, Pressure, SpringPoint,
 };
@@ -522,10 +522,14 @@ impl Assembler {
             let rest = params.mesh.positions();
             let mut block = match kind {
                 CellKind::Tet4 => group.into_block::<Tet4, 4>(rest, &mut self.masses, point_count),
+                CellKind::Tet10 => group.into_block::<Tet10, 10>(rest, &mut self.masses, point_count),
                 CellKind::Hex8 => group.into_block::<Hex8, 8>(rest, &mut self.masses, point_count),
             }
             .map_err(|source| ModelError::Element { body: params.name.clone(), source })?;
             block.has_bound_nodes = has_bound_nodes;
+            if law.has_volume_term() {
+                block.volume = params.volume;
+            }
             blocks.push(block);
         }
         Ok(blocks)
@@ -749,7 +753,7 @@ fn surface_of(params: &BodyParams) -> Surface {
             let mut vertex_of = vec![u32::MAX; x.len()];
             let mut nodes = Vec::new();
             let mut triangles = params.mesh.boundary_triangles();
-            let mut parts = balanced_triangles(&params.mesh, &triangles);
+            let mut parts = contact_triangles(&params.mesh, &triangles);
             for node in triangles.iter_mut().flatten() {
                 let vertex = &mut vertex_of[*node as usize];
                 if *vertex == u32::MAX {

@@ -11,7 +11,7 @@ use super::problem::{Problem, ProblemScratch};
 use crate::contacts::Contacts;
 use crate::force::StepContext;
 use crate::kinematics::Unknowns;
-use crate::material::{Law, MaterialSpec, Tangent};
+use crate::material::{Law, MaterialSpec, Tangent, VolumeForm};
 use crate::model::{AttachTarget, BodyParams, ColliderParams, Model, ModelBuilder, RigidParams};
 
 fn noise(seed: &mut u64) -> Vec3 {
@@ -37,6 +37,7 @@ fn model() -> Model {
             stiffness_damping: beta,
             tissue_damping: 0.5 * beta,
             velocities: Vec::new(),
+            volume: VolumeForm::Pointwise,
             surface: None,
         })
     };

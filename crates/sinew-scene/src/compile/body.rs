@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
-use sinew_fem::material::{ElasticModuli, Extension, Inversion, MaterialSpec};
+use sinew_fem::material::{ElasticModuli, Extension, Inversion, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
-use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
+use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
 
 use super::mesh::MeshParts;
@@ -15,7 +15,7 @@ use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
-use crate::spec::body::Body;
+use crate::spec::body::{Body, VolumeTerm};
 use crate::spec::material::{self, Fibers, Gradient, Material, MaterialRegion};
 
 /// What later steps need of a body.
@@ -76,6 +76,7 @@ impl Compiler<'_> {
             name: body.name.clone(),
             materials: materials.clone(),
             densities,
+            volume: volume_form(body, &mesh),
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
             velocities,
@@ -298,6 +299,16 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
         young: part.young.unwrap_or(young),
         poisson: part.poisson.unwrap_or(poisson),
     })
+}
+
+/// Where the volume term is evaluated: as the scene says, or in the mean for quadratic cells.
+fn volume_form(body: &Body, mesh: &CellMesh) -> VolumeForm {
+    match body.volume {
+        Some(VolumeTerm::Mean) => VolumeForm::Mean,
+        Some(VolumeTerm::Pointwise) => VolumeForm::Pointwise,
+        None if mesh.blocks().iter().all(|block| block.kind == CellKind::Tet10) => VolumeForm::Mean,
+        None => VolumeForm::Pointwise,
+    }
 }
 
 fn factor_at(gradient: &Gradient, p: Vec3) -> f64 {

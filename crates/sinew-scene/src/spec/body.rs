@@ -11,7 +11,7 @@ use super::{
 use crate::{
     decode::{
         Codec, Context,
-        codec::{length, name, number, quantity, text},
+        codec::{length, name, number, quantity, text, word},
         compound::{list, map, track, vector},
         shape::{Definitions, Shape},
         table::{one_of, table},
@@ -134,6 +134,16 @@ table! {
     }
 }
 
+words! {
+    /// Where the volume term of a law is evaluated.
+    pub enum VolumeTerm {
+        /// With the mean volume ratio of each cell: does not lock when nearly incompressible.
+        "mean" => Mean,
+        /// At each quadrature point.
+        "pointwise" => Pointwise,
+    }
+}
+
 table! {
     /// A deformable body.
     pub struct Body as "body" {
@@ -151,6 +161,9 @@ table! {
         density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
         /// The elastic law.
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
+        /// Where the volume term of the law is evaluated: over cells with several quadrature points (hexahedra and `order = 2`) its mean keeps
+        /// nearly incompressible flesh from locking. Left out: `mean` for quadratic tetrahedra where the law has such a term, else `pointwise`.
+        volume: Option<VolumeTerm> = word(), optional, example("mean");
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
         /// Where fibres run, for a law that has them.
