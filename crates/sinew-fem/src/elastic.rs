@@ -254,8 +254,8 @@ impl ElasticBlock {
     }
 
     /// Calls `visit(a, b, K_ab)` for all pairs of local nodes of one cell: the slow path, for cells with bound nodes and for tests.
-    pub fn cell_tangent(&self, cell: usize, x: &[Vec3], tangent: Tangent, visit: impl FnMut(usize, usize, Mat3)) {
-        self.law.visit(CellTangentOf { block: self, cell, x, tangent, visit });
+    pub fn cell_tangent(&self, cell: usize, x: &[Vec3], tangent: Tangent, mut visit: impl FnMut(usize, usize, Mat3)) {
+        self.law.visit(CellTangentOf { block: self, cell, x, tangent, visit: &mut visit });
     }
 
     /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ| [N].
@@ -932,15 +932,15 @@ impl MaterialVisitor for ExcessOf {
     }
 }
 
-struct CellTangentOf<'a, V> {
+struct CellTangentOf<'a> {
     block: &'a ElasticBlock,
     cell: usize,
     x: &'a [Vec3],
     tangent: Tangent,
-    visit: V,
+    visit: &'a mut dyn FnMut(usize, usize, Mat3),
 }
 
-impl<V: FnMut(usize, usize, Mat3)> MaterialVisitor for CellTangentOf<'_, V> {
+impl MaterialVisitor for CellTangentOf<'_> {
     type Output = ();
     fn visit<M: Material>(self, law: M) {
         match self.block.kind {
@@ -951,7 +951,7 @@ impl<V: FnMut(usize, usize, Mat3)> MaterialVisitor for CellTangentOf<'_, V> {
     }
 }
 
-impl<V: FnMut(usize, usize, Mat3)> CellTangentOf<'_, V> {
+impl CellTangentOf<'_> {
     fn run<M: Material, const N: usize, const Q: usize>(mut self, law: M) {
         let (block, cell) = (self.block, self.cell);
         let (F, w) = block.cell_points::<N, Q>(cell, self.x);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use sinew_geometry::shape::Pose;
+use sinew_math::parallel::in_pool;
 use sinew_math::{Mat3, Vec3};
 
 use crate::command::Command;
@@ -196,6 +197,10 @@ impl Simulation {
 
     /// Computes the next frame. On error the simulation is at the last frame, unchanged.
     pub fn step_frame(&mut self) -> Result<StepReport, StepError> {
+        in_pool(|| self.compute_frame())
+    }
+
+    fn compute_frame(&mut self) -> Result<StepReport, StepError> {
         self.backup.clone_from(&self.state);
         let start = self.frame_index as f64 / self.params.frame_rate;
         let end = start + 1.0 / self.params.frame_rate;
