@@ -1,9 +1,7 @@
 //! Fibres: the curve, pulls along and across in closed form, definiteness and what it costs.
 
 use super::super::battery::{Random, assert_close, brute_force_projection, distance9, norm9};
-use super::super::{
-    ElasticModuli, InvariantTangent, MaterialSpec, ProjectionExcess, Tangent, closed_form, projection_excess,
-};
+use super::super::{ElasticModuli, InvariantTangent, MaterialSpec, Tangent, closed_form, projection_excess};
 use super::*;
 use sinew_math::complex_step;
 
@@ -99,39 +97,32 @@ fn definite_tangent_is_definite_and_exact_where_that_is() {
     assert!(inverted > 1000 && (1000..9000).contains(&exact_ones), "{inverted} {exact_ones}");
 }
 
-/// What the routes to a definite tangent add, on average over states where the exact one is not definite.
+/// What the two routes add to the exact tangent where that is not definite: the separable one about a tenth more than the least
+/// possible, clamping Ŝ and T̂ several times as much, and never less. Hence the law takes the separable one.
 #[test]
 fn separable_route_adds_less_than_clamping_stress_and_stiffness() {
     let mut random = Random(42);
-    let (mut separable, mut general, mut least, mut count, mut general_wins) = (0.0, 0.0, 0.0, 0, 0);
-    let mut most = 0.0f64;
-    for _ in 0..4000 {
+    let (mut separable, mut clamped, mut least, mut count) = (0.0, 0.0, 0.0, 0);
+    for _ in 0..1500 {
         let F = random_state(&mut random);
         let point = spec(random.vector().normalized()).point();
         let exact = FiberReinforced.tangent(&F, &point, Tangent::Exact);
+        let excess = projection_excess(&FiberReinforced, &F, &point);
         if exact.is_positive_definite() {
-            assert!(projection_excess(&FiberReinforced, &F, &point).law < 1e-12);
+            assert!(excess.law < 1e-12, "{excess:?}");
             continue;
         }
-        let excess: ProjectionExcess = projection_excess(&FiberReinforced, &F, &point);
-        assert!(excess.law >= excess.least * (1.0 - 1e-9), "{excess:?}");
-        let clamped = InvariantTangent::exact(&FiberReinforced, &F, &point).positive_part().to_tangent9();
-        let by_clamping = clamped.distance(&exact) / exact.norm();
-        assert!(by_clamping >= excess.least * (1.0 - 1e-9));
         let (brute, _) = brute_force_projection(&exact);
         assert!((brute.distance(&exact) / exact.norm() - excess.least).abs() < 1e-10);
+        let both = InvariantTangent::exact(&FiberReinforced, &F, &point).positive_part().to_tangent9();
+        let by_clamping = both.distance(&exact) / exact.norm();
+        assert!(excess.least <= excess.law * (1.0 + 1e-9) && excess.law <= by_clamping, "{excess:?} {by_clamping}");
         count += 1;
-        general_wins += usize::from(by_clamping < excess.law);
         separable += excess.law;
-        general += by_clamping.min(10.0);
+        // Nearly flat cells have a second Piola stress without bound.
+        clamped += by_clamping.min(10.0);
         least += excess.least;
-        most = most.max(excess.law - excess.least);
     }
-    let mean = |sum: f64| sum / f64::from(count);
-    println!(
-        "excess over {count} states: separable {:.4}, clamped {:.4}, least {:.4}; clamped better in {general_wins}, most {most:.4}",
-        mean(separable),
-        mean(general),
-        mean(least)
-    );
+    let [separable, clamped, least] = [separable, clamped, least].map(|sum| sum / f64::from(count));
+    assert!(count > 1000 && separable < 1.15 * least && clamped > 3.0 * least, "{count} {separable} {clamped} {least}");
 }
