@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sinew_geometry::CellKind;
-use sinew_math::lanes::{Isa, IsaLevel, LaneKernel, dispatch};
+use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{ChunkWriter, ScatterPlan, reduce_blocks, sum};
 use sinew_math::sparse::add_pack;
 use sinew_math::{LaneScalar, Mat3, Real, Scalar, Vec3};
@@ -386,18 +386,6 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
     }
 }
 
-/// Runs a kernel with vector registers where the processor has them, else one cell at a time: the eight-lane arrays of the portable
-/// level would multiply the code by eight for no speed.
-macro_rules! run_lanes {
-    ($kernel:expr, $isa:ident) => {
-        if const { matches!($isa::LEVEL, IsaLevel::Avx2 | IsaLevel::Avx512) } {
-            $kernel.body::<$isa::F64>()
-        } else {
-            $kernel.body::<f64>()
-        }
-    };
-}
-
 /// Sum over the lanes of a pack, in one order for every register width.
 #[inline(always)]
 fn lane_sum(lanes: &[f64; PACK]) -> f64 {
@@ -459,7 +447,7 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for EnergyKernel<'_
     type Output = f64;
     #[inline(always)]
     fn run<I: Isa>(self) -> f64 {
-        run_lanes!(self, I)
+        self.body::<I::F64Register>()
     }
 }
 
@@ -596,7 +584,7 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for SummaryKernel<'
     type Output = BlockSummary;
     #[inline(always)]
     fn run<I: Isa>(self) -> BlockSummary {
-        run_lanes!(self, I)
+        self.body::<I::F64Register>()
     }
 }
 
@@ -720,7 +708,7 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for GradientKernel<
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        run_lanes!(self, I)
+        self.body::<I::F64Register>()
     }
 }
 
@@ -826,7 +814,7 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for TangentKernel<'
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        run_lanes!(self, I)
+        self.body::<I::F64Register>()
     }
 }
 

@@ -24,7 +24,7 @@ pub struct CageParams {
 
 impl Default for CageParams {
     fn default() -> Self {
-        Self { ratio: 4.0, direct_nodes: 4000 }
+        Self { ratio: 3.5, direct_nodes: 4000 }
     }
 }
 

@@ -23,12 +23,14 @@ impl sealed::Sealed for Avx512 {}
 impl Isa for Avx2 {
     type F32 = Pair<F32x8>;
     type F64 = Pair<F64x4>;
+    type F64Register = F64x4;
     const LEVEL: IsaLevel = IsaLevel::Avx2;
 }
 
 impl Isa for Avx512 {
     type F32 = F32x16;
     type F64 = F64x8;
+    type F64Register = F64x8;
     const LEVEL: IsaLevel = IsaLevel::Avx512;
 }
 

@@ -153,8 +153,8 @@ fn reduce_windows(windows: Windows<'_>, first: usize, work: &(impl Fn(usize, &mu
         1 => work(first, windows.0),
         _ => {
             let (left, right) = windows.0.split_at_mut(count / 2 * WINDOW);
-            let sum_left = || reduce_windows(Windows(left), first, work);
-            let sum_right = || reduce_windows(Windows(right), first + count / 2, work);
+            let mut sum_left = || reduce_windows(Windows(left), first, work);
+            let mut sum_right = || reduce_windows(Windows(right), first + count / 2, work);
             let (a, b) = match rayon::current_num_threads() {
                 1 => (sum_left(), sum_right()),
                 _ => rayon::join(sum_left, sum_right),
