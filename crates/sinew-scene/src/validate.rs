@@ -1,5 +1,7 @@
 //! Checks that need more than one value: names and references, sizes, files, times, alternatives.
 
+mod solver;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
@@ -32,6 +34,7 @@ const MOST_RUNS: usize = 1000;
 pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic>) {
     let mut checker = Checker { scene, problems };
     checker.check_times();
+    checker.check_solver();
     checker.check_names();
     for (i, body) in scene.body.iter().enumerate() {
         checker.check_body(body, &format!("body[{i}]"));

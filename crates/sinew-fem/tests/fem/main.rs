@@ -1,9 +1,10 @@
-//! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, determinism.
+//! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, integrators, determinism.
 
 mod contact;
 mod determinism;
 mod dynamics;
 mod elastic;
 mod forces;
+mod integrators;
 mod models;
 mod newton;

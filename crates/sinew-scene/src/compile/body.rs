@@ -77,6 +77,7 @@ impl Compiler<'_> {
             densities,
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
+            tissue_damping: body.damping.tissue,
             velocities,
             surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
             mesh: mesh.clone(),
@@ -137,15 +138,18 @@ impl Compiler<'_> {
     /// Pins, bindings, attachments, pressures and loads.
     fn connect(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
         let mut names = UniqueNames::default();
+        let mut pinned = Vec::new();
         for (k, pin) in body.pin.iter().enumerate() {
             let Some(nodes) = self.nodes(compiled, &format!("body[{index}].pin[{k}].region"), &pin.region) else {
                 continue;
             };
+            pinned.push((k, nodes.clone()));
             let name = names.unique("pin", &pin.region);
             self.drive(format!("{}.pin.{name}", body.name), pin.motion.as_ref());
             let pivot = pivot(pin.motion.as_ref());
             self.builder.pin(PinParams { body: index, name, nodes, axes: pin.axes.xyz, pivot, offsets: Vec::new() });
         }
+        self.check_pins(index, body, &compiled.rest, &pinned);
         for (k, binding) in body.bind.iter().enumerate() {
             let path = format!("body[{index}].bind[{k}].region");
             if let Some(nodes) = self.nodes(compiled, &path, &binding.region) {

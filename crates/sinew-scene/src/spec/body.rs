@@ -153,7 +153,7 @@ table! {
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
-        /// Rayleigh damping.
+        /// Damping.
         damping: Damping = table(), default({});
         /// Initial velocity [m/s].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
