@@ -940,7 +940,7 @@ impl MaterialVisitor for CellTangentOf<'_> {
 }
 
 impl CellTangentOf<'_> {
-    fn run<M: Material, const N: usize, const Q: usize>(mut self, law: M) {
+    fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
         let (block, cell) = (self.block, self.cell);
         let (F, w) = block.cell_points::<N, Q>(cell, self.x);
         let mut element = ElementBlocks::<f64, N>::zero();

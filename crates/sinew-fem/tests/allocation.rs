@@ -50,6 +50,7 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
         mass_damping: 0.1,
         stiffness_damping: 1e-3,
         tissue_damping: 0.0,
+        start: Vec::new(),
         velocities: Vec::new(),
         volume: VolumeForm::Pointwise,
         surface: None,

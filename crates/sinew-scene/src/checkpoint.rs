@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sinew_fem::kinematics::Unknowns;
-use sinew_fem::state::History;
+use sinew_fem::state::{History, Work};
 use sinew_fem::{RecordError, State};
 use sinew_geometry::shape::Pose;
 
@@ -15,7 +15,7 @@ use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-1\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-2\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +76,19 @@ impl Checkpoint {
         out.vectors(positions);
         out.vectors(velocities);
         out.vectors(reactions);
-        let History { rates, previous_rates, depth, last_dt, collider_poses, rounding } = history;
+        let History {
+            rates,
+            previous_rates,
+            depth,
+            last_dt,
+            collider_poses,
+            rounding,
+            previous_positions,
+            previous_velocities,
+            accelerations,
+            next_dt,
+            work: Work { pins, damping },
+        } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
         out.u64(*depth as u64);
@@ -86,6 +98,12 @@ impl Checkpoint {
             out.vector(pose.translation);
             out.quaternion(pose.rotation);
         });
+        for list in [previous_positions, previous_velocities, accelerations] {
+            out.vectors(list);
+        }
+        for number in [*next_dt, *pins, *damping] {
+            out.f64(number);
+        }
         out.list(self.held.iter(), |out, (name, value)| {
             out.text(name);
             out.f64(*value);
@@ -132,6 +150,11 @@ impl Checkpoint {
             collider_poses: input.list(56, what, |input| {
                 Ok(Pose { translation: input.vector(what)?, rotation: input.quaternion(what)? })
             })?,
+            previous_positions: input.vectors(what)?,
+            previous_velocities: input.vectors(what)?,
+            accelerations: input.vectors(what)?,
+            next_dt: input.f64(what)?,
+            work: Work { pins: input.f64(what)?, damping: input.f64(what)? },
         };
         let unknowns = Unknowns { vectors, rotations };
         Ok(Checkpoint {
@@ -209,6 +232,11 @@ mod tests {
                     last_dt: 1.0 / 60.0,
                     rounding: 1e-12,
                     collider_poses: vec![pose],
+                    previous_positions: vectors.clone(),
+                    previous_velocities: vectors.clone(),
+                    accelerations: Vec::new(),
+                    next_dt: 1e-3,
+                    work: Work { pins: 0.5, damping: 0.25 },
                 },
             },
             held: vec![("arm".into(), 0.3)],

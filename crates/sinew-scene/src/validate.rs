@@ -1,5 +1,7 @@
 //! Checks that need more than one value: names and references, sizes, files, times, alternatives.
 
+mod solver;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
@@ -32,6 +34,7 @@ const MOST_RUNS: usize = 1000;
 pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic>) {
     let mut checker = Checker { scene, problems };
     checker.check_times();
+    checker.check_solver();
     checker.check_names();
     for (i, body) in scene.body.iter().enumerate() {
         checker.check_body(body, &format!("body[{i}]"));
@@ -198,6 +201,7 @@ impl Checker<'_> {
         }
         let (volume, cell) = match mesh {
             Mesh::Box(mesh) => return self.check_box(mesh, path),
+            Mesh::Figure(mesh) => (0.018 * mesh.height.powi(3), mesh.height / mesh.cells as f64),
             Mesh::File(mesh) => return self.check_file(&mesh.file, &format!("{path}.file")),
             Mesh::Fill(mesh) => return self.check_file(&mesh.surface, &format!("{path}.surface")),
             Mesh::Sphere(mesh) => (4.2 * mesh.radius.powi(3), mesh.cell),

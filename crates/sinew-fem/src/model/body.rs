@@ -26,6 +26,8 @@ pub struct BodyParams {
     pub stiffness_damping: f64,
     /// γ of the rest-state damping in the rotated frame, see [`crate::damping`] [s].
     pub tissue_damping: f64,
+    /// Place of each node before the first step where no pin holds it [m]; empty for the rest places.
+    pub start: Vec<Vec3>,
     /// Initial velocity of each node [m/s]; empty for none.
     pub velocities: Vec<Vec3>,
     /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.

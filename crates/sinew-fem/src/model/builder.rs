@@ -246,6 +246,8 @@ struct Assembler {
     parts: ModelBuilder,
     kinematics: Kinematics,
     initial: Vec<(u32, Vec3)>,
+    /// Places before the first step of unknowns that do not start at rest.
+    starts: Vec<(u32, Vec3)>,
     rotations: Vec<Quaternion>,
     first_point: Vec<usize>,
     rigid: Vec<RigidBody>,
@@ -260,6 +262,7 @@ impl Assembler {
             parts,
             kinematics: Kinematics::default(),
             initial: Vec::new(),
+            starts: Vec::new(),
             rotations: Vec::new(),
             first_point: Vec::new(),
             rigid: Vec::new(),
@@ -348,6 +351,7 @@ impl Assembler {
                     (Some(unknown), _) => {
                         self.kinematics.add_point_of_unknown(unknown);
                         self.initial.push((unknown, position));
+                        self.starts.extend(body.start.get(node as usize).map(|&place| (unknown, place)));
                     }
                     (None, Some(AttachTarget::Rigid(rigid))) => {
                         let pose = &self.parts.rigid[*rigid].pose;
@@ -458,6 +462,12 @@ impl Assembler {
             Unknowns { vectors: vec![Vec3::zero(); self.kinematics.unknown_count()], rotations: self.rotations };
         for (unknown, value) in self.initial {
             initial.vectors[unknown as usize] = value;
+        }
+        for (unknown, place) in self.starts {
+            let fixed = self.kinematics.fixed(unknown as usize);
+            for axis in (0..3).filter(|&axis| !fixed[axis]) {
+                initial.vectors[unknown as usize][axis] = place[axis];
+            }
         }
         Ok(Model {
             bodies,

@@ -63,7 +63,7 @@ fn gradient(model: &Model, x: &[Vec3]) -> Vec<Vec3> {
     let mut gradient = vec![Vec3::zero(); x.len()];
     for block in &model.elastic {
         let packs: Vec<AtomicU64> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
-        block.add_gradient(x, &mut gradient, &packs);
+        block.add_gradient(x, 1.0, &mut gradient, &packs);
     }
     gradient
 }

@@ -1,4 +1,4 @@
-//! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, determinism.
+//! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, integrators, determinism.
 
 mod contact;
 mod determinism;
@@ -6,5 +6,6 @@ mod dynamics;
 mod elastic;
 mod finite_volume;
 mod forces;
+mod integrators;
 mod models;
 mod newton;

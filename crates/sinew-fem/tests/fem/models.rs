@@ -54,6 +54,7 @@ pub fn body(name: &str, mesh: CellMesh, material: MaterialSpec) -> BodyParams {
         mass_damping: 0.0,
         stiffness_damping: 0.0,
         tissue_damping: 0.0,
+        start: Vec::new(),
         velocities: Vec::new(),
         volume: VolumeForm::Pointwise,
         surface: None,

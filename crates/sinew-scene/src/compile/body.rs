@@ -6,6 +6,7 @@ use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Extension, Inversion, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
+use sinew_fem::start::{Start, scrambled};
 use sinew_geometry::shape::Pose;
 use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
@@ -15,7 +16,7 @@ use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
-use crate::spec::body::{Body, VolumeTerm};
+use crate::spec::body::{Body, StartShape, VolumeTerm};
 use crate::spec::material::{self, Fibers, Gradient, Material, MaterialRegion};
 
 /// What later steps need of a body.
@@ -79,6 +80,8 @@ impl Compiler<'_> {
             volume: volume_form(body, &mesh),
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
+            tissue_damping: body.damping.tissue,
+            start: start(body, &mesh),
             velocities,
             surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
             mesh: mesh.clone(),
@@ -171,15 +174,18 @@ impl Compiler<'_> {
     /// Pins, bindings, attachments, pressures and loads.
     fn connect(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
         let mut names = UniqueNames::default();
+        let mut pinned = Vec::new();
         for (k, pin) in body.pin.iter().enumerate() {
             let Some(nodes) = self.nodes(compiled, &format!("body[{index}].pin[{k}].region"), &pin.region) else {
                 continue;
             };
+            pinned.push((k, nodes.clone()));
             let name = names.unique("pin", &pin.region);
             self.drive(format!("{}.pin.{name}", body.name), pin.motion.as_ref());
             let pivot = pivot(pin.motion.as_ref());
             self.builder.pin(PinParams { body: index, name, nodes, axes: pin.axes.xyz, pivot, offsets: Vec::new() });
         }
+        self.check_pins(index, body, &compiled.rest, &pinned);
         for (k, binding) in body.bind.iter().enumerate() {
             let path = format!("body[{index}].bind[{k}].region");
             if let Some(nodes) = self.nodes(compiled, &path, &binding.region) {
@@ -324,6 +330,18 @@ fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
 }
 
 /// v + ω × (x − c) about the centre of volume; empty when at rest.
+/// Places of the nodes before the first step; empty when the body starts at rest.
+fn start(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
+    let Some(given) = &body.start else { return Vec::new() };
+    let shape = match given.shape {
+        StartShape::Random => Start::Random { scale: given.scale },
+        StartShape::Point => Start::Point,
+        StartShape::Plane => Start::Plane,
+        StartShape::Mirror => Start::Mirror,
+    };
+    scrambled(mesh, shape, given.noise, given.seed as u64)
+}
+
 fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     if body.velocity == [0.0; 3] && body.angular_velocity == [0.0; 3] {
         return Vec::new();

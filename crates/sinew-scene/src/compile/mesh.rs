@@ -71,6 +71,7 @@ impl Compiler<'_> {
             Mesh::Fusiform(mesh) => {
                 generated(procedural::fusiform(mesh.length, mesh.radius, mesh.end_radius, mesh.cell))?
             }
+            Mesh::Figure(mesh) => generated(procedural::figure(mesh.height, mesh.cells))?,
             Mesh::File(mesh) => {
                 let path = self.scene.source.resolve(&mesh.file);
                 let loaded = load_volume(&path, &mesh::cell_shapes(&mesh.skip));

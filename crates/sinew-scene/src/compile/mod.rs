@@ -6,14 +6,15 @@
 mod body;
 mod drive;
 mod mesh;
+mod pins;
 mod regions;
 mod shapes;
+mod solver;
 
 use sinew_fem::manufactured::ErrorProbe;
 use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
 use sinew_fem::model::{AttachTarget, Model, ModelBuilder, ModelError};
 use sinew_fem::probe::{PointProbe, Probe};
-use sinew_fem::solver::{LinearSolver, NewtonSolver, Projection, Regime, SolverParams};
 use sinew_fem::{FrameParams, Simulation};
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
@@ -21,7 +22,7 @@ use sinew_math::Vec3;
 use self::body::CompiledBody;
 use self::drive::{ChannelMotion, TrackDriver};
 use crate::diagnostic::{Diagnostic, SceneError};
-use crate::spec::{self, Scene, SolverKind};
+use crate::spec::{self, Scene};
 use crate::suggest::nearest;
 
 /// Builds the simulation a scene describes.
@@ -74,14 +75,13 @@ impl Compiler<'_> {
                 return Err(scene.error(self.problems));
             }
         };
-        let mut solver = NewtonSolver::new(solver_params(scene));
-        self.notes.push(format!("linear solver: {}", solver.linear_solver_reason(&model)));
+        let solver = self.solver(&model).map_err(|problem| scene.error(vec![problem]))?;
         let params = FrameParams {
             frame_rate: scene.frame_rate,
-            substeps: scene.solver.substeps,
+            substeps: solver::substeps(scene),
             max_halvings: scene.solver.max_halvings,
         };
-        let mut simulation = Simulation::new(model, Box::new(solver), params, vec![Box::new(self.driver)], probes);
+        let mut simulation = Simulation::new(model, solver, params, vec![Box::new(self.driver)], probes);
         simulation.notes = self.notes;
         Ok(simulation)
     }
@@ -108,7 +108,14 @@ impl Compiler<'_> {
             | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
             ModelError::Rigid { name, .. } => format!("rigid.{name}"),
         };
-        self.scene.error(vec![self.scene.problem(&path, error.to_string())])
+        let problem = self.scene.problem(&path, error.to_string());
+        self.scene.error(vec![match error {
+            ModelError::Element { .. } => problem.hint(
+                "a cell needs volume at rest: move its nodes apart or remove the cell; `sinew mesh check` lists all such cells",
+            ),
+            ModelError::Density { .. } => problem.hint("every cell needs mass, also in quasistatics, where gravity pulls at it"),
+            _ => problem,
+        }])
     }
 
     fn probes(&self, model: &Model, bodies: &[CompiledBody]) -> Result<Vec<Box<dyn Probe>>, Vec<Diagnostic>> {
@@ -185,27 +192,6 @@ impl Compiler<'_> {
 /// Rotation centre of a motion.
 fn pivot(motion: Option<&spec::motion::Motion>) -> Vec3 {
     motion.map_or(Vec3::zero(), |motion| Vec3::from(motion.rotation.as_ref().map_or(motion.about, |turn| turn.through)))
-}
-
-fn solver_params(scene: &Scene) -> SolverParams {
-    let settings = &scene.solver;
-    SolverParams {
-        regime: match settings.kind {
-            SolverKind::Quasistatic => Regime::Quasistatic,
-            SolverKind::ImplicitEuler => Regime::ImplicitEuler,
-        },
-        tolerance: settings.tolerance,
-        max_newton: settings.max_newton,
-        projection: match settings.projection {
-            spec::Projection::OnDemand => Projection::OnDemand,
-            spec::Projection::Always => Projection::Always,
-        },
-        linear: match settings.linear {
-            spec::LinearSolver::Auto => LinearSolver::Auto,
-            spec::LinearSolver::Cg => LinearSolver::Cg,
-            spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
-        },
-    }
 }
 
 /// The first few names of a long list.

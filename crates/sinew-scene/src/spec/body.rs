@@ -11,7 +11,7 @@ use super::{
 use crate::{
     decode::{
         Codec, Context,
-        codec::{length, name, number, quantity, text, word},
+        codec::{length, name, number, quantity, text, whole, word},
         compound::{list, map, track, vector},
         shape::{Definitions, Shape},
         table::{one_of, table},
@@ -144,6 +144,34 @@ words! {
     }
 }
 
+words! {
+    /// A shape far from rest.
+    pub enum StartShape {
+        /// Every node at a random place in the bounding box of the body.
+        "random" => Random,
+        /// Every node at the centre of the bounding box.
+        "point" => Point,
+        /// Flattened along the thinnest axis.
+        "plane" => Plane,
+        /// Reflected along the thinnest axis: every cell inside out.
+        "mirror" => Mirror,
+    }
+}
+
+table! {
+    /// A shape far from rest from which the body starts, to test how it comes back. Pinned nodes stay where their pins hold them.
+    pub struct Start as "start" {
+        /// The shape.
+        shape: StartShape = word(), required, example("random");
+        /// For `random`: factor on the size of the box.
+        scale: f64 = number().positive().below(1e6), default(1), example(10);
+        /// For the others: random shift of each node along each axis, in mean cell sizes. An exactly flat body is in balance.
+        noise: f64 = number().at_least(0.0), default(1e-3);
+        /// Seed of the random numbers.
+        seed: usize = whole(0, i64::MAX), default(1);
+    }
+}
+
 table! {
     /// A deformable body.
     pub struct Body as "body" {
@@ -168,8 +196,10 @@ table! {
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
         /// Where fibres run, for a law that has them.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
-        /// Rayleigh damping.
+        /// Damping.
         damping: Damping = table(), default({});
+        /// A shape far from rest to start from; at rest when left out.
+        start: Option<Start> = table(), optional, example({ shape = "random", scale = 10 });
         /// Initial velocity [m/s].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
         /// Initial angular velocity about the centre of mass [rad/s].

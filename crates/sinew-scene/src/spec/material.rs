@@ -171,12 +171,15 @@ table! {
 }
 
 table! {
-    /// Rayleigh damping: forces −(mass · M + stiffness · K) v.
+    /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, with K the stiffness at the start of a step and D that of the rest
+    /// state, turned with the flesh.
     pub struct Damping as "damping" {
         /// Mass-proportional rate [1/s]: slows everything, also free flight.
         mass: f64 = quantity(Dimension::FREQUENCY).at_least(0.0), default(0), example("0.5 1/s");
         /// Stiffness-proportional time [s]: slows deformation, the faster the more.
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
+        /// Rest-state time [s]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
+        tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
 }
 

@@ -192,6 +192,20 @@ table! {
 }
 
 table! {
+    /// A standing figure with spread arms, of tetrahedra: trunk and head grow with the number of cells, limbs stay four cells thick. Its ends
+    /// are the regions `hand.left`, `hand.right`, `foot.left` and `foot.right`.
+    pub struct FigureMesh as "figure mesh" {
+        /// Height along z [m].
+        height: f64 = length().positive(), required, example("1.8 m");
+        /// Number of cells over the height.
+        cells: usize = whole(24, 1000), required, example(48);
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
+    }
+}
+
+table! {
     /// Cells from a file.
     pub struct FileMesh as "file mesh" {
         /// The file (.vtu, .vtk, .msh, .ele, .inp, .feb, .mesh), relative to the scene. Its groups become regions.
@@ -234,6 +248,8 @@ tagged! {
         "torus" => Torus(TorusMesh),
         /// A spindle from the origin along x.
         "fusiform" => Fusiform(FusiformMesh),
+        /// A standing figure with its feet at z = 0.
+        "figure" => Figure(FigureMesh),
         /// Cells from a file.
         "file" => File(FileMesh),
         /// A lattice that fills a closed surface.
@@ -250,6 +266,7 @@ impl Mesh {
             Self::Cylinder(mesh) => mesh.order,
             Self::Torus(mesh) => mesh.order,
             Self::Fusiform(mesh) => mesh.order,
+            Self::Figure(mesh) => mesh.order,
             Self::File(mesh) => mesh.order,
             Self::Fill(mesh) => mesh.order,
         }

@@ -11,6 +11,7 @@ pub mod motion;
 pub mod record;
 pub mod region;
 pub mod rigid;
+pub mod solver;
 pub mod study;
 
 use std::collections::BTreeMap;
@@ -20,12 +21,13 @@ use self::{
     expect::{Expectation, expectation},
     record::Record,
     rigid::{Collider, Rigid},
+    solver::{Live, Newmark, Substeps, SubstepsCodec},
     study::Study,
 };
 use crate::{
     decode::{
         Codec, Context,
-        codec::{any_quantity, number, quantity, text, time, whole, word},
+        codec::{any_quantity, flag, number, quantity, text, time, whole, word},
         compound::{list, map, one_or_many, track, vector},
         shape::{Definitions, Shape},
         table::{Table, table},
@@ -64,6 +66,12 @@ words! {
     pub enum SolverKind {
         /// Dynamics by backward Euler: inertia, damping, impact.
         "implicit_euler" => ImplicitEuler,
+        /// Dynamics by backward differences over two steps: second order, loses little energy.
+        "bdf2" => Bdf2,
+        /// Dynamics by Newmark's method: second order, loses no energy with its default parameters; no rigid bodies.
+        "newmark" => Newmark,
+        /// Dynamics by central differences: no systems to solve, but many short steps; no rigid bodies and no bindings.
+        "explicit" => Explicit,
         /// Static equilibrium in each frame; time only moves boundary conditions and controls.
         "quasistatic" => Quasistatic,
     }
@@ -104,8 +112,19 @@ table! {
         linear: LinearSolver = word(), default("auto");
         /// When element Hessians are made definite.
         projection: Projection = word(), default("on_demand");
-        /// Steps per frame.
-        substeps: usize = whole(1, 100_000), default(1);
+        /// In quasistatics: a step that starts with inverted cells may start from the shape that the pins ask for instead, where that has less
+        /// energy.
+        untangle: bool = flag(), default(false);
+        /// Steps per frame, or "adaptive": 1 when left out, for `explicit` as many as are stable.
+        substeps: Option<Substeps> = SubstepsCodec, optional, example("adaptive");
+        /// With adaptive steps: error of position allowed in each, as a fraction of the size of the largest body.
+        accuracy: f64 = number().positive().below(1.0), default(1e-3);
+        /// With explicit steps: their length as a fraction of the stable one.
+        safety: f64 = number().positive().below(1.0), default(0.9);
+        /// Parameters of `type = "newmark"`.
+        newmark: Option<Newmark> = table(), optional, example({ beta = 0.3025, gamma = 0.6 });
+        /// Ends steps after so many iterations instead of at the tolerance, for interactive use.
+        live: Option<Live> = table(), optional, example({ newton = 2, linear = 30 });
         /// How often a failed step may be halved before the run ends with an error.
         max_halvings: usize = whole(0, 30), default(6);
     }

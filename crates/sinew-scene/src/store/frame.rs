@@ -285,14 +285,17 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
         cuts,
         residual,
         relative_residual,
+        unconverged,
+        local_error,
         contacts,
         energies: Energies { elastic, kinetic, gravity, contact, other },
         timing,
     } = *report;
-    for value in [time, residual, relative_residual, elastic, kinetic, gravity, contact, other] {
+    for value in [time, residual, relative_residual, local_error, elastic, kinetic, gravity, contact, other] {
         out.f64(value);
     }
-    for count in [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts, contacts] {
+    let effort = [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts];
+    for count in effort.into_iter().chain([unconverged, contacts]) {
         out.u64(count as u64);
     }
     let StepTiming { gradient, assembly, linear_solve, contact, total } = timing;
@@ -304,12 +307,13 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
 fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
     let what = "a report";
     let mut number = || input.f64(what);
-    let [time, residual, relative_residual] = [number()?, number()?, number()?];
+    let [time, residual, relative_residual, local_error] = [number()?, number()?, number()?, number()?];
     let energies =
         Energies { elastic: number()?, kinetic: number()?, gravity: number()?, contact: number()?, other: number()? };
     let mut count = || input.u64(what).map(|count| count as usize);
-    let [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts, contacts] =
-        [count()?, count()?, count()?, count()?, count()?, count()?, count()?];
+    let [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts] =
+        [count()?, count()?, count()?, count()?, count()?, count()?];
+    let [unconverged, contacts] = [count()?, count()?];
     let mut duration = || input.u64(what).map(Duration::from_nanos);
     let timing = StepTiming {
         gradient: duration()?,
@@ -328,6 +332,8 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
         cuts,
         residual,
         relative_residual,
+        unconverged,
+        local_error,
         contacts,
         energies,
         timing,

@@ -1,0 +1,104 @@
+//! From `[solver]` to a solver.
+
+use sinew_fem::Substeps;
+use sinew_fem::model::Model;
+use sinew_fem::pacing::AdaptiveParams;
+use sinew_fem::solver::{
+    Budget, ExplicitError, ExplicitSolver, LinearSolver, NewmarkParams, NewtonSolver, Projection, Regime, Solver,
+    SolverParams,
+};
+
+use super::Compiler;
+use crate::diagnostic::Diagnostic;
+use crate::spec::{self, Scene, SolverKind};
+use crate::value::{Dimension, format_quantity};
+
+impl Compiler<'_> {
+    pub(super) fn solver(&mut self, model: &Model) -> Result<Box<dyn Solver>, Diagnostic> {
+        let Some(regime) = regime(self.scene) else { return self.explicit_solver(model) };
+        let mut solver = NewtonSolver::new(solver_params(self.scene, regime));
+        self.notes.push(format!("linear solver: {}", solver.linear_solver_reason(model)));
+        Ok(Box::new(solver))
+    }
+
+    fn explicit_solver(&mut self, model: &Model) -> Result<Box<dyn Solver>, Diagnostic> {
+        let scene = self.scene;
+        let mut solver = ExplicitSolver::new(model).map_err(|error| {
+            let path = match &error {
+                ExplicitError::Rigid { name } => format!("rigid.{name}"),
+                ExplicitError::Bound { body, .. } => format!("body.{body}.bind"),
+                ExplicitError::Massless { body, .. } => format!("body.{body}.mesh"),
+            };
+            scene.problem(&path, error.to_string())
+        })?;
+        let stable =
+            solver.stable_step(model, &model.initial_state(), &model.initial_control()).unwrap_or(f64::INFINITY);
+        let seconds = |time| format_quantity(time, Dimension::TIME);
+        let frame = 1.0 / scene.frame_rate;
+        match scene.solver.substeps {
+            Some(spec::solver::Substeps::Fixed(count)) if frame / count as f64 > stable => {
+                let needed = (frame / stable).ceil();
+                return Err(scene
+                    .problem("solver.substeps", "these explicit steps are too long to be stable")
+                    .label(format!("steps of {}, stable up to {}", seconds(frame / count as f64), seconds(stable)))
+                    .hint(format!("leave `substeps` out, or take at least {needed}")));
+            }
+            _ => {}
+        }
+        self.notes.push(format!(
+            "explicit steps: stable up to {}, {} per frame at first",
+            seconds(stable),
+            (frame / (scene.solver.safety * stable)).ceil().max(1.0)
+        ));
+        Ok(Box::new(solver))
+    }
+}
+
+/// How frames are cut.
+pub(super) fn substeps(scene: &Scene) -> Substeps {
+    match scene.solver.substeps {
+        Some(spec::solver::Substeps::Fixed(count)) => Substeps::Fixed(count),
+        Some(spec::solver::Substeps::Adaptive) => {
+            Substeps::Adaptive(AdaptiveParams { tolerance: scene.solver.accuracy, ..AdaptiveParams::default() })
+        }
+        None if scene.solver.kind == SolverKind::Explicit => Substeps::Stable { safety: scene.solver.safety },
+        None => Substeps::Fixed(1),
+    }
+}
+
+/// The implicit scheme; `None` for explicit steps.
+fn regime(scene: &Scene) -> Option<Regime> {
+    match scene.solver.kind {
+        SolverKind::Quasistatic => Some(Regime::Quasistatic),
+        SolverKind::ImplicitEuler => Some(Regime::ImplicitEuler),
+        SolverKind::Bdf2 => Some(Regime::Bdf2),
+        SolverKind::Newmark => Some(Regime::Newmark(
+            scene
+                .solver
+                .newmark
+                .as_ref()
+                .map_or(NewmarkParams::default(), |given| NewmarkParams { beta: given.beta, gamma: given.gamma }),
+        )),
+        SolverKind::Explicit => None,
+    }
+}
+
+fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
+    let settings = &scene.solver;
+    SolverParams {
+        regime,
+        tolerance: settings.tolerance,
+        max_newton: settings.max_newton,
+        projection: match settings.projection {
+            spec::Projection::OnDemand => Projection::OnDemand,
+            spec::Projection::Always => Projection::Always,
+        },
+        linear: match settings.linear {
+            spec::LinearSolver::Auto => LinearSolver::Auto,
+            spec::LinearSolver::Cg => LinearSolver::Cg,
+            spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
+        },
+        untangle: settings.untangle,
+        budget: settings.live.as_ref().map(|live| Budget { newton: live.newton, linear: live.linear }),
+    }
+}

@@ -1,0 +1,71 @@
+//! Choices of the time step: Newmark's parameters, how frames are cut, what a live step may cost.
+
+use crate::decode::{
+    Codec, Context,
+    codec::{number, whole},
+    shape::{Definitions, Shape},
+    tree::{Node, Value},
+};
+
+table! {
+    /// Parameters of Newmark's method; stable for 2 beta ≥ gamma ≥ 1/2.
+    pub struct Newmark as "newmark" {
+        /// Share of the new acceleration in the positions.
+        beta: f64 = number().positive(), default(0.25);
+        /// Share of the new acceleration in the velocities; more than 1/2 damps fast vibrations and costs an order of accuracy.
+        gamma: f64 = number().positive(), default(0.5);
+    }
+}
+
+table! {
+    /// What a step may cost, in iterations. A step that has used it up is accepted as it is, so that no frame fails or takes long.
+    pub struct Live as "live" {
+        /// Newton iterations of a step.
+        newton: usize = whole(1, 100_000), default(2);
+        /// Iterations of each linear solve; a direct solver always completes.
+        linear: usize = whole(1, 1_000_000), default(30);
+    }
+}
+
+/// How frames are cut into steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Substeps {
+    /// So many equal steps.
+    Fixed(usize),
+    /// As many as the error of each step asks for.
+    Adaptive,
+}
+
+/// A whole number or the word "adaptive".
+pub(crate) struct SubstepsCodec;
+
+/// More steps of one frame are a mistake.
+const COUNT: crate::decode::codec::Whole = whole(1, 100_000);
+
+const WORD: &str = "adaptive";
+
+impl Codec for SubstepsCodec {
+    type Output = Substeps;
+
+    fn decode(&self, node: &Node, cx: &mut Context) -> Substeps {
+        match &node.value {
+            Value::Text(text) if text == WORD => Substeps::Adaptive,
+            Value::Integer(_) | Value::Float(_) => Substeps::Fixed(COUNT.decode(node, cx)),
+            _ => {
+                cx.wrong_kind(node, "a whole number or \"adaptive\"");
+                self.fallback()
+            }
+        }
+    }
+
+    fn fallback(&self) -> Substeps {
+        Substeps::Fixed(1)
+    }
+
+    fn shape(&self, defs: &mut Definitions) -> Shape {
+        Shape::Either(vec![
+            COUNT.shape(defs),
+            Shape::Words(vec![(WORD, "As many as the error of each step asks for.")]),
+        ])
+    }
+}

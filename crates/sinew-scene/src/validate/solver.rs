@@ -1,0 +1,59 @@
+//! Which choices of the solver go together, and with what the scene holds.
+
+use super::Checker;
+use crate::spec::{SolverKind, solver::Substeps};
+
+impl Checker<'_> {
+    pub(super) fn check_solver(&mut self) {
+        let scene = self.scene;
+        let solver = &scene.solver;
+        let is_given = |key: &str| scene.source.node(&format!("solver.{key}")).is_some();
+        if let Some(newmark) = &solver.newmark {
+            if solver.kind != SolverKind::Newmark {
+                let problem = self.at("solver.newmark", "these parameters belong to `type = \"newmark\"`");
+                self.report(problem);
+            } else if newmark.gamma < 0.5 || 2.0 * newmark.beta < newmark.gamma {
+                let problem = self.at("solver.newmark", "these parameters of Newmark's method are not stable");
+                self.report(problem.hint("choose 2 beta ≥ gamma ≥ 1/2, for instance beta = 0.25 and gamma = 0.5"));
+            }
+        }
+        let is_adaptive = solver.substeps == Some(Substeps::Adaptive);
+        if is_given("accuracy") && !is_adaptive {
+            let problem = self.at("solver.accuracy", "`accuracy` belongs to `substeps = \"adaptive\"`");
+            self.report(problem);
+        }
+        if solver.kind == SolverKind::Newmark && !scene.rigid.is_empty() {
+            let problem = self.at("solver.type", "Newmark's method cannot move rigid bodies: it would make them ring");
+            let problem = problem.label(format!("the scene has the rigid `{}`", scene.rigid[0].name));
+            self.report(problem.hint("use `type = \"bdf2\"`, which is of second order as well"));
+        }
+        if solver.kind == SolverKind::Explicit {
+            self.check_explicit(is_adaptive);
+        } else if is_given("safety") {
+            let problem = self.at("solver.safety", "`safety` belongs to `type = \"explicit\"`");
+            self.report(problem);
+        }
+    }
+
+    fn check_explicit(&mut self, is_adaptive: bool) {
+        let scene = self.scene;
+        let implicit = "use an implicit `type`, for instance \"bdf2\"";
+        if is_adaptive {
+            let problem = self.at("solver.substeps", "explicit steps are as long as they can be without being asked");
+            self.report(problem.hint("leave `substeps` out"));
+        }
+        if scene.solver.live.is_some() {
+            let problem = self.at("solver.live", "explicit steps have no iterations to count");
+            self.report(problem.hint(implicit));
+        }
+        if !scene.rigid.is_empty() {
+            let problem = self.at("rigid[0]", "explicit steps cannot move rigid bodies");
+            self.report(problem.hint(implicit));
+        }
+        for (i, body) in scene.body.iter().enumerate().filter(|(_, body)| !body.bind.is_empty()) {
+            let message = format!("explicit steps cannot move nodes that are bound, as those of `{}` are", body.name);
+            let problem = self.at(&format!("body[{i}].bind"), message);
+            self.report(problem.hint(implicit));
+        }
+    }
+}
