@@ -6,8 +6,8 @@ use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
+use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
-use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
 
 use super::mesh::MeshParts;
@@ -75,7 +75,7 @@ impl Compiler<'_> {
             name: body.name.clone(),
             materials: materials.clone(),
             densities,
-            volume: volume_form(body, &mesh),
+            volume: volume_form(body, &materials),
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
             velocities,
@@ -241,12 +241,18 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
     MaterialSpec::with_young(spec.law(), part.young.unwrap_or(young), part.poisson.unwrap_or(poisson))
 }
 
-/// Where the volume term is evaluated: as the scene says, or in the mean for quadratic cells.
-fn volume_form(body: &Body, mesh: &CellMesh) -> VolumeForm {
+/// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
+/// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
+const NEARLY_INCOMPRESSIBLE: f64 = 0.45;
+
+/// Where the volume term is evaluated: as the scene says, else in the mean if some cell is nearly incompressible.
+fn volume_form(body: &Body, materials: &[MaterialSpec]) -> VolumeForm {
+    // The moduli of a scene were numbers with few digits.
+    let locks = |spec: &MaterialSpec| spec.moduli().young_poisson().1 >= NEARLY_INCOMPRESSIBLE - 1e-9;
     match body.volume {
         Some(VolumeTerm::Mean) => VolumeForm::Mean,
         Some(VolumeTerm::Pointwise) => VolumeForm::Pointwise,
-        None if mesh.blocks().iter().all(|block| block.kind == CellKind::Tet10) => VolumeForm::Mean,
+        None if materials.iter().any(locks) => VolumeForm::Mean,
         None => VolumeForm::Pointwise,
     }
 }
