@@ -139,6 +139,7 @@ impl Probe for BodyProbe {
         for pin in model.pins.iter().filter(|pin| pin.body == self.body) {
             names.push(format!("{body}.force.{}", pin.name));
             names.extend(vector_names(&format!("{body}.force.{}", pin.name)));
+            names.extend(vector_names(&format!("{body}.torque.{}", pin.name)));
         }
         if has_fibers(model, self.body) {
             names.push(format!("{body}.projection_excess"));
@@ -174,17 +175,20 @@ impl Probe for BodyProbe {
         push_vector(bounds.min, out);
         push_vector(bounds.max, out);
         for pin in model.pins.iter().filter(|pin| pin.body == self.body) {
-            let mut force = Vec3::zero();
+            let held = |reaction: Vec3| {
+                Vec3::from(std::array::from_fn(|axis| if pin.axes[axis] { reaction[axis] } else { 0.0 }))
+            };
+            // Torque about the mean place of the nodes; of a pure couple it is the same about every point.
+            let center = pin.points.iter().map(|&p| x[p as usize]).sum::<Vec3>() / pin.points.len().max(1) as f64;
+            let (mut force, mut torque) = (Vec3::zero(), Vec3::zero());
             for &point in &pin.points {
-                force += state.reactions[point as usize];
-            }
-            for axis in 0..3 {
-                if !pin.axes[axis] {
-                    force[axis] = 0.0;
-                }
+                let reaction = held(state.reactions[point as usize]);
+                force += reaction;
+                torque += (x[point as usize] - center).cross(reaction);
             }
             out.push(force.norm());
             push_vector(force, out);
+            push_vector(torque, out);
         }
         if has_fibers(model, self.body) {
             out.push(projection_excess(model, self.body, x));

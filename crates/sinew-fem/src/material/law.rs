@@ -6,7 +6,7 @@ use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
 
 use super::strain::cofactor_differential;
 use super::tangent::{BlockSink, Tangent, Tangent9, unit_direction};
-use super::volume::VolumeTerm;
+use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
 ///
@@ -149,7 +149,7 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// nothing, stays in ψ₀.
     #[inline(always)]
     fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
-        MaterialPoint { lambda: point.lambda.min(S::zero()), ..*point }
+        MaterialPoint { lambda: pointwise_lambda(point), ..*point }
     }
 
     /// Like [`definite_nodal_blocks`](Material::definite_nodal_blocks), of the energy ψ + pJ with a given number p: what a volume term

@@ -12,7 +12,7 @@ use super::principal::{
 };
 use super::strain::{Volume, add_to_diagonal, green_strain, second_invariant, transform};
 use super::tangent::{BlockSink, Tangent9};
-use super::volume::VolumeTerm;
+use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// Two-constant rubber on the isochoric part of the deformation, F̄ = J^(−1/3) F.
 ///
@@ -175,8 +175,8 @@ impl Material for MooneyRivlin {
     #[inline(always)]
     fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
         let [c01, kappa, a, b] = point.extra;
-        let lambda = point.lambda.max(S::zero());
-        MaterialPoint { lambda: point.lambda - lambda, extra: [c01, kappa - lambda, a, b], ..*point }
+        let lambda = pointwise_lambda(point);
+        MaterialPoint { lambda, extra: [c01, kappa - (point.lambda - lambda), a, b], ..*point }
     }
 
     definite_by_principal_stretches!();

@@ -88,7 +88,7 @@ impl<S: Scalar> CellVolume<S> {
                 ratio += share * at.J;
             }
         }
-        let lambda = point.lambda.max(S::zero());
+        let lambda = point.lambda - pointwise_lambda(point);
         let half = S::splat(0.5);
         // U, U′ and U″ at θ̄.
         let [u, du, ddu] = match M::VOLUME_TERM {
@@ -173,6 +173,13 @@ impl<S: Scalar> CellVolume<S> {
             }
         }
     }
+}
+
+/// The part of λ that is resisted at each point also where the volume term is taken in the mean: only a negative one, which constrains
+/// nothing. A positive part would spare ν below some threshold the difference, but brings back the locking it averages away.
+#[inline(always)]
+pub(super) fn pointwise_lambda<S: Scalar>(point: &MaterialPoint<S>) -> S {
+    point.lambda.min(S::zero())
 }
 
 /// ∂θ/∂F: the cofactor matrix for θ = J, the identity for the trace.

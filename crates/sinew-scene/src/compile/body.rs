@@ -7,8 +7,8 @@ use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Extension, Inversion, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
 use sinew_fem::start::{Start, scrambled};
+use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
-use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
 
 use super::mesh::MeshParts;
@@ -77,7 +77,7 @@ impl Compiler<'_> {
             name: body.name.clone(),
             materials: materials.clone(),
             densities,
-            volume: volume_form(body, &mesh),
+            volume: volume_form(body, &materials),
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
             tissue_damping: body.damping.tissue,
@@ -307,12 +307,18 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
     })
 }
 
-/// Where the volume term is evaluated: as the scene says, or in the mean for quadratic cells.
-fn volume_form(body: &Body, mesh: &CellMesh) -> VolumeForm {
+/// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
+/// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
+const NEARLY_INCOMPRESSIBLE: f64 = 0.45;
+
+/// Where the volume term is evaluated: as the scene says, else in the mean if some cell is nearly incompressible.
+fn volume_form(body: &Body, materials: &[MaterialSpec]) -> VolumeForm {
+    // The moduli of a scene were numbers with few digits.
+    let locks = |spec: &MaterialSpec| spec.moduli().young_poisson().1 >= NEARLY_INCOMPRESSIBLE - 1e-9;
     match body.volume {
         Some(VolumeTerm::Mean) => VolumeForm::Mean,
         Some(VolumeTerm::Pointwise) => VolumeForm::Pointwise,
-        None if mesh.blocks().iter().all(|block| block.kind == CellKind::Tet10) => VolumeForm::Mean,
+        None if materials.iter().any(locks) => VolumeForm::Mean,
         None => VolumeForm::Pointwise,
     }
 }

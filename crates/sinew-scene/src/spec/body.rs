@@ -189,8 +189,8 @@ table! {
         density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
         /// The elastic law.
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
-        /// Where the volume term of the law is evaluated: over cells with several quadrature points (hexahedra and `order = 2`) its mean keeps
-        /// nearly incompressible flesh from locking. Left out: `mean` for quadratic tetrahedra where the law has such a term, else `pointwise`.
+        /// Where the volume term of the law is evaluated. In cells with several quadrature points (hexahedra, and tetrahedra of `order = 2`)
+        /// its mean keeps nearly incompressible flesh from locking. Left out: `mean` from Poisson's ratio 0.45 on, else `pointwise`.
         volume: Option<VolumeTerm> = word(), optional, example("mean");
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
