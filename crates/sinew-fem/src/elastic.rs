@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sinew_geometry::CellKind;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{ChunkWriter, ScatterPlan, reduce_blocks, sum};
-use sinew_math::sparse::add_pack;
-use sinew_math::{LaneScalar, Mat3, Real, Scalar, Vec3};
+use sinew_math::sparse::PackReal;
+use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 
 use crate::diagnostics::FLATTENED;
 use crate::element::{RestGeometry, deformation_gradient};
@@ -82,9 +82,15 @@ impl ElasticBlock {
         let law = specs[0].law();
         let parameter_count = law.parameter_count();
         let mut parameters = vec![0.0; pack_count * parameter_count * PACK];
+        // Cells that share nodes side by side: what a chunk of packs reads and adds to stays in the cache.
+        let mut by_place: Vec<usize> = (0..cells.len()).collect();
+        by_place.sort_by_key(|&cell| {
+            let own = &points[cell * N..(cell + 1) * N];
+            (own.iter().min().copied(), own.iter().map(|&point| u64::from(point)).sum::<u64>())
+        });
         for slot in 0..pack_count * PACK {
             let (pack, lane) = (slot / PACK, slot % PACK);
-            let cell = slot.min(cells.len() - 1);
+            let cell = by_place[slot.min(cells.len() - 1)];
             // In ascending order, so that node a ≥ b of a cell means row ≥ column in the matrix.
             let mut order: [usize; N] = std::array::from_fn(|a| a);
             order.sort_by_key(|&a| points[cell * N + a]);
@@ -113,7 +119,7 @@ impl ElasticBlock {
             volume: VolumeForm::Pointwise,
             kind,
             law,
-            cells,
+            cells: by_place.iter().map(|&cell| cells[cell]).collect(),
             offsets: packed_points.iter().map(|point| 3 * point).collect(),
             gradients,
             weights,
@@ -241,7 +247,7 @@ impl ElasticBlock {
 
     /// Adds the element matrices times `scale`, on and below the diagonal, to `values` through `plan`: its elements are the packs with their
     /// slots as [`matrix_slots`](Self::matrix_slots) lists them.
-    pub fn add_tangent<S: Real>(
+    pub fn add_tangent<S: PackReal>(
         &self,
         x: &[Vec3],
         tangent: Tangent,
@@ -348,8 +354,11 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
             let offsets = &self.offsets[a * PACK + first..][..S::LANES];
             // SAFETY: `ElasticBlock::new` built its plan with all points below `point_count`, and every kernel starts from a
             // function that compared that with the length of x, so 3 · point + 2 is in range.
-            let [px, py, pz] = unsafe { [0, 1, 2].map(|axis| S::gather(&x[axis..], offsets)) };
-            out[a] = Vec3::new(px, py, pz);
+            let gathered = unsafe {
+                // Written out: a closure would be compiled without the instruction set and called 24 times per pack.
+                Vec3::new(S::gather(x, offsets), S::gather(&x[1..], offsets), S::gather(&x[2..], offsets))
+            };
+            out[a] = gathered;
         }
         out
     }
@@ -764,7 +773,7 @@ struct TangentOf<'a, S> {
     values: &'a mut [Mat3<S>],
 }
 
-impl<S: Real> MaterialVisitor for TangentOf<'_, S> {
+impl<S: PackReal> MaterialVisitor for TangentOf<'_, S> {
     type Output = ();
     fn visit<M: Material>(self, law: M) {
         match self.block.kind {
@@ -775,7 +784,7 @@ impl<S: Real> MaterialVisitor for TangentOf<'_, S> {
     }
 }
 
-impl<S: Real> TangentOf<'_, S> {
+impl<S: PackReal> TangentOf<'_, S> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
         let Self { block, x, tangent, scale, plan, values } = self;
         plan.for_each_chunk(values, |packs, writer| {
@@ -794,9 +803,9 @@ trait PackSink {
 /// Rounds to the precision of the matrix and adds.
 struct PrecisionSink<'a, 'w, S>(&'a mut ChunkWriter<'w, Mat3<S>>);
 
-impl<S: Real> PackSink for PrecisionSink<'_, '_, S> {
+impl<S: PackReal> PackSink for PrecisionSink<'_, '_, S> {
     fn add(&mut self, pack: usize, entries: &[[f64; PACK]]) {
-        add_pack(self.0, pack, entries);
+        S::add_pack(self.0, pack, entries);
     }
 }
 

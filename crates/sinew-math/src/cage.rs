@@ -17,9 +17,11 @@ use crate::{Real, Vec3};
 
 mod galerkin;
 mod precondition;
+mod transfer;
 
 pub use galerkin::CoarseMatrix;
 pub use precondition::{CageParams, CagePreconditioner};
+use transfer::Groups;
 
 /// Corners of a cube.
 const CORNERS: usize = 8;
@@ -41,9 +43,11 @@ pub struct Cage {
     /// Mesh nodes sorted by piece, and the range of each piece.
     members: Vec<u32>,
     piece_starts: Vec<u32>,
-    /// For each grid node the mesh nodes it carries, with their weights.
-    carried_starts: Vec<u32>,
-    carried: Vec<(u32, f32)>,
+    /// The same in groups of sixteen, for the transfer between grid and mesh.
+    groups: Groups,
+    /// For each grid node the corners of pieces that it is: 8 · piece + corner.
+    corner_starts: Vec<u32>,
+    corners_of: Vec<u32>,
     /// Rest places of the grid nodes.
     positions: Vec<Vec3>,
     /// Which grid nodes are coupled.
@@ -183,15 +187,17 @@ impl Cage {
             slots
         });
         let plan = ScatterPlan::new(coarse.block_count(), slots).ok()?;
-        let (carried_starts, carried) = transpose(&corners, &piece_of, &weights, grid_positions.len());
+        let (corner_starts, corners_of) = transpose(&corners, grid_positions.len());
+        let groups = Groups::new(&piece_starts, &members, &weights, nodes);
         Some(Self {
             corners,
             piece_of,
             weights,
             members,
             piece_starts,
-            carried_starts,
-            carried,
+            groups,
+            corner_starts,
+            corners_of,
             positions: grid_positions,
             pattern: Arc::new(coarse),
             neighbor_of_slot,
@@ -218,37 +224,6 @@ impl Cage {
     /// Number of nodes of the mesh that was wrapped.
     pub fn mesh_node_count(&self) -> usize {
         self.piece_of.len()
-    }
-
-    /// (P c) of one mesh node.
-    #[inline(always)]
-    pub(super) fn interpolate(&self, node: usize, coarse: &[Vec3<f32>]) -> Vec3<f32> {
-        let piece = self.piece_of[node];
-        if piece == NONE {
-            return Vec3::zero();
-        }
-        let mut sum = Vec3::zero();
-        for (&corner, &weight) in self.corners[piece as usize].iter().zip(&self.weights[node]) {
-            sum += coarse[corner as usize] * weight;
-        }
-        sum
-    }
-
-    /// (Pᵀ r) of one grid node.
-    #[inline(always)]
-    pub(super) fn restrict(&self, grid_node: usize, fine: &[Vec3<f32>]) -> Vec3<f32> {
-        let range = self.carried_starts[grid_node] as usize..self.carried_starts[grid_node + 1] as usize;
-        let mut sums = [Vec3::zero(); 2];
-        let (pairs, rest) = self.carried[range].as_chunks::<2>();
-        for pair in pairs {
-            for k in 0..2 {
-                sums[k] += fine[pair[k].0 as usize] * pair[k].1;
-            }
-        }
-        for &(node, weight) in rest {
-            sums[0] += fine[node as usize] * weight;
-        }
-        sums[0] + sums[1]
     }
 }
 
@@ -383,34 +358,22 @@ fn number_slots(
     Some(numbers)
 }
 
-/// Mesh nodes under each grid node.
-fn transpose(
-    corners: &[[u32; CORNERS]],
-    piece_of: &[u32],
-    weights: &[[f32; CORNERS]],
-    grid_nodes: usize,
-) -> (Vec<u32>, Vec<(u32, f32)>) {
-    let entries = |node: usize| {
-        let piece = piece_of[node];
-        let list = (piece != NONE).then(|| corners[piece as usize].iter().zip(&weights[node]));
-        list.into_iter().flatten().filter(|(_, weight)| **weight != 0.0)
-    };
+/// Corners of pieces at each grid node.
+fn transpose(corners: &[[u32; CORNERS]], grid_nodes: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; grid_nodes + 1];
-    for node in 0..piece_of.len() {
-        entries(node).for_each(|(&corner, _)| starts[corner as usize + 1] += 1);
+    for &node in corners.as_flattened() {
+        starts[node as usize + 1] += 1;
     }
     for k in 0..grid_nodes {
         starts[k + 1] += starts[k];
     }
     let mut next = starts.clone();
-    let mut carried = vec![(0, 0.0); starts[grid_nodes] as usize];
-    for node in 0..piece_of.len() {
-        for (&corner, &weight) in entries(node) {
-            carried[next[corner as usize] as usize] = (node as u32, weight);
-            next[corner as usize] += 1;
-        }
+    let mut corners_of = vec![0; starts[grid_nodes] as usize];
+    for (k, &node) in corners.as_flattened().iter().enumerate() {
+        corners_of[next[node as usize] as usize] = k as u32;
+        next[node as usize] += 1;
     }
-    (starts, carried)
+    (starts, corners_of)
 }
 
 /// Sets that can be merged.

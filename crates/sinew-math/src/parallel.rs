@@ -222,6 +222,18 @@ impl<'a, T: Copy + AddAssign> DisjointSlice<'a, T> {
         Self { first: slice.as_mut_ptr(), length: slice.len(), borrow: PhantomData }
     }
 
+    /// Entry `index`.
+    ///
+    /// # Safety
+    /// `index` is below the length, and nobody else uses this entry while the reference lives.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn entry(&self, index: usize) -> &mut T {
+        debug_assert!(index < self.length, "entry {index} of {}", self.length);
+        // SAFETY: in bounds of the slice that `first` and `length` came from, and used by nobody else, as the caller promises.
+        unsafe { &mut *self.first.add(index) }
+    }
+
     /// Adds `value` to entry `index`.
     ///
     /// # Safety

@@ -35,9 +35,11 @@ use crate::{Mat3, Real, Vec3};
 mod pack;
 mod pattern;
 mod product;
+#[cfg(target_arch = "x86_64")]
+mod shuffle;
 mod sliced;
 
-pub use pack::add_pack;
+pub use pack::PackReal;
 pub use pattern::BlockPattern;
 pub use sliced::SlicedBlocks;
 

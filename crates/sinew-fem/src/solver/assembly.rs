@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sinew_math::parallel::ScatterPlan;
-use sinew_math::sparse::{BlockCsr, BlockPattern};
+use sinew_math::sparse::{BlockCsr, BlockPattern, PackReal};
 use sinew_math::{Mat3, Real, Vec3};
 
 use super::problem::Problem;
@@ -103,7 +103,7 @@ impl AssemblyPlan {
     }
 
     /// Fills the blocks of `matrix` on and below the diagonal with the tangent; those above are left alone.
-    pub fn assemble<S: Real>(
+    pub fn assemble<S: PackReal>(
         &self,
         at: &Linearization<'_, '_>,
         scratch: &mut AssemblyScratch,

@@ -6,12 +6,13 @@
 //! iterations does not grow with the mesh [Bramble90]. Where even the grid is large it is treated like a mesh: its own diagonal blocks plus a grid around
 //! it. The grid may lag behind the matrix: an old one only costs iterations.
 
+use super::transfer::TransferScratch;
 use super::{Cage, CoarseMatrix, narrow};
 use crate::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use crate::krylov::{BlockJacobi, Preconditioner, dot_block};
 use crate::parallel::{for_each_block_mut, sum_blocks_mut};
 use crate::sparse::{BlockCsr, BlockPattern};
-use crate::{Vec3, parallel};
+use crate::{Mat3, Real, Vec3, parallel};
 
 /// How the grids are laid out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +31,9 @@ impl Default for CageParams {
 
 /// Width of the cells of a grid around a grid, in cells of the inner one.
 const NESTED_RATIO: f64 = 3.0;
+/// Shifts of the diagonal before any doubt, relative to its mean: about the rounding of the entries, and nothing.
+const NARROW_SHIFT: f64 = 1e-7;
+const WIDE_SHIFT: f64 = 1e-9;
 /// First shift that makes a singular grid matrix definite, relative to its mean diagonal, and how fast it grows.
 const FIRST_SHIFT: f64 = 1e-7;
 const SHIFT_GROWTH: f64 = 100.0;
@@ -45,6 +49,7 @@ struct Level {
     free: Vec<Vec3<f32>>,
     residual: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
+    transfer: TransferScratch,
 }
 
 /// The preconditioner; see the [module](super).
@@ -53,10 +58,72 @@ pub struct CagePreconditioner {
     /// 1 for components that may move, 0 for prescribed ones.
     free: Vec<Vec3<f32>>,
     levels: Vec<Level>,
-    factor: Option<Cholesky<f64>>,
-    wide_matrix: Option<BlockCsr<f64>>,
-    wide: Vec<Vec3>,
+    coarsest: Option<Coarsest>,
     has_grid: bool,
+}
+
+/// The solve on the last grid: in f32, which is twice as fast, unless only f64 sees that the matrix is definite.
+struct Coarsest {
+    narrow: Cholesky<f32>,
+    narrow_matrix: BlockCsr<f32>,
+    wide: Cholesky<f64>,
+    wide_matrix: BlockCsr<f64>,
+    is_wide: bool,
+    solution: Vec<Vec3>,
+}
+
+impl Coarsest {
+    fn new(pattern: &std::sync::Arc<BlockPattern>) -> Option<Self> {
+        let symbolic = SymbolicCholesky::new(pattern).ok()?;
+        Some(Self {
+            narrow: symbolic.prepare().ok()?,
+            narrow_matrix: BlockCsr::zeros(pattern.clone()),
+            wide: symbolic.prepare().ok()?,
+            wide_matrix: BlockCsr::zeros(pattern.clone()),
+            is_wide: false,
+            solution: vec![Vec3::zero(); pattern.node_count()],
+        })
+    }
+
+    fn factor(&mut self, matrix: &BlockCsr<f32>, is_definite: bool) -> Result<(), CholeskyError> {
+        let count = matrix.node_count().max(1) as f64;
+        let mean = matrix.diagonal_blocks().map(|block| f64::from(block.trace().abs()) / 3.0).sum::<f64>() / count;
+        self.narrow_matrix.copy_from(matrix);
+        shift_diagonal(&mut self.narrow_matrix, NARROW_SHIFT * mean);
+        self.is_wide = self.narrow.refactor(&self.narrow_matrix).is_err();
+        if !self.is_wide {
+            return Ok(());
+        }
+        self.wide_matrix.copy_from(matrix);
+        // Far below the f32 rounding of the entries, and enough for grid nodes that nothing determines.
+        shift_diagonal(&mut self.wide_matrix, WIDE_SHIFT * mean);
+        let mut shift = FIRST_SHIFT;
+        loop {
+            match self.wide.refactor(&self.wide_matrix) {
+                Ok(()) => return Ok(()),
+                Err(error) if !is_definite || shift > 1.0 => return Err(error),
+                Err(_) => shift_diagonal(&mut self.wide_matrix, shift * mean),
+            }
+            shift *= SHIFT_GROWTH;
+        }
+    }
+
+    fn solve(&mut self, residual: &[Vec3<f32>], correction: &mut [Vec3<f32>]) {
+        let solved = if self.is_wide {
+            for (wide, &r) in self.solution.iter_mut().zip(residual) {
+                *wide = r.to_f64();
+            }
+            let solved = self.wide.solve_in_place(&mut self.solution);
+            for (c, &wide) in correction.iter_mut().zip(&self.solution) {
+                *c = narrow(wide);
+            }
+            solved
+        } else {
+            correction.copy_from_slice(residual);
+            self.narrow.solve_in_place(correction)
+        };
+        debug_assert!(solved.is_ok(), "the grid has a factor: {solved:?}");
+    }
 }
 
 impl CagePreconditioner {
@@ -91,17 +158,12 @@ impl CagePreconditioner {
                 free: vec![Vec3::splat(1.0); nodes],
                 residual: vec![Vec3::zero(); nodes],
                 correction: vec![Vec3::zero(); nodes],
+                transfer: TransferScratch::new(&cage),
                 cage,
             });
         }
-        let (mut factor, mut wide_matrix, mut wide) = (None, None, Vec::new());
-        if let Some(last) = levels.last() {
-            let coarse = last.cage.pattern();
-            factor = SymbolicCholesky::new(coarse).and_then(|symbolic| symbolic.prepare()).ok();
-            wide_matrix = Some(BlockCsr::zeros(coarse.clone()));
-            wide = vec![Vec3::zero(); coarse.node_count()];
-        }
-        Self { jacobi: BlockJacobi::default(), free, levels, factor, wide_matrix, wide, has_grid: false }
+        let coarsest = levels.last().and_then(|last| Coarsest::new(last.cage.pattern()));
+        Self { jacobi: BlockJacobi::default(), free, levels, coarsest, has_grid: false }
     }
 
     /// Number of grid nodes of each level, from fine to coarse.
@@ -133,7 +195,7 @@ impl CagePreconditioner {
     /// [`CholeskyError::NotPositiveDefinite`] when the matrix is not, and `is_definite` is false.
     pub fn update_grid(&mut self, matrix: &BlockCsr<f32>, is_definite: bool) -> Result<(), CholeskyError> {
         self.has_grid = false;
-        let (Some(factor), Some(wide_matrix)) = (&mut self.factor, &mut self.wide_matrix) else { return Ok(()) };
+        let Some(coarsest) = &mut self.coarsest else { return Ok(()) };
         for k in 0..self.levels.len() {
             let (done, rest) = self.levels.split_at_mut(k);
             let (source, free) = match done.last() {
@@ -146,20 +208,7 @@ impl CagePreconditioner {
             }
         }
         let Some(last) = self.levels.last() else { return Ok(()) };
-        wide_matrix.copy_from(last.matrix.matrix());
-        let count = wide_matrix.node_count().max(1) as f64;
-        let mean = wide_matrix.diagonal_blocks().map(|block| block.trace().abs() / 3.0).sum::<f64>() / count;
-        // Far below the f32 rounding of the entries, and enough for grid nodes that nothing determines.
-        shift_diagonal(wide_matrix, 1e-9 * mean);
-        let mut shift = FIRST_SHIFT;
-        loop {
-            match factor.refactor(wide_matrix) {
-                Ok(()) => break,
-                Err(error) if !is_definite || shift > 1.0 => return Err(error),
-                Err(_) => shift_diagonal(wide_matrix, shift * mean),
-            }
-            shift *= SHIFT_GROWTH;
-        }
+        coarsest.factor(last.matrix.matrix(), is_definite)?;
         self.has_grid = true;
         Ok(())
     }
@@ -169,27 +218,23 @@ impl CagePreconditioner {
         let count = self.levels.len();
         for k in 1..count {
             let (inner, outer) = self.levels.split_at_mut(k);
-            restrict(&outer[0].cage, &inner[k - 1].residual, &mut outer[0].residual);
+            let Level { cage, residual, transfer, .. } = &mut outer[0];
+            cage.restrict(&inner[k - 1].residual, residual, transfer);
         }
         let last = &mut self.levels[count - 1];
-        for (wide, &r) in self.wide.iter_mut().zip(&last.residual) {
-            *wide = r.to_f64();
-        }
-        if let Some(factor) = &mut self.factor {
-            let solved = factor.solve_in_place(&mut self.wide);
-            debug_assert!(solved.is_ok(), "the grid has a factor: {solved:?}");
-        }
-        for (c, &wide) in last.correction.iter_mut().zip(&self.wide) {
-            *c = narrow(wide);
+        if let Some(coarsest) = &mut self.coarsest {
+            coarsest.solve(&last.residual, &mut last.correction);
         }
         for k in (1..count).rev() {
             let (inner, outer) = self.levels.split_at_mut(k);
             let Level { jacobi, residual, correction, .. } = &mut inner[k - 1];
-            let (cage, coarse) = (&outer[0].cage, &outer[0].correction);
+            let Level { cage, correction: coarse, transfer, .. } = &mut outer[0];
+            cage.interpolate(coarse, transfer);
+            let (cage, transfer) = (&*cage, &*transfer);
             let inverses = jacobi.inverse_blocks();
             for_each_block_mut((&mut correction[..], &residual[..]), GRID_BLOCK, |start, (c, r)| {
                 for i in 0..c.len() {
-                    c[i] = inverses[start + i] * r[i] + cage.interpolate(start + i, coarse);
+                    c[i] = inverses[start + i] * r[i] + transfer.at(cage, start + i);
                 }
             });
         }
@@ -201,13 +246,15 @@ impl CagePreconditioner {
             z.fill(Vec3::zero());
             return;
         }
-        let Level { cage, residual, .. } = &mut self.levels[0];
-        restrict(cage, r, residual);
+        let Level { cage, residual, transfer, .. } = &mut self.levels[0];
+        cage.restrict(r, residual, transfer);
         self.solve_grids();
-        let Level { cage, correction, .. } = &self.levels[0];
+        let Level { cage, correction, transfer, .. } = &mut self.levels[0];
+        cage.interpolate(correction, transfer);
+        let (cage, transfer) = (&*cage, &*transfer);
         for_each_block_mut((z, &self.free[..]), parallel::SUM_BLOCK, |start, (z, free)| {
             for i in 0..z.len() {
-                z[i] = cage.interpolate(start + i, correction).component_mul(free[i]);
+                z[i] = transfer.at(cage, start + i).component_mul(free[i]);
             }
         });
     }
@@ -218,19 +265,10 @@ impl CagePreconditioner {
     }
 }
 
-fn shift_diagonal(matrix: &mut BlockCsr<f64>, shift: f64) {
+fn shift_diagonal<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     for node in 0..matrix.node_count() {
-        matrix.add_diagonal(node, &(crate::Mat3::identity() * shift));
+        matrix.add_diagonal(node, &(Mat3::identity() * S::from_f64(shift)));
     }
-}
-
-/// out = Pᵀ r.
-fn restrict(cage: &Cage, r: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
-    for_each_block_mut(out, GRID_BLOCK, |start, out| {
-        for (i, value) in out.iter_mut().enumerate() {
-            *value = cage.restrict(start + i, r);
-        }
-    });
 }
 
 impl Preconditioner<f32> for CagePreconditioner {
@@ -242,14 +280,16 @@ impl Preconditioner<f32> for CagePreconditioner {
         if !self.has_grid {
             return self.jacobi.apply_dot(r, z);
         }
-        let Level { cage, residual, .. } = &mut self.levels[0];
-        restrict(cage, r, residual);
+        let Level { cage, residual, transfer, .. } = &mut self.levels[0];
+        cage.restrict(r, residual, transfer);
         self.solve_grids();
         let inverses = self.jacobi.inverse_blocks();
-        let Level { cage, correction, .. } = &self.levels[0];
+        let Level { cage, correction, transfer, .. } = &mut self.levels[0];
+        cage.interpolate(correction, transfer);
+        let (cage, transfer) = (&*cage, &*transfer);
         sum_blocks_mut((r, z, &self.free[..]), |start, (r, z, free)| {
             for i in 0..z.len() {
-                let smooth = cage.interpolate(start + i, correction);
+                let smooth = transfer.at(cage, start + i);
                 z[i] = inverses[start + i] * r[i] + smooth.component_mul(free[i]);
             }
             dot_block(r, z)

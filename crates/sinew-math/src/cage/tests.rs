@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::transfer::TransferScratch;
 use super::*;
 use crate::Mat3;
 use crate::krylov::{BlockJacobi, CgParams, CgScratch, Preconditioner, conjugate_gradients, dot};
@@ -63,13 +64,25 @@ fn narrowed(v: &[Vec3]) -> Vec<Vec3<f32>> {
     v.iter().map(|&v| narrow(v)).collect()
 }
 
+fn interpolated(cage: &Cage, coarse: &[Vec3<f32>]) -> Vec<Vec3<f32>> {
+    let mut scratch = TransferScratch::new(cage);
+    cage.interpolate(coarse, &mut scratch);
+    (0..cage.mesh_node_count()).map(|node| scratch.at(cage, node)).collect()
+}
+
+fn restricted(cage: &Cage, fine: &[Vec3<f32>]) -> Vec<Vec3<f32>> {
+    let mut out = vec![Vec3::zero(); cage.node_count()];
+    cage.restrict(fine, &mut out, &mut TransferScratch::new(cage));
+    out
+}
+
 #[test]
 fn trilinear_weights_carry_linear_functions() {
     let lattice = lattice([9, 8, 7], 1.0, |_| true);
     let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
-    let corners = narrowed(cage.positions());
-    for (node, &p) in lattice.positions.iter().enumerate() {
-        assert!((cage.interpolate(node, &corners).to_f64() - p).norm() < 1e-5);
+    let places = interpolated(&cage, &narrowed(cage.positions()));
+    for (&found, &p) in places.iter().zip(&lattice.positions) {
+        assert!((found.to_f64() - p).norm() < 1e-5);
     }
 }
 
@@ -79,9 +92,8 @@ fn restriction_is_the_transpose_of_interpolation() {
     let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
     let fine = narrowed(&random_vector(lattice.positions.len(), 1));
     let coarse = narrowed(&random_vector(cage.node_count(), 2));
-    let prolonged: Vec<Vec3<f32>> = (0..fine.len()).map(|node| cage.interpolate(node, &coarse)).collect();
-    let restricted: Vec<Vec3<f32>> = (0..coarse.len()).map(|node| cage.restrict(node, &fine)).collect();
-    assert!((dot(&fine, &prolonged) - dot(&coarse, &restricted)).abs() < 1e-4);
+    let product = dot(&fine, &interpolated(&cage, &coarse));
+    assert!((product - dot(&coarse, &restricted(&cage, &fine))).abs() < 1e-4);
 }
 
 #[test]
@@ -92,14 +104,14 @@ fn coarse_matrix_is_the_galerkin_product() {
     let mut coarse = CoarseMatrix::new(&cage);
     coarse.update(&cage, &lattice.matrix, &free);
     let c = narrowed(&random_vector(cage.node_count(), 2));
-    let prolonged: Vec<Vec3<f32>> = (0..free.len()).map(|node| cage.interpolate(node, &c)).collect();
+    let prolonged = interpolated(&cage, &c);
     let mut product = prolonged.clone();
     lattice.matrix.multiply(&prolonged, &mut product);
     let mut expected = c.clone();
     coarse.matrix().multiply(&c, &mut expected);
-    for node in 0..c.len() {
+    for (found, expected) in restricted(&cage, &product).iter().zip(&expected) {
         // Some hundred products of order one, rounded to f32.
-        assert!((cage.restrict(node, &product) - expected[node]).norm() < 1e-4, "grid node {node}");
+        assert!((*found - *expected).norm() < 1e-4);
     }
     assert!(coarse.matrix().asymmetry() < 1e-5);
 }

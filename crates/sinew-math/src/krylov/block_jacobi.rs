@@ -1,5 +1,7 @@
 //! Preconditioning by the inverse diagonal blocks.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::krylov::Preconditioner;
 use crate::parallel::for_each_block_mut;
 use crate::sparse::BlockCsr;
@@ -26,6 +28,8 @@ pub struct BlockJacobiInfo {
 
 /// Nodes per parallel block of the product: a few microseconds of work.
 const NODE_BLOCK: usize = 4096;
+/// Nodes per parallel block of the inversion.
+const INVERSE_BLOCK: usize = 512;
 
 impl<S: Real> BlockJacobi<S> {
     /// Inverts the diagonal blocks of `matrix`.
@@ -37,7 +41,24 @@ impl<S: Real> BlockJacobi<S> {
 
     /// Replaces the inverses by those of `matrix`; allocates only when there are more nodes than ever before.
     pub fn update(&mut self, matrix: &BlockCsr<S>) -> BlockJacobiInfo {
-        self.update_from_blocks(matrix.diagonal_blocks().copied())
+        self.inverses.resize(matrix.node_count(), Mat3::zero());
+        let (count, first) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+        for_each_block_mut(&mut self.inverses[..], INVERSE_BLOCK, |start, inverses| {
+            for (k, inverse) in inverses.iter_mut().enumerate() {
+                let block = matrix.diagonal_block(start + k).to_f64();
+                let exact = positive_inverse(&block);
+                if exact.is_none() {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    first.fetch_min(start + k, Ordering::Relaxed);
+                }
+                *inverse = Mat3::from_f64(exact.unwrap_or_else(|| substitute(&block)));
+            }
+        });
+        let first = first.into_inner();
+        BlockJacobiInfo {
+            indefinite_count: count.into_inner(),
+            first_indefinite: (first != usize::MAX).then_some(first),
+        }
     }
 
     /// Replaces the inverses by those of the given diagonal blocks, for operators that are no [`BlockCsr`].

@@ -196,6 +196,19 @@ impl<T: Copy + AddAssign> ChunkWriter<'_, T> {
         unsafe { self.target.add(slot as usize, value) };
     }
 
+    /// The entry behind slot `local` of `element`.
+    ///
+    /// # Panics
+    /// When `element` is not of this chunk or has no such slot.
+    #[inline(always)]
+    pub fn entry(&mut self, element: usize, local: usize) -> &mut T {
+        assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
+        let slot = self.plan.slots(element)[local];
+        // SAFETY: as in `add`: the slot is checked, belongs to an element of this chunk, and to no other chunk that runs now; the borrow
+        // of `self` keeps a second reference away.
+        unsafe { self.target.entry(slot as usize) }
+    }
+
     /// Adds `values` to the entries behind the slots `first`, `first + 1` … of `element`.
     ///
     /// # Panics

@@ -9,8 +9,10 @@ use std::ops::Range;
 use crate::krylov::{LinearOperator, dot_block};
 use crate::lanes::{F32_LANES, Isa, LaneKernel, dispatch};
 use crate::parallel::for_each_block_mut;
+#[cfg(target_arch = "x86_64")]
+use crate::sparse::shuffle;
 use crate::sparse::{BlockCsr, BlockPattern};
-use crate::{LaneScalar, Scalar, Vec3};
+use crate::{LaneScalar, Mat3, Scalar, Vec3};
 
 /// Rows per slice.
 const SLICE: usize = F32_LANES;
@@ -106,18 +108,7 @@ impl SlicedBlocks {
         let (sources, _) = self.sources.as_chunks::<SLICE>();
         for_each_block_mut((values, sources), WINDOW, |_, (values, sources)| {
             for (place, sources) in values.iter_mut().zip(sources) {
-                for (lane, &source) in sources.iter().enumerate() {
-                    if source == PADDING {
-                        continue;
-                    }
-                    let rows = &blocks[(source & !TRANSPOSED) as usize].rows;
-                    let (across, down) = if source & TRANSPOSED == 0 { (1, 3) } else { (3, 1) };
-                    for i in 0..3 {
-                        for j in 0..3 {
-                            place[(i * down + j * across) * SLICE + lane] = rows[i][j];
-                        }
-                    }
-                }
+                fill_place(blocks, sources, place);
             }
         });
     }
@@ -139,6 +130,48 @@ impl SlicedBlocks {
             dispatch(Product { matrix: self, x, y, first, slices: self.slices_of_window(window) });
             dot_block(&x[first..first + y.len()], y)
         })
+    }
+}
+
+/// The sixteen blocks at one place, entry by entry.
+fn fill_place(blocks: &[Mat3<f32>], sources: &[u32; SLICE], place: &mut [f32; 9 * SLICE]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, as just asked.
+        unsafe { fill_place_avx2(blocks, sources, place) };
+        return;
+    }
+    for (lane, &source) in sources.iter().enumerate().filter(|(_, source)| **source != PADDING) {
+        let rows = &blocks[(source & !TRANSPOSED) as usize].rows;
+        let (across, down) = if source & TRANSPOSED == 0 { (1, 3) } else { (3, 1) };
+        for i in 0..3 {
+            for j in 0..3 {
+                place[(i * down + j * across) * SLICE + lane] = rows[i][j];
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn fill_place_avx2(blocks: &[Mat3<f32>], sources: &[u32; SLICE], place: &mut [f32; 9 * SLICE]) {
+    use std::arch::x86_64::*;
+
+    for half in [0, 8] {
+        let mut rows = [_mm256_setzero_ps(); 8];
+        for lane in 0..8 {
+            let source = sources[half + lane];
+            if source != PADDING {
+                let block = &blocks[(source & !TRANSPOSED) as usize];
+                rows[lane] = shuffle::load_block(block, source & TRANSPOSED != 0);
+                place[8 * SLICE + half + lane] = block.rows[2][2];
+            }
+        }
+        for (entry, lanes) in shuffle::transpose(rows).into_iter().enumerate() {
+            let target = &mut place[entry * SLICE + half..][..8];
+            // SAFETY: the slice holds eight numbers.
+            unsafe { _mm256_storeu_ps(target.as_mut_ptr(), lanes) };
+        }
     }
 }
 
@@ -200,7 +233,10 @@ impl LaneKernel for Product<'_> {
                 let columns = &matrix.columns[place * SLICE..][..SLICE];
                 // SAFETY: columns hold 3 · node < 3 · node_count, and x has 3 · node_count < 2³¹ entries (asserted by `new` and
                 // `multiply`), so that the indices stay in range in the slices that start at entries 0, 1 and 2 as well.
-                let v = unsafe { [0, 1, 2].map(|axis| I::F32::gather(&x[axis..], columns)) };
+                let v = unsafe {
+                    // Written out: a closure would be compiled without the instruction set.
+                    [I::F32::gather(x, columns), I::F32::gather(&x[1..], columns), I::F32::gather(&x[2..], columns)]
+                };
                 let entries = &matrix.values[place * 9 * SLICE..][..9 * SLICE];
                 for i in 0..3 {
                     for j in 0..3 {
