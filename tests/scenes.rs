@@ -60,10 +60,11 @@ fn stiffer(scene: &Scene) -> Vec<Override> {
                 set("c01", law.c01);
                 set("bulk", law.bulk);
             }
+            Material::NeoHookean(law) => set("young", law.young),
+            Material::FiberReinforced(law) => set("young", law.young),
             Material::Linear(law)
             | Material::Corotated(law)
             | Material::StVenantKirchhoff(law)
-            | Material::NeoHookean(law)
             | Material::StableNeoHookean(law) => set("young", law.young),
         }
     }

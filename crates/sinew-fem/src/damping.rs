@@ -128,18 +128,21 @@ fn lame(model: &Model, block: &ElasticBlock, cell: usize) -> (f64, f64) {
 
 /// Adds γ `scale` times the tissue damping of all cells of a block.
 fn add_tissue(model: &Model, block: &ElasticBlock, x: &[Vec3], scale: f64, plan: &ScatterPlan, values: &mut [Mat3]) {
-    let n = block.kind().nodes_per_cell();
+    let pairs = block.kind().nodes_per_cell() * (block.kind().nodes_per_cell() + 1) / 2;
     plan.for_each_chunk(values, |packs, writer| {
-        let mut out = [Mat3::zero(); MOST_NODES * MOST_NODES * PACK];
+        let mut out = [Mat3::zero(); MOST_NODES * (MOST_NODES + 1) / 2 * PACK];
         for pack in packs {
             out.fill(Mat3::zero());
             for lane in 0..PACK.min(block.cell_count() - pack * PACK) {
                 let cell = pack * PACK + lane;
                 tissue_cell(block, cell, x, lame(model, block, cell), |a, b, k| {
-                    out[(a * n + b) * PACK + lane] = k * scale;
+                    // In the order of `ElasticBlock::matrix_slots`: pairs on and below the diagonal.
+                    if b <= a {
+                        out[(a * (a + 1) / 2 + b) * PACK + lane] = k * scale;
+                    }
                 });
             }
-            writer.add_all(pack, &out[..n * n * PACK]);
+            writer.add_all(pack, &out[..pairs * PACK]);
         }
     });
 }
@@ -214,6 +217,9 @@ impl DampingMatrix {
                     }
                 }
             }
+        }
+        if let Some(matrix) = &mut self.matrix {
+            matrix.mirror_lower();
         }
     }
 

@@ -5,6 +5,7 @@
 use sinew_math::{Mat3, Vec3};
 
 use crate::control::Control;
+use crate::elastic::BlockSummary;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::report::Blame;
@@ -16,6 +17,8 @@ pub const FLATTENED: f64 = 0.05;
 /// What a body looks like in numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodySummary {
+    /// Strain energy [J].
+    pub energy: f64,
     /// Volume over rest volume.
     pub volume: f64,
     /// Cells with a quadrature point of non-positive volume.
@@ -38,38 +41,21 @@ pub struct BodySummary {
 
 /// Walks all quadrature points of a body once; `control` has its stiffness.
 pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> BodySummary {
-    let mut s =
-        BodySummary { min_volume_ratio: f64::INFINITY, max_volume_ratio: f64::NEG_INFINITY, ..Default::default() };
-    let (mut rest, mut deformed) = (0.0, 0.0);
-    for block in &model.elastic[model.bodies[body].elastic.clone()] {
-        for cell in 0..block.cell_count() {
-            let (mut is_inverted, mut is_flattened) = (false, false);
-            block.evaluate_cell(cell, x, |w, F, P| {
-                let P = P * model.stiffness_of(block, control);
-                let J = F.determinant();
-                let kirchhoff = P * F.transpose();
-                rest += w;
-                deformed += w * J;
-                s.cauchy += kirchhoff * w;
-                s.piola += P * w;
-                s.deformation += F * w;
-                s.min_volume_ratio = s.min_volume_ratio.min(J);
-                s.max_volume_ratio = s.max_volume_ratio.max(J);
-                if J > 0.0 {
-                    s.max_von_mises = s.max_von_mises.max(crate::frame::von_mises(&(kirchhoff / J)));
-                }
-                is_inverted |= J <= 0.0;
-                is_flattened |= J <= FLATTENED;
-            });
-            s.flattened_cells += usize::from(is_flattened);
-            s.inverted_cells += usize::from(is_inverted);
-        }
+    let blocks = &model.elastic[model.bodies[body].elastic.clone()];
+    let scaled = blocks.iter().map(|block| block.summarize(x).stiffened(model.stiffness_of(block, control)));
+    let s = scaled.fold(BlockSummary::default(), BlockSummary::join);
+    BodySummary {
+        energy: s.energy,
+        volume: s.volume / s.rest_volume,
+        inverted_cells: s.inverted_cells,
+        flattened_cells: s.flattened_cells,
+        min_volume_ratio: s.min_volume_ratio,
+        max_volume_ratio: s.max_volume_ratio,
+        cauchy: s.kirchhoff / s.volume,
+        piola: s.piola / s.rest_volume,
+        max_von_mises: s.max_von_mises,
+        deformation: s.deformation / s.rest_volume,
     }
-    s.volume = deformed / rest;
-    s.cauchy /= deformed;
-    s.piola /= rest;
-    s.deformation /= rest;
-    s
 }
 
 /// Kinetic energy ½ Σ m |v|² of a range of points [J].

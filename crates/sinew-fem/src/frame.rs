@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use sinew_geometry::CellMesh;
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::shape::{AnyShape, Pose};
-use sinew_math::{Mat3, Vec3};
+use sinew_math::{Mat3, Scalar, Vec3};
 use thiserror::Error;
 
 use crate::report::StepReport;
@@ -108,9 +108,10 @@ pub(crate) fn cauchy(F: &Mat3, P: &Mat3) -> Mat3 {
 }
 
 /// Von Mises equivalent of a stress tensor [Pa].
-pub fn von_mises(sigma: &Mat3) -> f64 {
-    let deviator = *sigma - Mat3::identity() * (sigma.trace() / 3.0);
-    (1.5 * deviator.norm_squared()).sqrt()
+#[inline(always)]
+pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
+    let deviator = *sigma - Mat3::identity() * (sigma.trace() * S::splat(1.0 / 3.0));
+    (S::splat(1.5) * deviator.norm_squared()).sqrt()
 }
 
 /// A rigid body or a collider.

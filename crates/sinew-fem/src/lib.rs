@@ -28,6 +28,7 @@ pub mod probe;
 pub mod report;
 pub mod simulation;
 pub mod solver;
+pub mod start;
 pub mod state;
 
 pub use command::Command;

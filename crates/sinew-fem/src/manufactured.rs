@@ -2,7 +2,7 @@
 //!
 //! For a smooth u(X) with F = I + ∂u/∂X, equilibrium Div P + b = 0 asks for the body force b = −Div P(F(X)). Both derivatives are taken
 //! by nested complex steps, exact to rounding, so the test does not depend on the code it tests. Linear elements must then converge
-//! as ‖u_h − u‖ = O(h²) and ‖∇u_h − ∇u‖ = O(h) [Roache02].
+//! as ‖u_h − u‖ = O(h²) and ‖∇u_h − ∇u‖ = O(h), quadratic ones as O(h³) and O(h²) [Roache02].
 
 #![allow(non_snake_case)]
 
@@ -10,7 +10,7 @@ use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::complex_step::STEP;
 use sinew_math::{ComplexStep, Mat3, Scalar, Vec3};
 
-use crate::element::{Element, Hex8, Tet4};
+use crate::element::{Element, Hex8, Tet4, Tet10};
 use crate::material::{Material, MaterialPoint, MaterialSpec, MaterialVisitor};
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
@@ -139,6 +139,7 @@ impl Probe for ErrorProbe {
 fn for_each_point(kind: CellKind, nodes: &[u32], rest: &[Vec3], visit: impl FnMut(Vec3, f64, &[f64], &[Vec3])) {
     match kind {
         CellKind::Tet4 => visit_cell::<Tet4, 4>(&tet_rule(), nodes, rest, visit),
+        CellKind::Tet10 => visit_cell::<Tet10, 10>(&fine_tet_rule(), nodes, rest, visit),
         CellKind::Hex8 => visit_cell::<Hex8, 8>(&hex_rule(), nodes, rest, visit),
     }
 }
@@ -172,6 +173,25 @@ fn tet_rule() -> [(Vec3, f64); 5] {
         (Vec3::new(sixth, sixth, half), weight),
         (Vec3::new(sixth, sixth, sixth), weight),
     ]
+}
+
+/// 4×4×4 Gauss points collapsed to the reference tetrahedron: exact for degree five, and positive, as a norm asks for.
+fn fine_tet_rule() -> Vec<(Vec3, f64)> {
+    let (near, far) = ((3.0 / 7.0 - 2.0 / 7.0 * 1.2f64.sqrt()).sqrt(), (3.0 / 7.0 + 2.0 / 7.0 * 1.2f64.sqrt()).sqrt());
+    let (heavy, light) = ((18.0 + 30f64.sqrt()) / 72.0, (18.0 - 30f64.sqrt()) / 72.0);
+    // On [0, 1].
+    let line = [(-far, light), (-near, heavy), (near, heavy), (far, light)].map(|(x, w)| (0.5 + 0.5 * x, w));
+    let mut rule = Vec::with_capacity(64);
+    for (r, a) in line {
+        for (s, b) in line {
+            for (t, c) in line {
+                // ξ = r, η = s (1 − r), ζ = t (1 − r)(1 − s), with the determinant (1 − r)² (1 − s).
+                let (p, q) = (1.0 - r, 1.0 - s);
+                rule.push((Vec3::new(r, s * p, t * p * q), a * b * c * p * p * q));
+            }
+        }
+    }
+    rule
 }
 
 /// 3×3×3 Gauss points on [−1, 1]³.
@@ -240,9 +260,12 @@ mod tests {
     fn quadrature_is_exact_for_cubics() {
         let cube: Vec<Vec3> = Hex8::reference_nodes().iter().map(|&c| (c + Vec3::splat(1.0)) * 0.5).collect();
         let tet: Vec<Vec3> = Tet4::reference_nodes().to_vec();
-        for (kind, corners, exact) in
-            [(CellKind::Hex8, cube, 0.25 + 0.125), (CellKind::Tet4, tet, 6.0 / 720.0 + 1.0 / 720.0)]
-        {
+        let quadratic: Vec<Vec3> = Tet10::reference_nodes().to_vec();
+        for (kind, corners, exact) in [
+            (CellKind::Hex8, cube, 0.25 + 0.125),
+            (CellKind::Tet4, tet, 6.0 / 720.0 + 1.0 / 720.0),
+            (CellKind::Tet10, quadratic, 6.0 / 720.0 + 1.0 / 720.0),
+        ] {
             let nodes: Vec<u32> = (0..corners.len() as u32).collect();
             let mut sum = 0.0;
             for_each_point(kind, &nodes, &corners, |X, w, _, _| sum += w * (X.x.powi(3) + X.x * X.y * X.z));

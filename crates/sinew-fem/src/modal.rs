@@ -8,7 +8,7 @@ use crate::force::StepContext;
 use crate::material::Tangent;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
-use crate::solver::{AssemblyPlan, AssemblyScratch, Problem, ProblemScratch, Regime, filter};
+use crate::solver::{AssemblyPlan, AssemblyScratch, Filter, Linearization, Problem, ProblemScratch, Regime};
 
 /// The lowest natural frequencies of a model at rest [Hz]. Rigid bodies have no lumped mass matrix and must not be part of it.
 ///
@@ -24,9 +24,11 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Eige
     let mut stiffness = BlockCsr::zeros(plan.pattern.clone());
     let zero = vec![sinew_math::Vec3::zero(); model.kinematics.point_count()];
     let (q, x) = (&state.unknowns, &state.positions);
-    plan.assemble(&problem, q, x, &zero, Tangent::Exact, &mut AssemblyScratch::default(), &mut stiffness);
+    let at = Linearization { problem: &problem, q, x, point_gradient: &zero, tangent: Tangent::Exact };
+    plan.assemble(&at, &mut AssemblyScratch::default(), &mut stiffness);
     let largest = stiffness.diagonal_blocks().map(|block| block.trace()).fold(0.0, f64::max);
-    filter(&model.kinematics, &mut stiffness, 1e6 * largest);
+    Filter::new(&model.kinematics, &plan.pattern).apply(&mut stiffness, 1e6 * largest);
+    stiffness.mirror_lower();
     let mut masses = vec![0.0; model.kinematics.unknown_count()];
     model.add_lumped_masses(&mut masses);
     let is_free = model.pins.is_empty();

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use sinew_geometry::shape::Pose;
+use sinew_math::parallel::in_pool;
 use sinew_math::{Mat3, Vec3};
 
 use crate::command::Command;
 use crate::control::{ChannelId, Control, ControlError};
+use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::ElasticBlock;
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::model::Model;
@@ -50,6 +52,7 @@ pub struct Simulation {
     probes: Vec<Box<dyn Probe>>,
     probe_names: Vec<String>,
     probe_values: Vec<f64>,
+    summaries: Vec<BodySummary>,
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
@@ -101,6 +104,7 @@ impl Simulation {
             probes: all,
             probe_names,
             probe_values: Vec::new(),
+            summaries: Vec::new(),
             params,
             frame_index: 0,
             report,
@@ -193,6 +197,10 @@ impl Simulation {
 
     /// Computes the next frame. On error the simulation is at the last frame, unchanged.
     pub fn step_frame(&mut self) -> Result<StepReport, StepError> {
+        in_pool(|| self.compute_frame())
+    }
+
+    fn compute_frame(&mut self) -> Result<StepReport, StepError> {
         self.backup.clone_from(&self.state);
         let start = self.frame_index as f64 / self.params.frame_rate;
         let end = start + 1.0 / self.params.frame_rate;
@@ -343,9 +351,14 @@ impl Simulation {
 
     fn evaluate_probes(&mut self) {
         self.probe_values.clear();
-        let ctx = ProbeContext { model: &self.model, state: &self.state, control: &self.control, report: &self.report };
-        for probe in &self.probes {
-            probe.evaluate(&ctx, &mut self.probe_values);
+        self.summaries.clear();
+        let bodies = 0..self.model.bodies.len();
+        let summary = |body| summarize(&self.model, body, &self.state.positions, &self.control);
+        self.summaries.extend(bodies.map(summary));
+        let Self { model, state, control, report, summaries, probes, probe_values, .. } = self;
+        let ctx = ProbeContext { model, state, control, report, summaries };
+        for probe in probes {
+            probe.evaluate(&ctx, probe_values);
         }
         debug_assert_eq!(self.probe_values.len(), self.probe_names.len(), "one value per name");
     }

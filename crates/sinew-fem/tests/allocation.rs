@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sinew_fem::material::{Law, MaterialSpec};
+use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::{AttachTarget, ColliderParams, PinParams, RigidParams};
 use sinew_fem::pacing::AdaptiveParams;
 use sinew_fem::solver::{LinearSolver, NewmarkParams};
@@ -54,7 +54,9 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
         mass_damping: 0.1,
         stiffness_damping: 1e-3,
         tissue_damping: 1e-3,
+        start: Vec::new(),
         velocities: Vec::new(),
+        volume: VolumeForm::Pointwise,
         surface: None,
     }
 }

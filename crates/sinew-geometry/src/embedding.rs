@@ -10,16 +10,19 @@ use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
 
 use crate::bvh::Bvh;
-use crate::mesh::{Aabb, CellKind, CellMesh, MAX_ENTRIES, closest_on_triangle, hex_gradient, hex_weights};
+use crate::mesh::{
+    Aabb, CellKind, CellMesh, MAX_CELL_NODES, MAX_ENTRIES, closest_on_triangle, hex_gradient, hex_weights,
+    tet10_gradient, tet10_weights,
+};
 
-/// Weights below this are rounding of zero: points on a face are inside both cells beside it.
+/// Weights (of a quadratic cell: barycentric coordinates) below this are rounding of zero: points on a face are inside both cells beside it.
 const INSIDE_TOLERANCE: f64 = 1e-10;
 
 /// Farther outside than this multiple of the longest edge of its cell, a point follows the nearest point of the boundary
 /// instead of extrapolating: weights would grow without bound and small strains would throw the point about.
 const EXTRAPOLATION_REACH: f64 = 1.0;
 
-/// Newton steps for the local coordinates in a hexahedron. Convergence is quadratic; valid cells need five or so.
+/// Newton steps for the local coordinates in a hexahedron or a curved tetrahedron. Convergence is quadratic; valid cells need five or so.
 const NEWTON_STEPS: usize = 30;
 
 /// What to do with points outside of the mesh.
@@ -86,7 +89,7 @@ pub struct Embedding {
 /// The binding of one point.
 struct Binding {
     cell: u32,
-    weights: [f64; 8],
+    weights: [f64; MAX_CELL_NODES],
     /// Distance from the mesh [m]; zero inside.
     distance: f64,
     is_clamped: bool,
@@ -100,7 +103,7 @@ impl Embedding {
 
     /// Binds each point to the cell that contains it; of several, to the one with the smallest number.
     pub fn bind_with(mesh: &CellMesh, points: &[Vec3], outside: Outside) -> Result<Self, EmbeddingError> {
-        let limit = MAX_ENTRIES / 8;
+        let limit = MAX_ENTRIES / MAX_CELL_NODES;
         if points.len() > limit {
             return Err(EmbeddingError::TooLarge { points: points.len(), limit });
         }
@@ -251,11 +254,11 @@ impl<'a> Locator<'a> {
     }
 
     fn bind(&self, p: Vec3, outside: Outside) -> Binding {
-        let mut found: Option<(u32, [f64; 8])> = None;
+        let mut found: Option<(u32, [f64; MAX_CELL_NODES])> = None;
         self.cells.for_each_overlap(&Aabb { min: p, max: p }.grown(self.margin), |cell| {
             if found.is_none_or(|(best, _)| cell < best)
-                && let Some(weights) = self.weights(cell, p)
-                && weights.iter().all(|w| *w >= -INSIDE_TOLERANCE)
+                && let Some((weights, is_inside)) = self.weights(cell, p)
+                && is_inside
             {
                 found = Some((cell, weights));
             }
@@ -281,12 +284,12 @@ impl<'a> Locator<'a> {
         let distance = distance_squared.sqrt();
         if outside == Outside::Extrapolate
             && distance <= EXTRAPOLATION_REACH * self.longest_edge(cell)
-            && let Some(weights) = self.weights(cell, p)
+            && let Some((weights, _)) = self.weights(cell, p)
         {
             return Binding { cell, weights, distance, is_clamped: false };
         }
         let on_triangle = closest_on_triangle(p, corners(triangle));
-        let mut weights = [0.0; 8];
+        let mut weights = [0.0; MAX_CELL_NODES];
         for (weight, node) in weights.iter_mut().zip(self.mesh.cell_nodes(cell as usize)) {
             if let Some(corner) = self.boundary[triangle as usize].iter().position(|corner| corner == node) {
                 *weight = on_triangle[corner];
@@ -301,15 +304,27 @@ impl<'a> Locator<'a> {
         edges.iter().map(|[a, b]| corners[*a].distance(corners[*b])).fold(0.0, f64::max)
     }
 
-    /// Shape functions of the cell at p, negative outside; `None` where the local coordinates were not found.
-    fn weights(&self, cell: u32, p: Vec3) -> Option<[f64; 8]> {
+    /// Shape functions of the cell at p, and whether p is inside; `None` where the local coordinates were not found.
+    fn weights(&self, cell: u32, p: Vec3) -> Option<([f64; MAX_CELL_NODES], bool)> {
         let corners = self.mesh.corners(self.mesh.cell_nodes(cell as usize));
+        let mut weights = [0.0; MAX_CELL_NODES];
+        let is_inside = |values: &[f64]| values.iter().all(|w| *w >= -INSIDE_TOLERANCE);
         match self.mesh.cell_kind(cell as usize) {
             CellKind::Tet4 => {
-                let [a, b, c, d] = tet_weights(p, [corners[0], corners[1], corners[2], corners[3]]);
-                Some([a, b, c, d, 0.0, 0.0, 0.0, 0.0])
+                let found = tet_weights(p, [corners[0], corners[1], corners[2], corners[3]]);
+                weights[..4].copy_from_slice(&found);
+                Some((weights, is_inside(&found)))
             }
-            CellKind::Hex8 => hex_local(p, &corners).map(hex_weights),
+            CellKind::Tet10 => {
+                let barycentric = tet10_local(p, &corners)?;
+                weights.copy_from_slice(&tet10_weights(barycentric));
+                Some((weights, is_inside(&barycentric)))
+            }
+            CellKind::Hex8 => {
+                let found = hex_weights(hex_local(p, &corners)?);
+                weights[..8].copy_from_slice(&found);
+                Some((weights, is_inside(&found)))
+            }
         }
     }
 }
@@ -323,8 +338,33 @@ fn tet_weights(p: Vec3, [a, b, c, d]: [Vec3; 4]) -> [f64; 4] {
     [weights[0], weights[1], weights[2], 1.0 - weights[0] - weights[1] - weights[2]]
 }
 
+/// Barycentric coordinates L with x(L) = p in a quadratic tetrahedron: those of its corners, which are exact for straight edges, then
+/// Newton's method; `None` when it does not converge, which happens only outside of curved cells.
+fn tet10_local(p: Vec3, nodes: &[Vec3; MAX_CELL_NODES]) -> Option<[f64; 4]> {
+    let scale = nodes[0].distance(nodes[1]) + nodes[0].distance(nodes[2]) + nodes[0].distance(nodes[3]);
+    let mut local = tet_weights(p, [nodes[0], nodes[1], nodes[2], nodes[3]]);
+    for _ in 0..NEWTON_STEPS {
+        let x = nodes.iter().zip(tet10_weights(local)).fold(Vec3::zero(), |sum, (node, weight)| sum + *node * weight);
+        if x.distance(p) <= 1e-14 * scale + 4.0 * f64::EPSILON * p.norm() {
+            return Some(local);
+        }
+        let [a, b, c] = tet10_gradient(nodes, Vec3::new(local[1], local[2], local[3]));
+        let step = Mat3::from_columns(a, b, c).inverse() * (p - x);
+        // Weights grow with the square of the distance: beyond two cells they are of no use.
+        if !step.is_finite() || local.iter().any(|l| l.abs() > 4.0) {
+            return None;
+        }
+        for axis in 0..3 {
+            local[axis + 1] += step[axis];
+        }
+        local[0] = 1.0 - local[1] - local[2] - local[3];
+    }
+    let x = nodes.iter().zip(tet10_weights(local)).fold(Vec3::zero(), |sum, (node, weight)| sum + *node * weight);
+    (x.distance(p) <= 1e-11 * scale + 8.0 * f64::EPSILON * p.norm()).then_some(local)
+}
+
 /// Local coordinates ξ with x(ξ) = p by Newton's method; `None` when it does not converge, which happens only far outside.
-fn hex_local(p: Vec3, corners: &[Vec3; 8]) -> Option<Vec3> {
+fn hex_local(p: Vec3, corners: &[Vec3; MAX_CELL_NODES]) -> Option<Vec3> {
     let mut xi = Vec3::zero();
     let mut previous = f64::INFINITY;
     let scale = corners[0].distance(corners[6]) + corners[1].distance(corners[7]);
@@ -375,6 +415,26 @@ mod tests {
         brick.mapped(|x| x + Vec3::new((2.0 * x.y * x.z).sin(), (1.5 * x.z).cos() * x.x, x.x * x.y) * 0.15).unwrap().0
     }
 
+    /// Quadratic tetrahedra with every node moved by a smooth map: no edge is straight.
+    fn warped_quadratic_tets() -> CellMesh {
+        let brick = box_tets(Vec3::splat(1.0), [3, 3, 3], TetPattern::Kuhn).unwrap().to_quadratic().unwrap();
+        brick.mapped(|x| x + Vec3::new((2.0 * x.y * x.z).sin(), (1.5 * x.z).cos() * x.x, x.x * x.y) * 0.1).unwrap().0
+    }
+
+    /// Straight quadratic cells carry quadratic functions: Σ w_i g(x_i) = g(p) for g of degree two.
+    #[test]
+    fn weights_of_quadratic_cells_reproduce_quadratic_functions() {
+        let mesh = box_tets(Vec3::splat(1.0), [3, 2, 4], TetPattern::Bcc).unwrap().to_quadratic().unwrap();
+        let g = |x: Vec3| 0.3 + 2.0 * x.x - 1.7 * x.y * x.z + 0.9 * x.z * x.z + x.x * x.y;
+        let points = scattered(300, 1.0);
+        let embedding = Embedding::bind_with(&mesh, &points, Outside::Reject).unwrap();
+        for (i, p) in points.iter().enumerate() {
+            let (nodes, weights) = embedding.entries(i);
+            let sum: f64 = nodes.iter().zip(weights).map(|(n, w)| g(mesh.positions()[*n as usize]) * w).sum();
+            assert!((sum - g(*p)).abs() < 1e-12);
+        }
+    }
+
     /// Linear functions are reproduced exactly: Σ w_i g(x_i) = g(p).
     #[test]
     fn weights_reproduce_linear_functions() {
@@ -383,6 +443,8 @@ mod tests {
             box_tets(Vec3::splat(1.0), [3, 3, 3], TetPattern::Bcc).unwrap(),
             box_hexes(Vec3::splat(1.0), [3, 2, 4]).unwrap(),
             warped_hexes(),
+            box_tets(Vec3::splat(1.0), [3, 4, 2], TetPattern::Kuhn).unwrap().to_quadratic().unwrap(),
+            warped_quadratic_tets(),
         ];
         let g = |x: Vec3| 0.3 + 2.0 * x.x - 1.7 * x.y + 0.9 * x.z;
         for mesh in meshes {

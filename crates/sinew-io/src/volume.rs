@@ -10,7 +10,7 @@ use crate::mesh_data::{CellShape, Field, LABEL, MeshData};
 /// What to leave out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeOptions {
-    /// Kinds of cells that are dropped instead of refused.
+    /// Kinds of cells that are dropped instead of simulated or refused.
     pub skip: BTreeSet<CellShape>,
 }
 
@@ -32,6 +32,7 @@ const OTHER_LABELS: [&str; 5] = ["medit:ref", "gmsh:physical", "tetgen:attribute
 fn kind_of(shape: CellShape) -> Option<CellKind> {
     match shape {
         CellShape::Tet4 => Some(CellKind::Tet4),
+        CellShape::Tet10 => Some(CellKind::Tet10),
         CellShape::Hex8 => Some(CellKind::Hex8),
         _ => None,
     }
@@ -50,11 +51,11 @@ impl MeshData {
     /// (`surface-3` for the label 3 on faces). Other cells are refused unless `options` says to skip their kind. Named sets
     /// and fields follow their nodes and cells.
     pub fn into_volume(self, options: &VolumeOptions) -> Result<VolumeParts, ReadError> {
-        let marked = self.mask_of_volume();
+        let marked = self.mask_of_volume(options);
         let mut refused: BTreeMap<CellShape, [usize; 2]> = BTreeMap::new();
         let mut blocks: Vec<(CellBlock, Vec<u32>)> = Vec::new();
         for (number, (shape, nodes)) in self.cells().enumerate() {
-            if let Some(kind) = kind_of(shape) {
+            if let Some(kind) = kind_of(shape).filter(|_| !options.skip.contains(&shape)) {
                 let at = blocks.iter().position(|(block, _)| block.kind == kind).unwrap_or_else(|| {
                     blocks.push((CellBlock { kind, nodes: Vec::new() }, Vec::new()));
                     blocks.len() - 1
@@ -84,9 +85,10 @@ impl MeshData {
     }
 
     /// For each point whether a tetrahedron or hexahedron uses it.
-    fn mask_of_volume(&self) -> Vec<bool> {
+    fn mask_of_volume(&self, options: &VolumeOptions) -> Vec<bool> {
         let mut mask = vec![false; self.points.len()];
-        for group in self.groups.iter().filter(|group| kind_of(group.shape).is_some()) {
+        let is_simulated = |shape: CellShape| kind_of(shape).is_some() && !options.skip.contains(&shape);
+        for group in self.groups.iter().filter(|group| is_simulated(group.shape)) {
             for &node in &group.nodes {
                 mask[node as usize] = true;
             }
@@ -201,6 +203,7 @@ impl From<&CellMesh> for MeshData {
         for block in mesh.blocks() {
             let shape = match block.kind {
                 CellKind::Tet4 => CellShape::Tet4,
+                CellKind::Tet10 => CellShape::Tet10,
                 CellKind::Hex8 => CellShape::Hex8,
             };
             data.groups.push(crate::CellGroup::with_nodes(shape, block.nodes.clone()));

@@ -4,6 +4,7 @@
 //! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with lanes
 //! ([`lanes::dispatch`]) to run it on 8 or 16 elements at a time.
 
+pub mod cage;
 pub mod cholesky;
 pub mod complex_step;
 pub mod eigen;

@@ -127,6 +127,14 @@ fn fold_tree<P: Splittable, T: Send>(
     combine(a, b)
 }
 
+/// Runs `work` on a thread of the pool.
+///
+/// A thread outside of the pool that splits work hands the whole of it over and waits, which costs some ten microseconds each time. Long work with many
+/// small parallel parts therefore moves into the pool once.
+pub fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if rayon::current_thread_index().is_some() { work() } else { rayon::join(work, || ()).0 }
+}
+
 /// Whether splitting pays: more than one block, and somebody to share with.
 fn worth_sharing(length: usize, block_size: usize) -> bool {
     length > block_size && rayon::current_num_threads() > 1

@@ -190,7 +190,24 @@ pub trait LaneScalar: Scalar {
 
     /// Writes the lanes to the first `LANES` places of `out`. Panics if there are fewer.
     fn store(self, out: &mut [Self::Element]);
+
+    /// Reads `values[indices[lane]]` into each lane. Panics if there are fewer than `LANES` indices.
+    ///
+    /// # Safety
+    /// The first `LANES` indices are below `values.len()`, which is below 2³¹.
+    #[inline(always)]
+    unsafe fn gather(values: &[Self::Element], indices: &[u32]) -> Self {
+        let mut lanes = [Self::Element::default(); MAX_LANES];
+        for (lane, &index) in lanes.iter_mut().zip(&indices[..Self::LANES]) {
+            // SAFETY: the caller promises that the index is in range.
+            *lane = unsafe { *values.get_unchecked(index as usize) };
+        }
+        Self::load(&lanes)
+    }
 }
+
+/// The most lanes of any lane type.
+const MAX_LANES: usize = 16;
 
 /// A single machine number: `f32` or `f64`.
 pub trait Real: LaneScalar<Element = Self, Mask = bool> + PartialEq + PartialOrd + Display {

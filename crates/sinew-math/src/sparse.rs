@@ -32,10 +32,14 @@ use crate::krylov::LinearOperator;
 use crate::parallel::{ChunkWriter, PlanError, ScatterPlan, for_each_block_mut};
 use crate::{Mat3, Real, Vec3};
 
+mod pack;
 mod pattern;
 mod product;
+mod sliced;
 
+pub use pack::add_pack;
 pub use pattern::BlockPattern;
+pub use sliced::SlicedBlocks;
 
 /// What goes wrong when a pattern or a matrix is built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -188,6 +192,35 @@ impl<S: Real> BlockCsr<S> {
     /// When the vectors do not have one entry per node.
     pub fn multiply(&self, x: &[Vec3<S>], y: &mut [Vec3<S>]) {
         product::multiply(&self.pattern, &self.values, x, y);
+    }
+
+    /// Fills the blocks above the diagonal with the transposes of those below.
+    pub fn mirror_lower(&mut self) {
+        let Self { pattern, values } = self;
+        for row in 0..pattern.node_count() {
+            for slot in pattern.row(row).start..pattern.diagonal_slot(row) {
+                values[pattern.mirrored_slots()[slot] as usize] = values[slot].transpose();
+            }
+        }
+    }
+
+    /// y = A x from the blocks on and below the diagonal, those above not looked at; serial.
+    ///
+    /// # Panics
+    /// When the vectors do not have one entry per node.
+    pub fn multiply_lower(&self, x: &[Vec3], y: &mut [Vec3]) {
+        assert_eq!((x.len(), y.len()), (self.node_count(), self.node_count()), "one entry per node");
+        y.fill(Vec3::zero());
+        for row in 0..self.node_count() {
+            for slot in self.pattern.row(row).start..=self.pattern.diagonal_slot(row) {
+                let column = self.pattern.columns()[slot] as usize;
+                let block = self.values[slot].to_f64();
+                y[row] += block * x[column];
+                if column != row {
+                    y[column] += block.transpose() * x[row];
+                }
+            }
+        }
     }
 
     /// Largest |A − Aᵀ| over all entries: how far the matrix is from symmetric.

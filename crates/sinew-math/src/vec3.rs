@@ -23,6 +23,13 @@ impl<S> Vec3<S> {
     pub const fn new(x: S, y: S, z: S) -> Self {
         Self { x, y, z }
     }
+
+    /// The components of all vectors, one after another.
+    #[inline(always)]
+    pub fn as_flattened(vectors: &[Self]) -> &[S] {
+        // SAFETY: `Vec3` is `repr(C)` with three fields of type S: it has the size and alignment of [S; 3], without padding.
+        unsafe { std::slice::from_raw_parts(vectors.as_ptr().cast(), 3 * vectors.len()) }
+    }
 }
 
 impl<S: Scalar> Vec3<S> {

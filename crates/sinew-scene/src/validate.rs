@@ -11,7 +11,7 @@ use crate::{
     overrides::{self, Override},
     spec::{
         MOST_FRAMES, Probe, Scene,
-        body::Body,
+        body::{Body, VolumeTerm},
         expect::{Expectation, Instant, TimeSpan},
         material::Material,
         mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
@@ -123,20 +123,28 @@ impl Checker<'_> {
 
     fn check_body(&mut self, body: &Body, path: &str) {
         self.check_mesh(&body.mesh, &format!("{path}.mesh"));
+        if body.volume == Some(VolumeTerm::Mean) && matches!(body.material, Material::StVenantKirchhoff(_)) {
+            let message = format!("the law `{}` has no volume term to take the mean of", body.material.word());
+            let problem = self.at(&format!("{path}.volume"), message);
+            self.report(problem.hint("leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"));
+        }
         self.check_regions(body, path);
+        self.check_fibers(body, path);
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
             self.check_region(body, &entry.region, &format!("{at}.region"));
             let mooney = matches!(body.material, Material::MooneyRivlin(_));
+            let fibers = matches!(body.material, Material::FiberReinforced(_));
             let given = [
-                ("young", entry.young, false),
-                ("poisson", entry.poisson, false),
-                ("c10", entry.c10, true),
-                ("c01", entry.c01, true),
-                ("bulk", entry.bulk, true),
+                ("young", entry.young, !mooney),
+                ("poisson", entry.poisson, !mooney),
+                ("c10", entry.c10, mooney),
+                ("c01", entry.c01, mooney),
+                ("bulk", entry.bulk, mooney),
+                ("fiber_stiffness", entry.fiber_stiffness, fibers),
             ];
-            for (key, value, of_mooney) in given {
-                if value.is_some() && of_mooney != mooney {
+            for (key, value, is_parameter) in given {
+                if value.is_some() && !is_parameter {
                     let message = format!("`{key}` is no parameter of the law `{}`", body.material.word());
                     let problem = self.at(&format!("{at}.{key}"), message);
                     self.report(problem);
@@ -166,6 +174,25 @@ impl Checker<'_> {
         }
     }
 
+    /// A law with fibres needs to know where they run, and no other law looks.
+    fn check_fibers(&mut self, body: &Body, path: &str) {
+        // A law that could not be read has been replaced by another.
+        let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
+        if word != Some(body.material.word()) {
+            return;
+        }
+        let (has_fibers, needs_fibers) = (body.fibers.is_some(), matches!(body.material, Material::FiberReinforced(_)));
+        if needs_fibers && !has_fibers {
+            let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
+            let problem = self.at(&format!("{path}.material"), message);
+            self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
+        } else if has_fibers && !needs_fibers {
+            let message = format!("the law `{}` has no fibres", body.material.word());
+            let problem = self.at(&format!("{path}.fibers"), message);
+            self.report(problem.hint("use `type = \"fiber_reinforced\"`, or leave `fibers` out"));
+        }
+    }
+
     fn check_mesh(&mut self, mesh: &Mesh, path: &str) {
         // A mesh that could not be read has been replaced by another.
         let word = self.scene.source.node(&format!("{path}.from")).and_then(|from| from.as_text());
@@ -174,6 +201,7 @@ impl Checker<'_> {
         }
         let (volume, cell) = match mesh {
             Mesh::Box(mesh) => return self.check_box(mesh, path),
+            Mesh::Figure(mesh) => (0.018 * mesh.height.powi(3), mesh.height / mesh.cells as f64),
             Mesh::File(mesh) => return self.check_file(&mesh.file, &format!("{path}.file")),
             Mesh::Fill(mesh) => return self.check_file(&mesh.surface, &format!("{path}.surface")),
             Mesh::Sphere(mesh) => (4.2 * mesh.radius.powi(3), mesh.cell),
@@ -239,6 +267,12 @@ impl Checker<'_> {
             let problem =
                 self.at(&format!("{path}.pattern"), "`pattern` divides cubes into tetrahedra; hexahedra have none");
             self.report(problem.hint("leave `pattern` out, or use `element = \"tet4\"`"));
+        }
+        if mesh.element == Element::Hex8 && mesh.order != 1 {
+            let problem = self.at(&format!("{path}.order"), "only tetrahedra can be quadratic");
+            self.report(problem.hint(
+                "leave `order` out (with `volume = \"mean\"` hexahedra do not lock), or use `element = \"tet4\"`",
+            ));
         }
     }
 

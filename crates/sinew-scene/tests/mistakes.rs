@@ -43,6 +43,55 @@ hint: for incompressible tissue use `type = "mooney_rivlin"` with `bulk`, or `po
     );
 }
 
+/// Bodies whose law is at fault: what is wrong, where, and what to do.
+#[test]
+fn impossible_laws_and_fibers_are_named() {
+    let with = |material: &str, more: &str| {
+        complaint(&format!("{}{more}\n", BODY.replace("\"corotated\", young = \"30 kPa\", poisson = 0.45", material)))
+    };
+    let fibers = "\"fiber_reinforced\", young = \"30 kPa\", poisson = 0.45, fiber_stiffness = \"1 kPa\"";
+    assert_eq!(
+        with(fibers, ""),
+        r#"error: body `flesh` needs `fibers`: its law has fibres along one direction
+ ┌─ a.toml:5:12
+5│ material = { type = "fiber_reinforced", young = "30 kPa", poisson = 0.45, fiber_stiffness = "1 kPa" }
+ │            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+hint: for instance `fibers = { along = [1, 0, 0] }`"#
+    );
+    let rubber = "\"mooney_rivlin\", c10 = \"1 kPa\", bulk = \"1 MPa\"";
+    let neo = "\"neo_hookean\", young = \"30 kPa\", poisson = 0.4";
+    for (material, more, message) in [
+        (fibers.to_string(), "fibers = { along = [0, 0, 0] }", "`along` must not be zero: it is a direction"),
+        (fibers.to_string(), "fibers = { allong = [0, 0, 1] }", "unknown key `allong` in `fibers`"),
+        (
+            fibers.replace("\"1 kPa\"", "\"-1 kPa\""),
+            "fibers = { along = [1, 0, 0] }",
+            "`fiber_stiffness` must not be negative",
+        ),
+        (format!("{neo}, inversion = {{ threshold = 1 }}"), "", "the threshold of inversion must be below 1"),
+        (format!("{neo}, inversion = {{ threshold = 0 }}"), "", "the threshold of inversion must be positive"),
+        (
+            format!("{neo}, inversion = {{ extension = \"linear\" }}"),
+            "",
+            "`extension` must be one of \"energy\", \"constant\"",
+        ),
+        (rubber.replace("1 MPa", "0 MPa"), "", "`bulk` must be positive"),
+        (rubber.replace("1 kPa", "-1 kPa"), "", "`c10` must be positive"),
+        (neo.replace("0.4", "0.5"), "", "Poisson's ratio must be below 0.5"),
+        (neo.replace("30 kPa", "0 kPa"), "", "Young's modulus must be positive"),
+    ] {
+        let complaint = with(&material, more);
+        assert_eq!(complaint.lines().next(), Some(format!("error: {message}").as_str()), "{complaint}");
+        assert!(complaint.contains("a.toml:5:") || complaint.contains("a.toml:6:"), "{complaint}");
+    }
+    let circles = format!(
+        "{}fibers = {{ around = {{ direction = [0, 0, 1] }} }}\n",
+        BODY.replace("\"corotated\", young = \"30 kPa\", poisson = 0.45", fibers)
+    );
+    let scene = Scene::from_str(&circles, "a.toml", ".").unwrap();
+    assert!(sinew_scene::compile::compile(&scene).is_ok());
+}
+
 #[test]
 fn all_mistakes_are_reported_at_once_and_in_order() {
     let text =
@@ -163,6 +212,11 @@ fn single_mistakes_are_named() {
             "regions.a = { distance = { at_most = 1 } }",
             "a distance is measured from exactly one of `point`, `segment`, `plane`",
             "",
+        ),
+        (
+            "fibers = { along = [1, 0, 0] }",
+            "the law `corotated` has no fibres",
+            "use `type = \"fiber_reinforced\"`, or leave `fibers` out",
         ),
         ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is no parameter of the law `corotated`", ""),
         (

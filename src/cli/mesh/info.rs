@@ -205,6 +205,7 @@ impl Facts {
         for (shape, nodes) in data.cells() {
             let kind = match shape {
                 CellShape::Tet4 => CellKind::Tet4,
+                CellShape::Tet10 => CellKind::Tet10,
                 CellShape::Hex8 => CellKind::Hex8,
                 _ => continue,
             };

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sinew_geometry::Aabb;
+use sinew_geometry::mesh::MAX_CELL_NODES;
 use sinew_math::Vec3;
 use sinew_scene::format_number;
 use sinew_scene::store::{Header, Recording, StoreError, StoredFrame};
@@ -122,7 +123,7 @@ fn measures(header: &Header, stored: &StoredFrame) -> (Option<f64>, Option<Vec3>
     for body in &frame.bodies {
         body.positions.iter().for_each(|&position| bounds.include(position));
         for (kind, nodes) in body.mesh.cells() {
-            let mut corners = [Vec3::zero(); 8];
+            let mut corners = [Vec3::zero(); MAX_CELL_NODES];
             for (corner, &node) in corners.iter_mut().zip(nodes) {
                 *corner = body.positions[node as usize];
             }

@@ -1,8 +1,10 @@
 //! What every element must satisfy: interpolation, exact linear fields, volume, mass, and the degree of its quadrature.
 
+#![allow(non_snake_case)]
+
 use sinew_math::{Mat3, Vec3};
 
-use super::{Element, ElementError, Hex8, RestGeometry, Tet4, deformation_gradient};
+use super::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10, deformation_gradient};
 
 /// An affine map with positive determinant: stretch, shear and shift of the reference cell.
 const MAP: Mat3 = Mat3::new([[1.3, 0.2, -0.1], [0.1, 0.8, 0.3], [-0.2, 0.15, 1.1]]);
@@ -28,14 +30,14 @@ fn shape_functions_interpolate<E: Element<N>, const N: usize>() {
         }
     }
     for xi in samples::<E, N>() {
-        // Sums of at most eight numbers of order one.
+        // Sums of at most ten numbers of order one.
         assert!((E::shape_values(xi).into_iter().sum::<f64>() - 1.0).abs() < 1e-15);
-        assert!(E::shape_gradients(xi).into_iter().sum::<Vec3>().norm() < 1e-15);
+        assert!(E::shape_gradients(xi).into_iter().sum::<Vec3>().norm() < 2e-15);
     }
 }
 
 fn gradients_are_derivatives_of_values<E: Element<N>, const N: usize>() {
-    // Shape functions are at most linear in each coordinate, so central differences are exact but for rounding / step.
+    // Shape functions are at most quadratic in each coordinate, so central differences are exact but for rounding / step.
     let step = 0.125;
     for xi in samples::<E, N>() {
         for axis in 0..3 {
@@ -73,10 +75,18 @@ fn volume_and_mass_are_those_of_the_cell<E: Element<N>, const N: usize>() {
     let mut masses = vec![0.0; N];
     geometry.add_lumped_mass(&cells, &[1060.0], &mut masses);
     assert!((masses.iter().sum::<f64>() - 1060.0 * volume).abs() < 1e-12 * 1060.0 * volume);
-    for mass in masses {
-        // By symmetry of the affine image, each corner takes the same share.
-        assert!((mass - 1060.0 * volume / N as f64).abs() < 1e-11 * volume * 1060.0);
+    assert!(masses.iter().all(|mass| *mass > 0.0));
+    // The centre of mass of an affine image is the image of that of the reference cell: lumping keeps the first moment.
+    let center = rest.iter().zip(&masses).map(|(x, m)| *x * *m).sum::<Vec3>() / masses.iter().sum::<f64>();
+    let weights: f64 = geometry.weights.iter().sum();
+    let mut exact = Vec3::zero();
+    for (weight, values) in geometry.weights.iter().zip(&geometry.shape_values) {
+        exact += rest.iter().zip(values).map(|(x, value)| *x * *value).sum::<Vec3>() * (weight / weights);
     }
+    assert!((center - exact).norm() < 1e-13);
+    // By symmetry of the affine image, each corner takes the same share.
+    let corners = if E::mass_shares().is_some() { &masses[..4] } else { &masses[..] };
+    assert!(corners.iter().all(|mass| (mass - corners[0]).abs() < 1e-11 * volume * 1060.0));
 }
 
 fn bad_cells_are_named<E: Element<N>, const N: usize>() {
@@ -119,6 +129,7 @@ macro_rules! batteries {
 
 batteries! {
     tet4: Tet4, 4;
+    tet10: Tet10, 10;
     hex8: Hex8, 8;
 }
 
@@ -137,6 +148,64 @@ fn tet_quadrature_is_exact_for_linear_fields() {
     // ∫ ξ over the unit corner = 1/24.
     let integral: f64 = Tet4::quadrature().iter().map(|p| p.weight * p.xi.x).sum();
     assert!((integral - 1.0 / 24.0).abs() < 1e-16);
+}
+
+#[test]
+fn quadratic_tet_quadrature_is_exact_for_quadratic_fields() {
+    // ∫ ξᵃηᵇζᶜ over the unit corner = a! b! c!/(a + b + c + 3)!.
+    let integrate = |f: fn(Vec3) -> f64| Tet10::quadrature().iter().map(|p| p.weight * f(p.xi)).sum::<f64>();
+    assert!((integrate(|_| 1.0) - 1.0 / 6.0).abs() < 1e-16);
+    assert!((integrate(|x| x.y) - 1.0 / 24.0).abs() < 1e-16);
+    assert!((integrate(|x| x.z * x.z) - 2.0 / 120.0).abs() < 1e-16);
+    assert!((integrate(|x| x.x * x.y) - 1.0 / 120.0).abs() < 1e-16);
+}
+
+/// A quadratic displacement of a straight cell has a linear F, which the shape functions reproduce exactly.
+#[test]
+fn quadratic_fields_have_exact_gradients_in_quadratic_tets() {
+    let (rest, cells) = affine_cell::<Tet10, 10>();
+    let geometry = RestGeometry::<10>::new::<Tet10>(&rest, &cells).unwrap();
+    let field = |x: Vec3| Vec3::new(x.x * x.y - x.z, 0.3 * x.z * x.z + x.x, x.y * x.z - 0.5 * x.x * x.x);
+    let gradient = |x: Vec3| Mat3::new([[x.y, x.x, -1.0], [1.0, 0.0, 0.6 * x.z], [-x.x, x.z, x.y]]);
+    let moved: [Vec3; 10] = std::array::from_fn(|a| field(rest[a]));
+    for (g, values) in geometry.gradients.iter().zip(&geometry.shape_values) {
+        let X = rest.iter().zip(values).map(|(x, value)| *x * *value).sum::<Vec3>();
+        // Numbers up to 30 in cells of size one.
+        assert!((deformation_gradient(&moved, g) - gradient(X)).norm() < 1e-12);
+    }
+}
+
+/// The shares of the mass are the diagonal of the consistent mass matrix, ∫ Nₐ² / Σ ∫ N_b², by a rule for quartics; inertia about the
+/// centre is 11/108 Σ x xᵀ over the corners.
+#[test]
+fn quadratic_tet_mass_is_the_scaled_diagonal() {
+    let shares = Tet10::mass_shares().unwrap();
+    // Gauss points on [0, 1] collapsed to the tetrahedron; five in each direction are exact for degree seven.
+    let g = [0.046_910_077_030_668, 0.230_765_344_947_158_5, 0.5, 0.769_234_655_052_841_5, 0.953_089_922_969_332];
+    let w = [
+        0.118_463_442_528_094_5,
+        0.239_314_335_249_683_2,
+        0.284_444_444_444_444_4,
+        0.239_314_335_249_683_2,
+        0.118_463_442_528_094_5,
+    ];
+    let mut squares = [0.0; 10];
+    for i in 0..125 {
+        let (a, b, c) = (i / 25, i / 5 % 5, i % 5);
+        let (p, q) = (1.0 - g[a], 1.0 - g[b]);
+        let xi = Vec3::new(g[a], g[b] * p, g[c] * p * q);
+        for (sum, value) in squares.iter_mut().zip(Tet10::shape_values(xi)) {
+            *sum += w[a] * w[b] * w[c] * p * p * q * value * value;
+        }
+    }
+    let trace: f64 = squares.iter().sum();
+    for (share, square) in shares.iter().zip(squares) {
+        assert!((share - square / trace).abs() < 1e-12);
+    }
+    let nodes = Tet10::reference_nodes().map(|x| x - Vec3::splat(0.25));
+    let lumped: f64 = nodes.iter().zip(shares).map(|(x, share)| share * x.norm_squared()).sum();
+    let corners: f64 = nodes[..4].iter().map(|x| x.norm_squared()).sum();
+    assert!((lumped - 11.0 / 108.0 * corners).abs() < 1e-15);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::{Mat3, Vec3};
 
-use super::{Element, ElementError, Hex8, RestGeometry, Tet4, deformation_gradient};
+use super::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10, deformation_gradient};
 
 /// F of each cell, averaged over its rest volume: F̄ = 1/V ∫ F dX.
 pub fn mean_deformation_gradients(mesh: &CellMesh, positions: &[Vec3]) -> Result<Vec<Mat3>, ElementError> {
@@ -11,6 +11,7 @@ pub fn mean_deformation_gradients(mesh: &CellMesh, positions: &[Vec3]) -> Result
     for block in mesh.blocks() {
         match block.kind {
             CellKind::Tet4 => block_means::<Tet4, 4>(mesh, &block.nodes, positions, &mut means)?,
+            CellKind::Tet10 => block_means::<Tet10, 10>(mesh, &block.nodes, positions, &mut means)?,
             CellKind::Hex8 => block_means::<Hex8, 8>(mesh, &block.nodes, positions, &mut means)?,
         }
     }
@@ -46,7 +47,8 @@ mod tests {
     fn an_affine_motion_is_found_in_every_cell() {
         let f = Mat3::new([[1.1, 0.2, 0.0], [-0.1, 0.9, 0.3], [0.05, 0.0, 1.3]]);
         let size = Vec3::new(0.3, 0.2, 0.1);
-        for mesh in [box_hexes(size, [3, 2, 1]).unwrap(), box_tets(size, [3, 2, 1], TetPattern::Bcc).unwrap()] {
+        let tets = box_tets(size, [3, 2, 1], TetPattern::Bcc).unwrap();
+        for mesh in [box_hexes(size, [3, 2, 1]).unwrap(), tets.to_quadratic().unwrap(), tets] {
             let positions: Vec<Vec3> = mesh.positions().iter().map(|&x| f * x + Vec3::splat(0.7)).collect();
             let means = mean_deformation_gradients(&mesh, &positions).unwrap();
             assert_eq!(means.len(), mesh.cell_count());

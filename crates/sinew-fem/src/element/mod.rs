@@ -3,6 +3,7 @@
 //! | element | nodes | points | for |
 //! |---|---|---|---|
 //! | [`Tet4`] | 4 | 1 | linear tetrahedron: constant F; fills any shape; locks when nearly incompressible |
+//! | [`Tet10`] | 10 | 4 | quadratic tetrahedron: bends well; with the mean volume it does not lock |
 //! | [`Hex8`] | 8 | 2×2×2 | trilinear hexahedron: bends better, needs a structured mesh |
 //!
 //! An [`Element`] knows only its reference cell. [`RestGeometry`] evaluates it once on all cells of a block: gradients
@@ -11,6 +12,7 @@
 mod hex8;
 mod mean;
 mod rest;
+mod tet10;
 mod tet4;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ pub use hex8::Hex8;
 pub use mean::mean_deformation_gradients;
 pub use rest::{ElementError, RestGeometry};
 pub use tet4::Tet4;
+pub use tet10::Tet10;
 
 /// Shape functions and quadrature of an element with N nodes on its reference cell.
 pub trait Element<const N: usize>: Copy + Send + Sync + 'static {
@@ -31,7 +34,7 @@ pub trait Element<const N: usize>: Copy + Send + Sync + 'static {
     /// Volume of the reference cell: the sum of the quadrature weights.
     const REFERENCE_VOLUME: f64;
 
-    /// Corners of the reference cell in node order (that of VTK files).
+    /// Nodes of the reference cell in their order (that of VTK files).
     fn reference_nodes() -> [Vec3; N];
 
     /// Nₐ(ξ).
@@ -42,6 +45,11 @@ pub trait Element<const N: usize>: Copy + Send + Sync + 'static {
 
     /// Quadrature points ξ and weights.
     fn quadrature() -> &'static [QuadraturePoint];
+
+    /// Share of each node in the mass of a cell; `None` for ∫ Nₐ dX, where that is positive.
+    fn mass_shares() -> Option<[f64; N]> {
+        None
+    }
 }
 
 /// A point of a quadrature rule on the reference cell.

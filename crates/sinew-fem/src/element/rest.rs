@@ -16,6 +16,8 @@ pub struct RestGeometry<const N: usize> {
     pub weights: Vec<f64>,
     /// Nₐ(ξ) per point of one cell; the same in every cell.
     pub shape_values: Vec<[f64; N]>,
+    /// Share of each node in the mass of a cell, where the element does not take ∫ Nₐ dX.
+    pub mass_shares: Option<[f64; N]>,
 }
 
 /// A cell on which the element cannot be evaluated.
@@ -81,7 +83,7 @@ impl<const N: usize> RestGeometry<N> {
                 weights.push(volume);
             }
         }
-        Ok(Self { gradients, weights, shape_values })
+        Ok(Self { gradients, weights, shape_values, mass_shares: E::mass_shares() })
     }
 
     /// Quadrature points per cell.
@@ -102,13 +104,21 @@ impl<const N: usize> RestGeometry<N> {
 
     /// Adds the lumped mass of every cell to its nodes: mₐ += ρ ∫ Nₐ dX, the row sums of the consistent mass matrix.
     ///
-    /// `densities` [kg/m³] has one entry per cell. Row sums are positive for both elements (Nₐ > 0 at all points of their
-    /// rules) and keep the total mass and, for affine motions, the momentum.
+    /// `densities` [kg/m³] has one entry per cell. Row sums are positive for linear elements (Nₐ > 0 at all points of their
+    /// rules) and keep the total mass and, for affine motions, the momentum. Elements whose row sums are not positive bring shares of
+    /// their own ([`Element::mass_shares`]): mₐ += sₐ ρ V.
     pub fn add_lumped_mass(&self, cells: &[u32], densities: &[f64], masses: &mut [f64]) {
         debug_assert_eq!(cells.len(), self.cell_count() * N, "the node list this geometry was made from");
         debug_assert_eq!(densities.len(), self.cell_count(), "one density per cell");
         let points = self.points_per_cell();
         for (cell, nodes) in cells.chunks_exact(N).enumerate() {
+            if let Some(shares) = &self.mass_shares {
+                let mass = densities[cell] * self.cell_volume(cell);
+                for (&node, share) in nodes.iter().zip(shares) {
+                    masses[node as usize] += mass * share;
+                }
+                continue;
+            }
             for (weight, values) in self.weights[cell * points..].iter().zip(&self.shape_values) {
                 for (&node, value) in nodes.iter().zip(values) {
                     masses[node as usize] += densities[cell] * weight * value;

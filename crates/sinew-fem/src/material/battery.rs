@@ -12,24 +12,24 @@ use super::strain::green_strain;
 use super::*;
 
 /// Uniform numbers in [−1, 1) from a linear congruence, the same on every machine.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    fn matrix(&mut self) -> Mat3 {
+    pub fn matrix(&mut self) -> Mat3 {
         Mat3::zero().map(|_: f64| self.next())
     }
 
-    fn vector(&mut self) -> Vec3 {
+    pub fn vector(&mut self) -> Vec3 {
         Vec3::new(self.next(), self.next(), self.next())
     }
 
     /// A proper rotation: Gram–Schmidt on two random vectors.
-    fn rotation(&mut self) -> Mat3 {
+    pub fn rotation(&mut self) -> Mat3 {
         let a = self.vector().normalized();
         let b = self.vector();
         let b = (b - a * a.dot(b)).normalized();
@@ -37,7 +37,7 @@ impl Random {
     }
 
     /// U diag(σ) Vᵀ.
-    fn with_stretches(&mut self, stretches: [f64; 3]) -> Mat3 {
+    pub fn with_stretches(&mut self, stretches: [f64; 3]) -> Mat3 {
         let (u, v) = (self.rotation(), self.rotation());
         (u * Mat3::diagonal(stretches.into())).mul_transpose(&v)
     }
@@ -98,11 +98,22 @@ fn points(law: Law) -> Vec<MaterialPoint> {
     if law == Law::MooneyRivlin {
         specs.push(MaterialSpec::MooneyRivlin { c10: 700.0, c01: 120.0, bulk: 9e3 });
     }
+    if law == Law::FiberReinforced {
+        let fiber = Vec3::new(2.0, -1.0, 2.0) / 3.0;
+        let moduli = ElasticModuli::YoungPoisson { young: 5e3, poisson: 0.45 };
+        specs.push(MaterialSpec::FiberReinforced { moduli, fiber_stiffness: 4e4, fiber_stiffening: 10.0, fiber });
+    }
     specs.iter().map(MaterialSpec::point).collect()
 }
 
 fn constant(point: &MaterialPoint) -> MaterialPoint<ComplexStep> {
     point.map(ComplexStep::constant)
+}
+
+/// Whether complex steps see the derivatives of a law at F: not below the threshold of an extended law, because singular vectors have
+/// none at equal stretches. There, differences do the same tests (`invertible/tests.rs`).
+fn is_analytic(F: &Mat3, point: &MaterialPoint) -> bool {
+    sinew_math::svd3::svd3(F).sigma.min_component() > point.extra[2] || point.extra[2] == 0.0
 }
 
 /// Runs a generic test over every law, its samples and its parameters.
@@ -131,7 +142,7 @@ macro_rules! for_every_law {
 }
 
 /// Asserts |a − b| ≤ tolerance (|b| + scale).
-fn assert_close(a: &Mat3, b: &Mat3, scale: f64, tolerance: f64, what: &str) {
+pub(super) fn assert_close(a: &Mat3, b: &Mat3, scale: f64, tolerance: f64, what: &str) {
     let error = (*a - *b).norm();
     assert!(error <= tolerance * (b.norm() + scale), "{what}: error {error:e} of {:e}\n{a:?}\n{b:?}", b.norm() + scale);
 }
@@ -139,10 +150,12 @@ fn assert_close(a: &Mat3, b: &Mat3, scale: f64, tolerance: f64, what: &str) {
 for_every_law!(
     /// P = ∂ψ/∂F.
     stress_is_derivative_of_energy, |material, F, point, _random| {
-        let constant = constant(point);
-        let exact = complex_step::gradient(|F| material.energy_density(F, &constant), F);
         let stress = material.stress(F, point);
-        assert_close(&stress, &exact, point.mu, 1e-10, M::NAME);
+        if is_analytic(F, point) {
+            let constant = constant(point);
+            let exact = complex_step::gradient(|F| material.energy_density(F, &constant), F);
+            assert_close(&stress, &exact, point.mu, 1e-10, M::NAME);
+        }
         let together = material.energy_and_stress(F, point);
         assert_eq!(together, (material.energy_density(F, point), stress), "{}", M::NAME);
     }
@@ -151,10 +164,12 @@ for_every_law!(
 for_every_law!(
     /// δP = d/dt P(F + t δF).
     differential_is_derivative_of_stress, |material, F, point, random| {
-        let constant = constant(point);
         let dF = random.matrix();
-        let exact = complex_step::directional_derivative_matrix(|F| material.stress(F, &constant), F, &dF);
-        assert_close(&material.stress_differential(F, &dF, point), &exact, point.mu, 1e-10, M::NAME);
+        if is_analytic(F, point) {
+            let constant = constant(point);
+            let exact = complex_step::directional_derivative_matrix(|F| material.stress(F, &constant), F, &dF);
+            assert_close(&material.stress_differential(F, &dF, point), &exact, point.mu, 1e-10, M::NAME);
+        }
     }
 );
 
@@ -165,9 +180,11 @@ for_every_law!(
         let (dA, dB) = (material.stress_differential(F, &A, point), material.stress_differential(F, &B, point));
         let scale = dA.norm() * B.norm() + dB.norm() * A.norm() + point.mu;
         assert!((A.double_dot(&dB) - B.double_dot(&dA)).abs() <= 1e-12 * scale, "{} is not symmetric", M::NAME);
-        let constant = constant(point).map(ComplexStep::constant);
-        let mixed = complex_step::mixed_derivative(|F| material.energy_density(F, &constant), F, &A, &B);
-        assert!((A.double_dot(&dB) - mixed).abs() <= 1e-10 * scale, "{}: {} {mixed}", M::NAME, A.double_dot(&dB));
+        if is_analytic(F, point) {
+            let constant = constant(point).map(ComplexStep::constant);
+            let mixed = complex_step::mixed_derivative(|F| material.energy_density(F, &constant), F, &A, &B);
+            assert!((A.double_dot(&dB) - mixed).abs() <= 1e-10 * scale, "{}: {} {mixed}", M::NAME, A.double_dot(&dB));
+        }
     }
 );
 
@@ -186,16 +203,17 @@ for_every_law!(
 );
 
 for_every_law!(
-    /// ψ(FQ) = ψ(F), P(FQ) = P(F) Q: no direction of the rest state is special. The small-strain law passes only by
-    /// conjugation, ψ(QᵀFQ) = ψ(F).
+    /// ψ(FQ) = ψ(F), P(FQ) = P(F) Q: no direction of the rest state is special, but for that of fibres, which turn along. The
+    /// small-strain law passes only by conjugation, ψ(QᵀFQ) = ψ(F).
     rotation_of_the_rest_state_changes_nothing, |material, F, point, random| {
         let Q = random.rotation();
+        let turned = &MaterialPoint { fiber: Q.transpose() * point.fiber, ..*point };
         let left = if M::OBJECTIVE { Mat3::identity() } else { Q.transpose() };
         let G = left * *F * Q;
-        let (energy, rotated) = (material.energy_density(F, point), material.energy_density(&G, point));
+        let (energy, rotated) = (material.energy_density(F, point), material.energy_density(&G, turned));
         assert!((energy - rotated).abs() <= 1e-11 * (energy.abs() + point.mu), "{}", M::NAME);
         let scale = point.mu + material.stress_differential(F, F, point).norm();
-        assert_close(&material.stress(&G, point), &(left * material.stress(F, point) * Q), scale, 1e-12, M::NAME);
+        assert_close(&material.stress(&G, turned), &(left * material.stress(F, point) * Q), scale, 1e-12, M::NAME);
     }
 );
 
@@ -220,13 +238,19 @@ for_every_law!(
 );
 
 for_every_law!(
-    /// The definite tangent is the exact one with negative eigenvalues set to zero, and the exact one where there are none.
+    /// The definite tangent is the exact one with negative eigenvalues set to zero, and the exact one where there are none. Laws with
+    /// fibres may be more generous than that, but definite.
     definite_tangent_equals_brute_force_projection, |material, F, point, _random| {
         let exact = material.tangent(F, point, Tangent::Exact);
         let definite = material.tangent(F, point, Tangent::Definite);
         let (brute, smallest) = brute_force_projection(&exact);
         let scale = norm9(&exact);
-        assert!(distance9(&definite, &brute) <= 1e-10 * scale, "{}: {:e} {F:?}", M::NAME, distance9(&definite, &brute) / scale);
+        if M::ISOTROPIC {
+            let error = distance9(&definite, &brute) / scale;
+            assert!(error <= 1e-10, "{}: {error:e} {F:?}", M::NAME);
+        } else {
+            assert!(brute_force_projection(&definite).1 >= -1e-12 * scale, "{} {F:?}", M::NAME);
+        }
         if smallest >= 0.0 {
             assert!(distance9(&definite, &exact) <= 1e-12 * scale, "{}: changed a definite tangent", M::NAME);
         }
@@ -366,7 +390,7 @@ once_per_law!(
     small_strain_limit_is_hookes_law, |material, law| {
         let mut random = Random(6);
         for point in &points(law) {
-            let hooke = MaterialPoint { extra: [0.0; 2], ..*point };
+            let hooke = MaterialPoint { mu: point.mu, lambda: point.lambda, ..MaterialPoint::default() };
             for _ in 0..10 {
                 let A = random.matrix();
                 let found = material.stress_differential(&Mat3::identity(), &A, point);
@@ -376,7 +400,11 @@ once_per_law!(
                     let F = Mat3::identity() + A * epsilon;
                     // The strain that F really has after rounding, to first order.
                     let E = green_strain(&F);
-                    let quadratic = point.mu * E.norm_squared() + 0.5 * point.lambda * E.trace() * E.trace();
+                    let mut quadratic = point.mu * E.norm_squared() + 0.5 * point.lambda * E.trace() * E.trace();
+                    if !M::ISOTROPIC {
+                        // Fibres come on top where they are taut; at rest, by definition, they are not.
+                        quadratic += 0.5 * point.extra[0] * point.fiber.dot(E * point.fiber).max(0.0).powi(2);
+                    }
                     let energy = material.energy_density(&F, point);
                     // Third order of ψ, and rounding of F and R relative to the strain. An energy formed by subtracting 3 from
                     // I₁ would be wrong by 1e-16/ε².
@@ -492,17 +520,17 @@ fn a_law_that_writes_only_its_energy_gets_the_rest() {
     }
 }
 
-fn norm9(tangent: &Tangent9) -> f64 {
+pub(super) fn norm9(tangent: &Tangent9) -> f64 {
     tangent.0.iter().flatten().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-fn distance9(a: &Tangent9, b: &Tangent9) -> f64 {
+pub(super) fn distance9(a: &Tangent9, b: &Tangent9) -> f64 {
     a.0.iter().flatten().zip(b.0.iter().flatten()).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
 /// Positive part and smallest eigenvalue by the classical Jacobi method: always rotate away the largest off-diagonal entry,
 /// with the angle from an arctangent. Slow, simple, and another algorithm than the one under test.
-fn brute_force_projection(tangent: &Tangent9) -> (Tangent9, f64) {
+pub(super) fn brute_force_projection(tangent: &Tangent9) -> (Tangent9, f64) {
     let mut a = tangent.0;
     let mut v = [[0.0; 9]; 9];
     for (i, row) in v.iter_mut().enumerate() {

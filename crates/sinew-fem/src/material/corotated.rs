@@ -12,6 +12,7 @@ use super::principal::{
 };
 use super::strain::{Volume, add_to_diagonal, cofactor_differential, transform};
 use super::tangent::{BlockSink, Tangent9};
+use super::volume::VolumeTerm;
 
 /// Fixed corotated elasticity: the distance of F from the nearest rotation R, and the change of volume.
 ///
@@ -39,6 +40,7 @@ impl Corotated {
 
 impl Material for Corotated {
     const NAME: &'static str = "corotated";
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Quadratic;
 
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {

@@ -4,12 +4,15 @@
 
 use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
 
-use super::tangent::{BlockSink, Tangent, Tangent9};
+use super::strain::cofactor_differential;
+use super::tangent::{BlockSink, Tangent, Tangent9, unit_direction};
+use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
 ///
 /// `mu` and `lambda` are always the Lamé parameters of the small-strain limit [Pa], whatever the law, so that code that only
-/// needs a stiffness (time-step estimates, contact, scaling) can read them. What `extra` holds is said by each law.
+/// needs a stiffness (time-step estimates, contact, scaling) can read them. What the rest holds is said by each law; tables of
+/// many points store only the first [`Material::PARAMETERS`] numbers of [`MaterialPoint::into_array`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaterialPoint<S = f64> {
     /// Shear modulus μ of the small-strain limit [Pa].
@@ -17,24 +20,26 @@ pub struct MaterialPoint<S = f64> {
     /// Second Lamé parameter λ of the small-strain limit [Pa].
     pub lambda: S,
     /// Further parameters of the law; zero where it has none.
-    pub extra: [S; 2],
+    pub extra: [S; 4],
+    /// Unit vector along the fibres at rest, where the law has fibres; zero elsewhere.
+    pub fiber: Vec3<S>,
 }
 
 impl<S> MaterialPoint<S> {
-    /// How many numbers a point holds: the width of a table of per-cell parameters.
-    pub const LEN: usize = 4;
+    /// How many numbers a point holds.
+    pub const LEN: usize = 9;
 
-    /// The point with parameters `[mu, lambda, extra[0], extra[1]]`.
+    /// The point with parameters `[mu, lambda, extra[0..4], fiber.x, fiber.y, fiber.z]`.
     #[inline(always)]
-    pub fn from_array([mu, lambda, a, b]: [S; 4]) -> Self {
-        Self { mu, lambda, extra: [a, b] }
+    pub fn from_array([mu, lambda, a, b, c, d, x, y, z]: [S; 9]) -> Self {
+        Self { mu, lambda, extra: [a, b, c, d], fiber: Vec3 { x, y, z } }
     }
 
-    /// The parameters as `[mu, lambda, extra[0], extra[1]]`.
+    /// The parameters as `[mu, lambda, extra[0..4], fiber.x, fiber.y, fiber.z]`.
     #[inline(always)]
-    pub fn into_array(self) -> [S; 4] {
-        let [a, b] = self.extra;
-        [self.mu, self.lambda, a, b]
+    pub fn into_array(self) -> [S; 9] {
+        let ([a, b, c, d], Vec3 { x, y, z }) = (self.extra, self.fiber);
+        [self.mu, self.lambda, a, b, c, d, x, y, z]
     }
 
     /// Applies `f` to each parameter: to widen a point to lanes or to a derivative-carrying number.
@@ -71,6 +76,14 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// Whether ψ = +∞ for det F ≤ 0, so that a line search must stay among positive volumes. There, stress and tangent are
     /// finite numbers without meaning.
     const BARRIER: bool = false;
+
+    /// Whether ψ(FQ) = ψ(F) for rotations Q: no direction of the rest state is special.
+    const ISOTROPIC: bool = true;
+
+    /// How many numbers of [`MaterialPoint::into_array`] the law reads, from the first.
+    const PARAMETERS: usize = 2;
+    /// How ψ depends on the volume: which term may be evaluated with the mean over a cell ([`VolumeForm`](super::VolumeForm)).
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Inseparable;
 
     /// Energy density ψ(F) per rest volume [J/m³]; zero at rest.
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S;
@@ -130,6 +143,35 @@ pub trait Material: Copy + Send + Sync + 'static {
         sink: &mut impl BlockSink<S>,
     ) {
         self.definite_tangent(F, point).nodal_blocks(gradients, weight, sink);
+    }
+
+    /// Parameters of ψ₀ = ψ − λ U(θ) for the term that [`VOLUME_TERM`](Material::VOLUME_TERM) names; a negative λ, which constrains
+    /// nothing, stays in ψ₀.
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        MaterialPoint { lambda: pointwise_lambda(point), ..*point }
+    }
+
+    /// Like [`definite_nodal_blocks`](Material::definite_nodal_blocks), of the energy ψ + pJ with a given number p: what a volume term
+    /// leaves at one point when its argument is the mean over a cell.
+    #[inline(always)]
+    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        let mut tangent = Tangent9::exact(self, F, point);
+        for column in 0..9 {
+            let change = cofactor_differential(F, &unit_direction(column)) * pressure;
+            for row in 0..9 {
+                tangent.0[row][column] += change[(row / 3, row % 3)];
+            }
+        }
+        tangent.positive_part().nodal_blocks(gradients, weight, sink);
     }
 
     /// The tangent ∂P/∂F as a 9×9 matrix, exact or definite.

@@ -7,6 +7,7 @@ use sinew_math::{Mat3, Scalar, Vec3};
 use super::law::{Material, MaterialPoint};
 use super::strain::{add_to_diagonal, displacement_gradient};
 use super::tangent::{BlockSink, Tangent9};
+use super::volume::VolumeTerm;
 
 /// Linear elasticity in the small strain ε = (F + Fᵀ)/2 − I.
 ///
@@ -29,6 +30,7 @@ impl Linear {
 impl Material for Linear {
     const NAME: &'static str = "linear";
     const OBJECTIVE: bool = false;
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Trace;
 
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
@@ -76,6 +78,20 @@ impl Material for Linear {
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        self.nodal_blocks(F, point, gradients, weight, sink);
+    }
+
+    /// Its volume measure tr(F − I) has no second derivative.
+    #[inline(always)]
+    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        _pressure: S,
         gradients: &[Vec3<S>; N],
         weight: S,
         sink: &mut impl BlockSink<S>,

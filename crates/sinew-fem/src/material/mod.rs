@@ -8,6 +8,9 @@
 //! | [`NeoHookean`] | I₁ and ln J | rubber and flesh; barrier at J = 0 |
 //! | [`StableNeoHookean`] | I₁ and J | flesh that may invert and recover |
 //! | [`MooneyRivlin`] | isochoric I₁, I₂ and ln J | nearly incompressible tissue; barrier at J = 0 |
+//! | [`Invertible`] | one of the others, extended below a stretch | barrier laws in cells that may invert |
+//! | [`FiberReinforced`] | [`StableNeoHookean`] and the stretch of fibres | tissue that is stiffer along one direction |
+//! | [`ByInvariants`] | any function of I₁ … I₅ | laws written by their derivatives; Rust only |
 //!
 //! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and may
 //! vary from cell to cell. Scenes name laws by [`MaterialSpec`], and loops over cells dispatch once per block by
@@ -17,6 +20,9 @@
 //! the rest; then replace the complex step defaults by closed forms where speed matters.
 
 mod corotated;
+mod fiber_reinforced;
+mod invariant;
+mod invertible;
 mod jacobi;
 mod law;
 mod linear;
@@ -24,11 +30,13 @@ mod mooney_rivlin;
 mod neo_hookean;
 mod polar;
 mod principal;
+mod rest_state;
 mod spec;
 mod st_venant_kirchhoff;
 mod stable_neo_hookean;
 mod strain;
 mod tangent;
+mod volume;
 
 pub mod closed_form;
 
@@ -36,12 +44,17 @@ pub mod closed_form;
 mod battery;
 
 pub use corotated::Corotated;
+pub use fiber_reinforced::{FiberCurve, FiberReinforced};
+pub use invariant::{ByInvariants, InvariantDerivatives, InvariantLaw, InvariantTangent, Invariants};
+pub use invertible::{Extension, Inversion, Invertible};
 pub use law::{Material, MaterialPoint};
 pub use linear::Linear;
 pub use mooney_rivlin::MooneyRivlin;
 pub use neo_hookean::NeoHookean;
 pub use principal::{IsotropicLaw, PrincipalHessian, PrincipalTangent};
-pub use spec::{ElasticModuli, Law, MaterialError, MaterialSpec, MaterialVisitor};
+pub use rest_state::{RestDefect, check_rest_state};
+pub use spec::{DEFAULT_FIBER_STIFFENING, ElasticModuli, Law, MaterialError, MaterialSpec, MaterialVisitor};
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
-pub use tangent::{BlockSink, ElementBlocks, Tangent, Tangent9};
+pub use tangent::{BlockSink, ElementBlocks, ProjectionExcess, Tangent, Tangent9, projection_excess};
+pub use volume::{CellVolume, VolumeForm, VolumeTerm};

@@ -12,6 +12,7 @@ use super::principal::{
 };
 use super::strain::{Volume, add_to_diagonal, green_strain, second_invariant, transform};
 use super::tangent::{BlockSink, Tangent9};
+use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// Two-constant rubber on the isochoric part of the deformation, F̄ = J^(−1/3) F.
 ///
@@ -25,7 +26,7 @@ use super::tangent::{BlockSink, Tangent9};
 /// Small strains give μ = 2 (c₁₀ + c₀₁) and bulk modulus κ. With c₀₁ = 0 it is the isochoric neo-Hookean law. For J ≤ 0 the
 /// energy is +∞; beyond J = e the volume term softens. References: [Mooney40], [Rivlin48], [Weiss96].
 ///
-/// [`MaterialPoint::extra`] holds \[c₀₁, κ\] [Pa]; c₁₀ = μ/2 − c₀₁ and λ = κ − 2μ/3.
+/// [`MaterialPoint::extra`] begins with \[c₀₁, κ\] [Pa]; c₁₀ = μ/2 − c₀₁ and λ = κ − 2μ/3.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MooneyRivlin;
 
@@ -46,7 +47,7 @@ impl<S: Scalar> State<S> {
     /// From ln J, I₁ = tr C and tr²C − tr C².
     #[inline(always)]
     fn new(logarithm: S, trace: S, twice_i2: S, point: &MaterialPoint<S>) -> Self {
-        let [c01, kappa] = point.extra;
+        let [c01, kappa, ..] = point.extra;
         // J^(−2/3)
         let scale = (logarithm * S::splat(-2.0 / 3.0)).exp();
         let w1 = (point.mu - c01 - c01) * scale;
@@ -88,12 +89,14 @@ impl<S: Scalar> State<S> {
 impl Material for MooneyRivlin {
     const NAME: &'static str = "mooney_rivlin";
     const BARRIER: bool = true;
+    const PARAMETERS: usize = 4;
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Logarithmic;
 
     /// With c = J^(1/3) and e₁, e₂ the invariants of the Green strain: I₁ − 3 = 2e₁, I₂ − 3 = 4e₁ + 4e₂ and
     /// c² − 1 = (J − 1)(c + 1)/(c² + c + 1), so that nothing of order one is subtracted near rest.
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
-        let [c01, kappa] = point.extra;
+        let [c01, kappa, ..] = point.extra;
         let volume = Volume::of(F);
         let safe = volume.or_rest();
         let logarithm = safe.ln();
@@ -166,6 +169,14 @@ impl Material for MooneyRivlin {
                 sink.add(a, b, add_to_diagonal(block, w * dot - w2_f.dot(f[b])));
             }
         }
+    }
+
+    /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear, so that no motion of the points of a cell is free.
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        let [c01, kappa, a, b] = point.extra;
+        let lambda = pointwise_lambda(point);
+        MaterialPoint { lambda, extra: [c01, kappa - (point.lambda - lambda), a, b], ..*point }
     }
 
     definite_by_principal_stretches!();

@@ -10,6 +10,7 @@ use super::principal::{
 };
 use super::strain::{Volume, add_to_diagonal, displacement_gradient, transform};
 use super::tangent::{BlockSink, Tangent9};
+use super::volume::VolumeTerm;
 
 /// Neo-Hookean law with a barrier against collapse.
 ///
@@ -31,6 +32,7 @@ fn inverse_transpose<S: Scalar>(F: &Mat3<S>) -> (Mat3<S>, S) {
 impl Material for NeoHookean {
     const NAME: &'static str = "neo_hookean";
     const BARRIER: bool = true;
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Logarithmic;
 
     /// I₁ − 3 = 2 tr H + H:H with H = F − I.
     #[inline(always)]

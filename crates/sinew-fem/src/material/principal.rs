@@ -38,6 +38,13 @@ impl<S: Scalar> PrincipalHessian<S> {
         let zero = Vec3::zero();
         Self { scaling: positive_part(&self.scaling), flip: self.flip.max(zero), twist: self.twist.max(zero) }
     }
+
+    /// Where no eigenvalue is negative and none of the scalings zero: nothing to clamp.
+    #[inline(always)]
+    pub fn is_definite(&self) -> S::Mask {
+        let zero = S::zero();
+        is_positive(&self.scaling) & self.flip.min_component().ge(zero) & self.twist.min_component().ge(zero)
+    }
 }
 
 /// A law that depends on F only through its principal stretches σ₁ ≥ σ₂ ≥ |σ₃| (σ₃ < 0 where det F < 0), symmetrically.
@@ -71,8 +78,33 @@ impl<S: Scalar> PrincipalTangent<S> {
     /// The tangent with negative eigenvalues set to zero.
     #[inline(always)]
     pub fn definite<L: IsotropicLaw>(law: &L, F: &Mat3<S>, point: &MaterialPoint<S>) -> Self {
-        let exact = Self::exact(law, F, point);
-        Self { hessian: exact.hessian.positive_part(), ..exact }
+        Self::exact(law, F, point).positive_part()
+    }
+
+    /// The same with negative eigenvalues set to zero.
+    #[inline(always)]
+    pub fn positive_part(&self) -> Self {
+        Self { hessian: self.hessian.positive_part(), ..*self }
+    }
+
+    /// The tangent of ψ + pJ with negative eigenvalues set to zero. J = σ₁σ₂σ₃ adds p σₖ to ψᵢⱼ and to the twist of the plane (i, j), and
+    /// takes it from its flip.
+    #[inline(always)]
+    pub fn definite_under_pressure<L: IsotropicLaw>(
+        law: &L,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+    ) -> Self {
+        let svd = svd3(F);
+        let PrincipalHessian { scaling, flip, twist } = law.principal_hessian(svd.sigma, point);
+        let share = svd.sigma * pressure;
+        let hessian = PrincipalHessian {
+            scaling: scaling + symmetric(Vec3::zero(), share),
+            flip: flip - share,
+            twist: twist + share,
+        };
+        Self { u: svd.u, v: svd.v, hessian: hessian.positive_part() }
     }
 
     /// δP = (∂P/∂F) : δF.
@@ -134,9 +166,7 @@ impl<S: Scalar> PrincipalTangent<S> {
 /// and the eigenproblem is skipped; the choice is made lane by lane, so lanes keep the bits of plain numbers.
 #[inline(always)]
 fn positive_part<S: Scalar>(A: &Mat3<S>) -> Mat3<S> {
-    let minor = A[(0, 0)] * A[(1, 1)] - A[(0, 1)] * A[(1, 0)];
-    let zero = S::zero();
-    let definite = A[(0, 0)].gt(zero) & minor.gt(zero) & A.determinant().gt(zero);
+    let definite = is_positive(A);
     if S::all(definite) {
         *A
     } else {
@@ -144,8 +174,16 @@ fn positive_part<S: Scalar>(A: &Mat3<S>) -> Mat3<S> {
     }
 }
 
+/// Where a symmetric matrix is positive definite: its leading minors.
+#[inline(always)]
+fn is_positive<S: Scalar>(A: &Mat3<S>) -> S::Mask {
+    let minor = A[(0, 0)] * A[(1, 1)] - A[(0, 1)] * A[(1, 0)];
+    let zero = S::zero();
+    A[(0, 0)].gt(zero) & minor.gt(zero) & A.determinant().gt(zero)
+}
+
 /// The coordinate planes (i, j) and the axis k orthogonal to each.
-const PLANES: [(usize, usize, usize); 3] = [(1, 2, 0), (2, 0, 1), (0, 1, 2)];
+pub(super) const PLANES: [(usize, usize, usize); 3] = [(1, 2, 0), (2, 0, 1), (0, 1, 2)];
 
 /// For each axis k, the product of the two other stretches: ∂J/∂σₖ.
 #[inline(always)]
@@ -183,6 +221,20 @@ macro_rules! definite_by_principal_stretches {
             sink: &mut impl BlockSink<S>,
         ) {
             PrincipalTangent::definite(self, F, point).nodal_blocks(gradients, weight, sink);
+        }
+
+        #[inline(always)]
+        fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+            &self,
+            F: &Mat3<S>,
+            point: &MaterialPoint<S>,
+            pressure: S,
+            gradients: &[Vec3<S>; N],
+            weight: S,
+            sink: &mut impl BlockSink<S>,
+        ) {
+            let tangent = PrincipalTangent::definite_under_pressure(self, F, point, pressure);
+            tangent.nodal_blocks(gradients, weight, sink);
         }
     };
 }

@@ -1,9 +1,15 @@
 //! Materials as plain data: which law, with which parameters.
 
+use sinew_math::Vec3;
 use thiserror::Error;
 
 use super::law::{Material, MaterialPoint};
-use super::{Corotated, Linear, MooneyRivlin, NeoHookean, StVenantKirchhoff, StableNeoHookean};
+use super::rest_state::RestDefect;
+use super::volume::VolumeTerm;
+use super::{
+    Corotated, Extension, FiberReinforced, Inversion, Invertible, Linear, MooneyRivlin, NeoHookean, StVenantKirchhoff,
+    StableNeoHookean,
+};
 
 /// Two moduli of isotropic elasticity in the small-strain limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +83,12 @@ pub enum Law {
     StableNeoHookean,
     /// [`MooneyRivlin`]
     MooneyRivlin,
+    /// [`Invertible`] over [`NeoHookean`]
+    InvertibleNeoHookean,
+    /// [`Invertible`] over [`MooneyRivlin`]
+    InvertibleMooneyRivlin,
+    /// [`FiberReinforced`]
+    FiberReinforced,
 }
 
 /// Something to be done with a law whose type is known only at run time; generic inside, so that loops are compiled for
@@ -90,13 +102,16 @@ pub trait MaterialVisitor {
 
 impl Law {
     /// All laws.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Linear,
         Self::Corotated,
         Self::StVenantKirchhoff,
         Self::NeoHookean,
         Self::StableNeoHookean,
         Self::MooneyRivlin,
+        Self::InvertibleNeoHookean,
+        Self::InvertibleMooneyRivlin,
+        Self::FiberReinforced,
     ];
 
     /// Calls the visitor with the type of this law.
@@ -109,6 +124,9 @@ impl Law {
             Self::NeoHookean => visitor.visit(NeoHookean),
             Self::StableNeoHookean => visitor.visit(StableNeoHookean),
             Self::MooneyRivlin => visitor.visit(MooneyRivlin),
+            Self::InvertibleNeoHookean => visitor.visit(Invertible(NeoHookean)),
+            Self::InvertibleMooneyRivlin => visitor.visit(Invertible(MooneyRivlin)),
+            Self::FiberReinforced => visitor.visit(FiberReinforced),
         }
     }
 
@@ -134,6 +152,42 @@ impl Law {
             }
         }
         self.visit(Objective)
+    }
+
+    /// Whether ψ(FQ) = ψ(F) for rotations Q.
+    pub fn is_isotropic(self) -> bool {
+        struct Isotropic;
+        impl MaterialVisitor for Isotropic {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::ISOTROPIC
+            }
+        }
+        self.visit(Isotropic)
+    }
+
+    /// How many numbers of [`MaterialPoint::into_array`] the law reads.
+    pub fn parameter_count(self) -> usize {
+        struct Count;
+        impl MaterialVisitor for Count {
+            type Output = usize;
+            fn visit<M: Material>(self, _: M) -> usize {
+                M::PARAMETERS
+            }
+        }
+        self.visit(Count)
+    }
+
+    /// Whether the law has a volume term that may be evaluated with the mean over a cell.
+    pub fn has_volume_term(self) -> bool {
+        struct Volume;
+        impl MaterialVisitor for Volume {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::VOLUME_TERM != VolumeTerm::Inseparable
+            }
+        }
+        self.visit(Volume)
     }
 
     /// Whether ψ = +∞ where det F ≤ 0.
@@ -171,11 +225,43 @@ pub enum MaterialSpec {
         /// Bulk modulus κ [Pa], positive.
         bulk: f64,
     },
+    /// [`Invertible`] over [`NeoHookean`]
+    InvertibleNeoHookean {
+        /// Moduli of the small-strain limit.
+        moduli: ElasticModuli,
+        /// From where on the law is extended.
+        inversion: Inversion,
+    },
+    /// [`Invertible`] over [`MooneyRivlin`]
+    InvertibleMooneyRivlin {
+        /// Coefficient c₁₀ of the first invariant [Pa], not negative.
+        c10: f64,
+        /// Coefficient c₀₁ of the second invariant [Pa], not negative; c₁₀ + c₀₁ positive.
+        c01: f64,
+        /// Bulk modulus κ [Pa], positive.
+        bulk: f64,
+        /// From where on the law is extended.
+        inversion: Inversion,
+    },
+    /// [`FiberReinforced`]
+    FiberReinforced {
+        /// Moduli of the matrix in the small-strain limit.
+        moduli: ElasticModuli,
+        /// Modulus k of the fibres when they become taut [Pa], not negative.
+        fiber_stiffness: f64,
+        /// Exponent c of their stiffening, not negative.
+        fiber_stiffening: f64,
+        /// Unit vector along the fibres at rest.
+        fiber: Vec3,
+    },
 }
+
+/// Exponent of the stiffening of passive fibres: that of the passive curve of skeletal muscle [Weiss96].
+pub const DEFAULT_FIBER_STIFFENING: f64 = 6.6;
 
 impl MaterialSpec {
     /// A material of this law with the small-strain limit (E, ν). For Mooney–Rivlin half of the shear modulus comes from
-    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)).
+    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)). Fibres run along x and have the modulus E.
     pub fn with_young(law: Law, young: f64, poisson: f64) -> Self {
         let moduli = ElasticModuli::YoungPoisson { young, poisson };
         match law {
@@ -188,6 +274,60 @@ impl MaterialSpec {
                 let quarter = moduli.lame().0 / 4.0;
                 Self::MooneyRivlin { c10: quarter, c01: quarter, bulk: young / (3.0 * (1.0 - 2.0 * poisson)) }
             }
+            Law::InvertibleNeoHookean => Self::NeoHookean(moduli).extended(Inversion::default()),
+            Law::InvertibleMooneyRivlin => {
+                Self::with_young(Law::MooneyRivlin, young, poisson).extended(Inversion::default())
+            }
+            Law::FiberReinforced => Self::FiberReinforced {
+                moduli,
+                fiber_stiffness: young,
+                fiber_stiffening: DEFAULT_FIBER_STIFFENING,
+                fiber: Vec3::unit(0),
+            },
+        }
+    }
+
+    /// The same material, extended to flat and inverted cells. Laws that bear them by themselves stay as they are.
+    pub fn extended(self, inversion: Inversion) -> Self {
+        match self {
+            Self::NeoHookean(moduli) | Self::InvertibleNeoHookean { moduli, .. } => {
+                Self::InvertibleNeoHookean { moduli, inversion }
+            }
+            Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
+                Self::InvertibleMooneyRivlin { c10, c01, bulk, inversion }
+            }
+            other => other,
+        }
+    }
+
+    /// How the law is extended to flat and inverted cells, where it is.
+    pub fn inversion(&self) -> Option<Inversion> {
+        match *self {
+            Self::InvertibleNeoHookean { inversion, .. } | Self::InvertibleMooneyRivlin { inversion, .. } => {
+                Some(inversion)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the stress is the derivative of the energy; see [`Extension::Constant`].
+    pub fn has_potential(&self) -> bool {
+        self.inversion().is_none_or(|inversion| inversion.extension == Extension::Energy)
+    }
+
+    /// The same material with other moduli, for laws that have Young's modulus and Poisson's ratio.
+    pub fn with_moduli(self, new: ElasticModuli) -> Self {
+        match self {
+            Self::Linear(_) => Self::Linear(new),
+            Self::Corotated(_) => Self::Corotated(new),
+            Self::StVenantKirchhoff(_) => Self::StVenantKirchhoff(new),
+            Self::NeoHookean(_) => Self::NeoHookean(new),
+            Self::StableNeoHookean(_) => Self::StableNeoHookean(new),
+            Self::InvertibleNeoHookean { inversion, .. } => Self::InvertibleNeoHookean { moduli: new, inversion },
+            Self::FiberReinforced { fiber_stiffness, fiber_stiffening, fiber, .. } => {
+                Self::FiberReinforced { moduli: new, fiber_stiffness, fiber_stiffening, fiber }
+            }
+            Self::MooneyRivlin { .. } | Self::InvertibleMooneyRivlin { .. } => self,
         }
     }
 
@@ -200,6 +340,9 @@ impl MaterialSpec {
             Self::NeoHookean(_) => Law::NeoHookean,
             Self::StableNeoHookean(_) => Law::StableNeoHookean,
             Self::MooneyRivlin { .. } => Law::MooneyRivlin,
+            Self::InvertibleNeoHookean { .. } => Law::InvertibleNeoHookean,
+            Self::InvertibleMooneyRivlin { .. } => Law::InvertibleMooneyRivlin,
+            Self::FiberReinforced { .. } => Law::FiberReinforced,
         }
     }
 
@@ -210,8 +353,10 @@ impl MaterialSpec {
             | Self::Corotated(moduli)
             | Self::StVenantKirchhoff(moduli)
             | Self::NeoHookean(moduli)
-            | Self::StableNeoHookean(moduli) => moduli,
-            Self::MooneyRivlin { c10, c01, bulk } => {
+            | Self::StableNeoHookean(moduli)
+            | Self::InvertibleNeoHookean { moduli, .. }
+            | Self::FiberReinforced { moduli, .. } => moduli,
+            Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
                 ElasticModuli::Lame { mu: 2.0 * (c10 + c01), lambda: bulk - 4.0 / 3.0 * (c10 + c01) }
             }
         }
@@ -225,11 +370,21 @@ impl MaterialSpec {
     /// The parameters as the law reads them.
     pub fn point(&self) -> MaterialPoint<f64> {
         let (mu, lambda) = self.lame();
-        let extra = match *self {
-            Self::MooneyRivlin { c01, bulk, .. } => [c01, bulk],
-            _ => [0.0; 2],
-        };
-        MaterialPoint { mu, lambda, extra }
+        let mut point = MaterialPoint { mu, lambda, ..MaterialPoint::default() };
+        match *self {
+            Self::MooneyRivlin { c01, bulk, .. } | Self::InvertibleMooneyRivlin { c01, bulk, .. } => {
+                (point.extra[0], point.extra[1]) = (c01, bulk);
+            }
+            Self::FiberReinforced { fiber_stiffness, fiber_stiffening, fiber, .. } => {
+                (point.extra[0], point.extra[1]) = (fiber_stiffness, fiber_stiffening);
+                point.fiber = fiber;
+            }
+            _ => {}
+        }
+        if let Some(inversion) = self.inversion() {
+            [point.extra[2], point.extra[3]] = inversion.parameters();
+        }
+        point
     }
 
     /// The same material with all stiffnesses multiplied by `factor`.
@@ -241,25 +396,48 @@ impl MaterialSpec {
             ElasticModuli::Lame { mu, lambda } => ElasticModuli::Lame { mu: mu * factor, lambda: lambda * factor },
         };
         match *self {
-            Self::Linear(moduli) => Self::Linear(scale(moduli)),
-            Self::Corotated(moduli) => Self::Corotated(scale(moduli)),
-            Self::StVenantKirchhoff(moduli) => Self::StVenantKirchhoff(scale(moduli)),
-            Self::NeoHookean(moduli) => Self::NeoHookean(scale(moduli)),
-            Self::StableNeoHookean(moduli) => Self::StableNeoHookean(scale(moduli)),
             Self::MooneyRivlin { c10, c01, bulk } => {
                 Self::MooneyRivlin { c10: c10 * factor, c01: c01 * factor, bulk: bulk * factor }
             }
+            Self::InvertibleMooneyRivlin { c10, c01, bulk, inversion } => {
+                Self::MooneyRivlin { c10: c10 * factor, c01: c01 * factor, bulk: bulk * factor }.extended(inversion)
+            }
+            Self::FiberReinforced { moduli, fiber_stiffness, fiber_stiffening, fiber } => Self::FiberReinforced {
+                moduli: scale(moduli),
+                fiber_stiffness: fiber_stiffness * factor,
+                fiber_stiffening,
+                fiber,
+            },
+            other => other.with_moduli(scale(other.moduli())),
         }
     }
 
     /// Checks that the parameters are finite and describe a stable rest state.
     pub fn validate(&self) -> Result<(), MaterialError> {
+        if let Some(Inversion { threshold, .. }) = self.inversion()
+            && !(threshold > 0.0 && threshold < 1.0)
+        {
+            return Err(MaterialError::Threshold { value: threshold });
+        }
         match *self {
-            Self::MooneyRivlin { c10, c01, bulk } => {
+            Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
                 not_negative("c10", c10)?;
                 not_negative("c01", c01)?;
                 positive("c10 + c01", c10 + c01)?;
                 positive("bulk", bulk)
+            }
+            Self::FiberReinforced { moduli, fiber_stiffness, fiber_stiffening, fiber } => {
+                moduli.validate()?;
+                not_negative("fiber_stiffness", fiber_stiffness)?;
+                if !(0.0..MOST_FIBER_STIFFENING).contains(&fiber_stiffening) {
+                    return Err(MaterialError::Stiffening { value: fiber_stiffening });
+                }
+                // Written so that NaN fails too.
+                if (fiber.norm() - 1.0).abs() <= 1e-9 {
+                    Ok(())
+                } else {
+                    Err(MaterialError::Fiber { length: fiber.norm() })
+                }
             }
             _ => self.moduli().validate(),
         }
@@ -272,7 +450,10 @@ impl MaterialSpec {
     }
 }
 
-/// A parameter that no material can have.
+/// Bound of the exponent of the stiffening of fibres: e^(100 · 0.4) is still a number to compute with.
+const MOST_FIBER_STIFFENING: f64 = 100.0;
+
+/// A parameter or a rest state that no material can have.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum MaterialError {
     /// NaN or infinite.
@@ -304,6 +485,32 @@ pub enum MaterialError {
     Poisson {
         /// Its value.
         value: f64,
+    },
+    /// The threshold of [`Inversion`] outside (0, 1): at 1 and above the extension would change the rest state.
+    #[error("the threshold of inversion must be above 0 and below 1, the stretch at rest, got {value}")]
+    Threshold {
+        /// Its value.
+        value: f64,
+    },
+    /// The exponent of fibres outside [0, 100).
+    #[error("fiber_stiffening must be at least 0 and below 100, got {value}")]
+    Stiffening {
+        /// Its value.
+        value: f64,
+    },
+    /// A fibre direction that is no unit vector.
+    #[error("the direction of the fibres must have length 1, got {length}; give every cell of the body a direction")]
+    Fiber {
+        /// Its length.
+        length: f64,
+    },
+    /// A law whose rest shape is not at rest.
+    #[error("the law `{law}` is not at rest in its rest shape: {defect}")]
+    Rest {
+        /// The law.
+        law: &'static str,
+        /// What is wrong, and what to do.
+        defect: RestDefect,
     },
 }
 

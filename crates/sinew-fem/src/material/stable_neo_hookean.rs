@@ -12,6 +12,7 @@ use super::strain::{
     Volume, add_to_diagonal, cofactor_differential, displacement_gradient, second_invariant, transform,
 };
 use super::tangent::{BlockSink, Tangent9};
+use super::volume::VolumeTerm;
 
 /// Neo-Hookean law with polynomial volume terms [Smith18], in the form
 ///
@@ -35,6 +36,7 @@ impl StableNeoHookean {
 
 impl Material for StableNeoHookean {
     const NAME: &'static str = "stable_neo_hookean";
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Quadratic;
 
     /// With H = F − I the linear terms cancel exactly: I₁ − 3 − 2(J − 1) = H:H − 2 i₂(H) − 2 det H.
     #[inline(always)]

@@ -51,6 +51,13 @@ impl<S: Scalar> Volume<S> {
         }
     }
 
+    /// The mean over a cell, from the means of J and of J − 1.
+    #[inline(always)]
+    pub fn of_mean(J: S, change: S) -> Self {
+        let near = change.abs().lt(S::splat(0.5));
+        Self { J: S::select(near, S::one() + change, J), change: S::select(near, change, J - S::one()) }
+    }
+
     /// ln J for positive J. The second term returns what was rounded away when 1 was added to the change.
     #[inline(always)]
     pub fn ln(&self) -> S {

@@ -52,6 +52,20 @@ impl<S: Scalar, const N: usize> BlockSink<S> for ElementBlocks<S, N> {
     }
 }
 
+/// Passes on the blocks of one tangent where a mask holds, and those that it is given elsewhere: two tangents for one pack.
+pub(super) struct SelectBlocks<'a, S: Scalar, const N: usize, B> {
+    pub mask: S::Mask,
+    pub if_true: &'a ElementBlocks<S, N>,
+    pub sink: &'a mut B,
+}
+
+impl<S: Scalar, const N: usize, B: BlockSink<S>> BlockSink<S> for SelectBlocks<'_, S, N, B> {
+    #[inline(always)]
+    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
+        self.sink.add(a, b, Mat3::select(self.mask, self.if_true.blocks[a][b], block));
+    }
+}
+
 /// ∂P/∂F as a symmetric 9×9 matrix; the entry Fᵢⱼ has index 3i + j.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tangent9<S = f64>(pub [[S; 9]; 9]);
@@ -98,6 +112,62 @@ impl<S: Scalar> Tangent9<S> {
         Self(SymmetricEigen::of(self.0).positive_part())
     }
 
+    /// Frobenius norm.
+    #[inline(always)]
+    pub fn norm(&self) -> S {
+        let mut sum = S::zero();
+        for row in &self.0 {
+            for &entry in row {
+                sum += entry * entry;
+            }
+        }
+        sum.sqrt()
+    }
+
+    /// Frobenius norm of the difference.
+    #[inline(always)]
+    pub fn distance(&self, other: &Self) -> S {
+        let mut difference = *self;
+        for (row, others) in difference.0.iter_mut().zip(&other.0) {
+            for (entry, &other) in row.iter_mut().zip(others) {
+                *entry -= other;
+            }
+        }
+        difference.norm()
+    }
+
+    /// Where all eigenvalues are positive: the pivots of LDLᵀ.
+    #[inline(always)]
+    pub fn is_positive_definite(&self) -> S::Mask {
+        let mut a = self.0;
+        let mut definite = a[0][0].gt(S::zero());
+        for k in 0..8 {
+            // Where it is lost already, any divisor will do.
+            let pivot = S::select(definite, a[k][k], S::one()).recip();
+            for i in k + 1..9 {
+                let factor = a[i][k] * pivot;
+                for j in k + 1..=i {
+                    let product = factor * a[j][k];
+                    a[i][j] -= product;
+                }
+            }
+            definite = definite & a[k + 1][k + 1].gt(S::zero());
+        }
+        definite
+    }
+
+    /// `if_true` where the mask holds, else `if_false`.
+    #[inline(always)]
+    pub fn select(mask: S::Mask, if_true: Self, if_false: Self) -> Self {
+        let mut out = if_false;
+        for (row, chosen) in out.0.iter_mut().zip(&if_true.0) {
+            for (entry, &chosen) in row.iter_mut().zip(chosen) {
+                *entry = S::select(mask, chosen, *entry);
+            }
+        }
+        out
+    }
+
     /// Blocks weight · Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\] for all b ≤ a; see [`Material::nodal_blocks`].
     #[inline(always)]
     pub fn nodal_blocks<const N: usize>(&self, gradients: &[Vec3<S>; N], weight: S, sink: &mut impl BlockSink<S>) {
@@ -123,6 +193,30 @@ impl<S: Scalar> Tangent9<S> {
                 sink.add(a, b, block);
             }
         }
+    }
+}
+
+/// How far a definite tangent is from the exact one, ‖T⁺ − T‖/‖T‖ in the Frobenius norm.
+///
+/// What a projection adds slows Newton's method down; less than `least` no definite tangent can add.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProjectionExcess {
+    /// Of the law's own definite tangent.
+    pub law: f64,
+    /// Of the nearest positive semi-definite matrix, by an eigendecomposition of all nine dimensions.
+    pub least: f64,
+}
+
+/// The excess of a law's definite tangent at F; zero where the exact tangent is definite.
+pub fn projection_excess<M: Material>(law: &M, F: &Mat3, point: &MaterialPoint) -> ProjectionExcess {
+    let exact = Tangent9::exact(law, F, point);
+    let norm = exact.norm();
+    if !(norm > 0.0) {
+        return ProjectionExcess::default();
+    }
+    ProjectionExcess {
+        law: law.definite_tangent(F, point).distance(&exact) / norm,
+        least: exact.positive_part().distance(&exact) / norm,
     }
 }
 

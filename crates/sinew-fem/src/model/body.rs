@@ -6,7 +6,7 @@ use sinew_geometry::CellMesh;
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
 
-use crate::material::MaterialSpec;
+use crate::material::{MaterialSpec, VolumeForm};
 
 /// What [`crate::ModelBuilder::add_body`] needs to know.
 pub struct BodyParams {
@@ -18,12 +18,16 @@ pub struct BodyParams {
     pub materials: Vec<MaterialSpec>,
     /// Density of each cell [kg/m³].
     pub densities: Vec<f64>,
+    /// Where the volume term of the laws is evaluated; laws without one are always pointwise.
+    pub volume: VolumeForm,
     /// α of Rayleigh damping [1/s].
     pub mass_damping: f64,
     /// β of Rayleigh damping [s].
     pub stiffness_damping: f64,
     /// γ of the rest-state damping in the rotated frame, see [`crate::damping`] [s].
     pub tissue_damping: f64,
+    /// Place of each node before the first step where no pin holds it [m]; empty for the rest places.
+    pub start: Vec<Vec3>,
     /// Initial velocity of each node [m/s]; empty for none.
     pub velocities: Vec<Vec3>,
     /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.

@@ -9,17 +9,17 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::{Quaternion, Vec3};
 use thiserror::Error;
 
-use super::faces::balanced_triangles;
+use super::faces::{balanced_triangles, contact_triangles};
 use super::rigid::extents;
 use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
-use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4};
+use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{
     Anchor, Attachment, Collider, ContactForce, ContactMotion, Force, Gravity, Load, Pressure, SpringPoint,
 };
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
-use crate::material::{Law, MaterialError, MaterialSpec};
+use crate::material::{Law, Material, MaterialError, MaterialPoint, MaterialSpec, MaterialVisitor, check_rest_state};
 
 /// Why a model cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -246,6 +246,8 @@ struct Assembler {
     parts: ModelBuilder,
     kinematics: Kinematics,
     initial: Vec<(u32, Vec3)>,
+    /// Places before the first step of unknowns that do not start at rest.
+    starts: Vec<(u32, Vec3)>,
     rotations: Vec<Quaternion>,
     first_point: Vec<usize>,
     rigid: Vec<RigidBody>,
@@ -260,6 +262,7 @@ impl Assembler {
             parts,
             kinematics: Kinematics::default(),
             initial: Vec::new(),
+            starts: Vec::new(),
             rotations: Vec::new(),
             first_point: Vec::new(),
             rigid: Vec::new(),
@@ -348,6 +351,7 @@ impl Assembler {
                     (Some(unknown), _) => {
                         self.kinematics.add_point_of_unknown(unknown);
                         self.initial.push((unknown, position));
+                        self.starts.extend(body.start.get(node as usize).map(|&place| (unknown, place)));
                     }
                     (None, Some(AttachTarget::Rigid(rigid))) => {
                         let pose = &self.parts.rigid[*rigid].pose;
@@ -459,6 +463,12 @@ impl Assembler {
         for (unknown, value) in self.initial {
             initial.vectors[unknown as usize] = value;
         }
+        for (unknown, place) in self.starts {
+            let fixed = self.kinematics.fixed(unknown as usize);
+            for axis in (0..3).filter(|&axis| !fixed[axis]) {
+                initial.vectors[unknown as usize][axis] = place[axis];
+            }
+        }
         Ok(Model {
             bodies,
             rigid_bodies: self.rigid,
@@ -507,7 +517,14 @@ impl Assembler {
             groups.entry((kind, law, is_bound)).or_default().push(cell as u32);
         }
         let mut blocks = Vec::new();
-        for ((kind, _, has_bound_nodes), cells) in groups {
+        for ((kind, law, has_bound_nodes), cells) in groups {
+            // Parameters differ from cell to cell, but a law with a wrong rest state has it with all of them.
+            let cell = cells[0] as usize;
+            law.visit(RestCheck(params.materials[cell].point())).map_err(|source| ModelError::Material {
+                body: params.name.clone(),
+                cell,
+                source,
+            })?;
             let nodes: Vec<u32> = cells.iter().flat_map(|&c| params.mesh.cell_nodes(c as usize)).copied().collect();
             let densities: Vec<f64> = cells.iter().map(|&c| params.densities[c as usize]).collect();
             let specs: Vec<MaterialSpec> = cells.iter().map(|&c| params.materials[c as usize]).collect();
@@ -515,10 +532,14 @@ impl Assembler {
             let rest = params.mesh.positions();
             let mut block = match kind {
                 CellKind::Tet4 => group.into_block::<Tet4, 4>(rest, &mut self.masses, point_count),
+                CellKind::Tet10 => group.into_block::<Tet10, 10>(rest, &mut self.masses, point_count),
                 CellKind::Hex8 => group.into_block::<Hex8, 8>(rest, &mut self.masses, point_count),
             }
             .map_err(|source| ModelError::Element { body: params.name.clone(), source })?;
             block.has_bound_nodes = has_bound_nodes;
+            if law.has_volume_term() {
+                block.volume = params.volume;
+            }
             blocks.push(block);
         }
         Ok(blocks)
@@ -668,6 +689,16 @@ impl Assembler {
     }
 }
 
+/// Whether a law rests in its rest shape with these parameters.
+struct RestCheck(MaterialPoint);
+
+impl MaterialVisitor for RestCheck {
+    type Output = Result<(), MaterialError>;
+    fn visit<M: Material>(self, law: M) -> Self::Output {
+        check_rest_state(&law, &self.0)
+    }
+}
+
 /// Cells of one body, kind and law.
 struct CellGroup {
     body: usize,
@@ -732,7 +763,7 @@ fn surface_of(params: &BodyParams) -> Surface {
             let mut vertex_of = vec![u32::MAX; x.len()];
             let mut nodes = Vec::new();
             let mut triangles = params.mesh.boundary_triangles();
-            let mut parts = balanced_triangles(&params.mesh, &triangles);
+            let mut parts = contact_triangles(&params.mesh, &triangles);
             for node in triangles.iter_mut().flatten() {
                 let vertex = &mut vertex_of[*node as usize];
                 if *vertex == u32::MAX {

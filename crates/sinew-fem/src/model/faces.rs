@@ -1,4 +1,4 @@
-//! Surface loads on four-cornered faces.
+//! Surface loads on faces that are not plain triangles.
 //!
 //! A face of a hexahedron is bilinear; cut into two triangles along one diagonal, uniform pressure loads its corners with 1/3, 1/6, 1/3,
 //! 1/6 instead of 1/4 each, and a hexahedral mesh fails the patch test. Half the load on each of the two ways to cut it gives
@@ -12,29 +12,82 @@ use std::collections::BTreeSet;
 
 use sinew_geometry::{CellKind, CellMesh};
 
-/// The given boundary triangles of a mesh, each with the share of the load it carries: 1, or ½ on the faces of hexahedra, where the other
-/// way to cut the face is added.
+/// The given boundary triangles of a mesh, each with the share of the load it carries: 1 on linear tetrahedra, ½ on the faces of
+/// hexahedra, where the other way to cut the face is added, and the shares of [`quadratic_face`] on quadratic tetrahedra.
 pub fn balanced_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
+    by_faces(mesh, triangles, |parts| quadratic_face(parts).to_vec())
+}
+
+/// Like [`balanced_triangles`], for areas that must be positive at every vertex: quadratic faces as the four triangles one sees, which
+/// give a twelfth of the area to each corner and a quarter to each middle.
+pub(super) fn contact_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
+    by_faces(mesh, triangles, |parts| parts.map(|triangle| (triangle, 1.0)).to_vec())
+}
+
+/// The triangles over the six nodes of a quadratic face, in the four parts that `CellMesh::boundary_triangles` cuts it into, that load
+/// its nodes with ∫ Nᵢ n dA.
+///
+/// The vector area n dA = Σ xⱼ × xₖ (∂ᵤNⱼ ∂ᵥNₖ − ∂ᵥNⱼ ∂ᵤNₖ) du dv is a polynomial, and so the load of each triple of nodes has a rational
+/// coefficient: 8/5 at the corners, 16/15 between the middles, 4/15 for a corner with two middles one of which faces it, −1/3 for an edge
+/// with the middle of another, 2/15 for the whole face. Triples of one edge are left out: they cancel between the faces of a closed
+/// surface, and vanish where edges are straight. A plane face thus loads its middles with a third of its area and its corners with nothing.
+fn quadratic_face(parts: [[u32; 3]; 4]) -> [([u32; 3], f64); 17] {
+    let [[a, ab, ca], [_, b, bc], [_, _, c], _] = parts;
+    let (tip, side, edge) = (8.0 / 5.0, 4.0 / 15.0, -1.0 / 3.0);
+    [
+        ([a, b, c], 2.0 / 15.0),
+        ([ab, bc, ca], 16.0 / 15.0),
+        ([a, ab, ca], tip),
+        ([b, bc, ab], tip),
+        ([c, ca, bc], tip),
+        ([a, ab, bc], side),
+        ([a, bc, ca], side),
+        ([b, bc, ca], side),
+        ([b, ca, ab], side),
+        ([c, ca, ab], side),
+        ([c, ab, bc], side),
+        ([a, b, bc], edge),
+        ([a, b, ca], edge),
+        ([b, c, ca], edge),
+        ([b, c, ab], edge),
+        ([c, a, ab], edge),
+        ([c, a, bc], edge),
+    ]
+}
+
+/// Replaces the triangles of faces that are wholly among `triangles` by others with their shares.
+fn by_faces(
+    mesh: &CellMesh,
+    triangles: &[[u32; 3]],
+    quadratic: impl Fn([[u32; 3]; 4]) -> Vec<([u32; 3], f64)>,
+) -> Vec<([u32; 3], f64)> {
     let wanted: BTreeSet<[u32; 3]> = triangles.iter().copied().collect();
-    let mut in_quads = BTreeSet::new();
+    let mut replaced = BTreeSet::new();
     let mut balanced = Vec::with_capacity(triangles.len());
     let (boundary, cells) = mesh.boundary_triangles_with_cells();
     let mut k = 0;
     while k < boundary.len() {
-        if mesh.cell_nodes(cells[k] as usize).len() != CellKind::Hex8.nodes_per_cell() {
-            k += 1;
+        // The parts of a face follow each other: (a, b, c), (a, c, d) of a hexahedron.
+        let count = match mesh.cell_kind(cells[k] as usize) {
+            CellKind::Tet4 => 1,
+            CellKind::Hex8 => 2,
+            CellKind::Tet10 => 4,
+        };
+        let parts = &boundary[k..k + count];
+        k += count;
+        if count == 1 || !parts.iter().all(|part| wanted.contains(part)) {
             continue;
         }
-        // The halves of a face follow each other: (a, b, c), (a, c, d).
-        let halves = [boundary[k], boundary[k + 1]];
-        let [[a, b, c], [_, _, d]] = halves;
-        if halves.iter().all(|half| wanted.contains(half)) {
-            balanced.extend([[a, b, c], [a, c, d], [a, b, d], [b, c, d]].map(|triangle| (triangle, 0.5)));
-            in_quads.extend(halves);
+        replaced.extend(parts.iter().copied());
+        match *parts {
+            [[a, b, c], [_, _, d]] => {
+                balanced.extend([[a, b, c], [a, c, d], [a, b, d], [b, c, d]].map(|triangle| (triangle, 0.5)));
+            }
+            [p, q, r, s] => balanced.extend(quadratic([p, q, r, s])),
+            _ => {}
         }
-        k += 2;
     }
-    balanced.extend(triangles.iter().filter(|t| !in_quads.contains(*t)).map(|&t| (t, 1.0)));
+    balanced.extend(triangles.iter().filter(|t| !replaced.contains(*t)).map(|&t| (t, 1.0)));
     balanced
 }
 
@@ -96,6 +149,66 @@ mod tests {
         for (found, exact) in corner_areas(kite).iter().zip(integrated_areas(kite)) {
             assert!((found - exact).abs() < 1e-15, "{found} {exact}");
         }
+    }
+
+    /// ∫ Nᵢ n dA over a closed surface of curved quadratic faces, by a rule that is exact for the polynomials in it.
+    #[test]
+    fn quadratic_faces_carry_the_integrals_of_their_shape_functions() {
+        let straight = box_tets(Vec3::splat(1.0), [2, 1, 1], TetPattern::Kuhn).unwrap().to_quadratic().unwrap();
+        let bend = |x: Vec3| x + Vec3::new(x.y * x.z, 0.7 * x.x * x.x, x.x * x.y - 0.3 * x.z * x.z) * 0.2;
+        let (mesh, _) = straight.mapped(bend).unwrap();
+        let x = mesh.positions();
+        let boundary = mesh.boundary_triangles();
+        let mut loads = vec![Vec3::zero(); mesh.node_count()];
+        let mut volume = 0.0;
+        for (triangle, share) in balanced_triangles(&mesh, &boundary) {
+            let [a, b, c] = triangle.map(|n| x[n as usize]);
+            volume += share * a.dot(b.cross(c)) / 6.0;
+            for node in triangle {
+                loads[node as usize] += (b - a).cross(c - a) * (share / 6.0);
+            }
+        }
+        assert!((volume - mesh.volume()).abs() < 1e-14);
+        // Collapsed 4×4 Gauss points: degree six, four are needed.
+        let (near, far) = (0.339_981_043_584_856_3, 0.861_136_311_594_052_6);
+        let line = [(-far, 0.347_854_845_137_453_9), (-near, 0.652_145_154_862_546_1)]
+            .into_iter()
+            .flat_map(|(x, w)| [(0.5 + 0.5 * x, 0.5 * w), (0.5 - 0.5 * x, 0.5 * w)])
+            .collect::<Vec<(f64, f64)>>();
+        let mut exact = vec![Vec3::zero(); mesh.node_count()];
+        for parts in boundary.chunks_exact(4) {
+            let [[a, ab, ca], [_, b, bc], [_, _, c], _] = [parts[0], parts[1], parts[2], parts[3]];
+            let nodes = [a, b, c, ab, bc, ca];
+            for &(r, wr) in &line {
+                for &(s, ws) in &line {
+                    let (u, v, weight) = (r, s * (1.0 - r), wr * ws * (1.0 - r));
+                    let l = 1.0 - u - v;
+                    let values = [
+                        l * (2.0 * l - 1.0),
+                        u * (2.0 * u - 1.0),
+                        v * (2.0 * v - 1.0),
+                        4.0 * l * u,
+                        4.0 * u * v,
+                        4.0 * v * l,
+                    ];
+                    let by_u = [1.0 - 4.0 * l, 4.0 * u - 1.0, 0.0, 4.0 * (l - u), 4.0 * v, -4.0 * v];
+                    let by_v = [1.0 - 4.0 * l, 0.0, 4.0 * v - 1.0, -4.0 * u, 4.0 * u, 4.0 * (l - v)];
+                    let sum =
+                        |factors: [f64; 6]| nodes.iter().zip(factors).map(|(&n, f)| x[n as usize] * f).sum::<Vec3>();
+                    let normal = sum(by_u).cross(sum(by_v)) * weight;
+                    for (&node, value) in nodes.iter().zip(values) {
+                        exact[node as usize] += normal * value;
+                    }
+                }
+            }
+        }
+        for (found, exact) in loads.iter().zip(&exact) {
+            assert!((*found - *exact).norm() < 1e-14, "{found:?} {exact:?}");
+        }
+        // Areas for contact are positive everywhere on the boundary and sum to the area that one sees.
+        let total: f64 =
+            contact_triangles(&straight, &straight.boundary_triangles()).iter().map(|(_, share)| share).sum();
+        assert_eq!(total, straight.boundary_triangles().len() as f64);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sinew_math::parallel::ScatterPlan;
 use sinew_math::sparse::{BlockCsr, BlockPattern};
-use sinew_math::{Mat3, Vec3};
+use sinew_math::{Mat3, Real, Vec3};
 
 use super::problem::Problem;
 use crate::force::Linearized;
@@ -17,6 +17,18 @@ pub(crate) struct AssemblyPlan {
     pub pattern: Arc<BlockPattern>,
     /// One plan per elastic block; `None` for blocks with bound nodes.
     elastic: Vec<Option<ScatterPlan>>,
+}
+
+/// Where and how the equations are linearised.
+#[derive(Clone, Copy)]
+pub(crate) struct Linearization<'a, 'p> {
+    pub problem: &'a Problem<'p>,
+    pub q: &'a Unknowns,
+    /// Points x(q).
+    pub x: &'a [Vec3],
+    /// Gradient over the points.
+    pub point_gradient: &'a [Vec3],
+    pub tangent: Tangent,
 }
 
 /// Memory of the assembly, reused between iterates.
@@ -75,6 +87,7 @@ impl AssemblyPlan {
                             PointMap::Free(unknown) => unknown as usize,
                             _ => unreachable!("blocks without bound nodes have free points only"),
                         });
+                        debug_assert!(a >= b, "unknowns are numbered like points");
                         pattern.slot(a, b).expect("nodes of one cell are coupled") as u32
                     });
                     ScatterPlan::new(pattern.block_count(), slots).expect("slots are in the pattern")
@@ -89,17 +102,14 @@ impl AssemblyPlan {
         self.elastic[block].as_ref()
     }
 
-    /// Fills `matrix` with the tangent at (q, x); `point_gradient` is the gradient there.
-    pub fn assemble(
+    /// Fills the blocks of `matrix` on and below the diagonal with the tangent; those above are left alone.
+    pub fn assemble<S: Real>(
         &self,
-        problem: &Problem<'_>,
-        q: &Unknowns,
-        x: &[Vec3],
-        point_gradient: &[Vec3],
-        tangent: Tangent,
+        at: &Linearization<'_, '_>,
         scratch: &mut AssemblyScratch,
-        matrix: &mut BlockCsr,
+        matrix: &mut BlockCsr<S>,
     ) {
+        let Linearization { problem, q, x, point_gradient, tangent } = *at;
         let model = problem.model;
         let kinematics = &model.kinematics;
         match problem.damping_matrix() {
@@ -123,7 +133,7 @@ impl AssemblyPlan {
         for point in 0..kinematics.point_count() {
             let inertia = Mat3::identity() * problem.point_inertia(point);
             match kinematics.map(point) {
-                PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &inertia),
+                PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia)),
                 _ => add_point_block(kinematics, q, point as u32, point as u32, &inertia, matrix),
             }
         }
@@ -141,16 +151,18 @@ impl AssemblyPlan {
                 Tangent::Exact => *term,
                 Tangent::Definite => positive_part(term),
             };
-            matrix.add_diagonal(rigid.rotation as usize, &term);
+            matrix.add_diagonal(rigid.rotation as usize, &Mat3::from_f64(term));
         }
     }
 }
 
-/// Adds Jₐᵀ K J_b.
-fn add_point_block(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Mat3, matrix: &mut BlockCsr) {
+/// Adds Jₐᵀ K J_b where that lies on or below the diagonal.
+fn add_point_block<S: Real>(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Mat3, matrix: &mut BlockCsr<S>) {
     let mut add = |row: u32, column: u32, block: Mat3| {
-        let added = matrix.add_block(row as usize, column as usize, &block);
-        debug_assert!(added.is_ok(), "the pattern covers all couplings: {added:?}");
+        if column <= row {
+            let added = matrix.add_block(row as usize, column as usize, &Mat3::from_f64(block));
+            debug_assert!(added.is_ok(), "the pattern covers all couplings: {added:?}");
+        }
     };
     if let (PointMap::Free(row), PointMap::Free(column)) = (kinematics.map(a as usize), kinematics.map(b as usize)) {
         add(row, column, *k);
@@ -176,25 +188,47 @@ fn positive_part(matrix: &Mat3) -> Mat3 {
     out
 }
 
-/// Zeroes rows and columns of prescribed components and puts `scale` on their diagonal, so that they solve to zero.
-pub(crate) fn filter(kinematics: &Kinematics, matrix: &mut BlockCsr, scale: f64) {
-    let pattern = matrix.pattern().clone();
-    let values = matrix.values_mut();
-    for row in 0..pattern.node_count() {
-        let fixed_row = kinematics.fixed(row);
-        for slot in pattern.row(row) {
-            let column = pattern.columns()[slot] as usize;
-            let fixed_column = kinematics.fixed(column);
-            if fixed_row == [false; 3] && fixed_column == [false; 3] {
-                continue;
+/// Rows and columns of prescribed components, which leave the system.
+pub(crate) struct Filter {
+    /// Blocks on or below the diagonal with prescribed rows or columns, and which these are.
+    blocks: Vec<(u32, [bool; 3], [bool; 3])>,
+    /// Those of them on the diagonal.
+    diagonal: Vec<(u32, [bool; 3])>,
+}
+
+impl Filter {
+    pub fn new(kinematics: &Kinematics, pattern: &BlockPattern) -> Self {
+        let mut filter = Self { blocks: Vec::new(), diagonal: Vec::new() };
+        for row in 0..pattern.node_count() {
+            for slot in pattern.row(row).start..=pattern.diagonal_slot(row) {
+                let (rows, columns) = (kinematics.fixed(row), kinematics.fixed(pattern.columns()[slot] as usize));
+                if rows != [false; 3] || columns != [false; 3] {
+                    filter.blocks.push((slot as u32, rows, columns));
+                }
             }
+            if kinematics.fixed(row) != [false; 3] {
+                filter.diagonal.push((pattern.diagonal_slot(row) as u32, kinematics.fixed(row)));
+            }
+        }
+        filter
+    }
+
+    /// Zeroes rows and columns of prescribed components and puts `scale` on their diagonal, so that they solve to zero.
+    pub fn apply<S: Real>(&self, matrix: &mut BlockCsr<S>, scale: S) {
+        let values = matrix.values_mut();
+        for &(slot, rows, columns) in &self.blocks {
+            let block = &mut values[slot as usize];
             for i in 0..3 {
                 for j in 0..3 {
-                    if fixed_row[i] || fixed_column[j] {
-                        let on_diagonal = row == column && i == j;
-                        values[slot].rows[i][j] = if on_diagonal { scale } else { 0.0 };
+                    if rows[i] || columns[j] {
+                        block.rows[i][j] = S::zero();
                     }
                 }
+            }
+        }
+        for &(slot, fixed) in &self.diagonal {
+            for axis in (0..3).filter(|&axis| fixed[axis]) {
+                values[slot as usize].rows[axis][axis] = scale;
             }
         }
     }

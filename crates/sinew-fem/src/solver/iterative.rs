@@ -1,185 +1,228 @@
-//! Conjugate gradients in single precision that answer in double precision.
+//! Conjugate gradients with a coarse cage, in single precision inside Newton's method in double precision.
 //!
-//! Half the memory traffic makes an f32 iteration twice as fast, but rounding of the matrix alone moves the solution by ε₃₂ times the
-//! condition number. So the residual is measured with the f64 matrix, what is missing is solved for again (iterative refinement
-//! [Wilkinson63]), and where f32 gets nowhere (slender bodies, huge contrasts of stiffness) the solve is done once more in f64.
+//! Half the memory traffic makes an f32 iteration twice as fast, and Newton's method corrects what rounding spoils: a step that is exact to
+//! one part in a thousand is all it asks for. The cage ([`sinew_math::cage`]) keeps the number of iterations the same for every size of
+//! mesh. Where f32 gets nowhere with a matrix known to be definite (slender bodies, huge contrasts of stiffness), the system is assembled
+//! and solved once more in f64, with the f32 cage as preconditioner.
+//!
+//! The grid matrix is computed for the first solve of a step and kept for the others until they take half as long again. It is never
+//! kept from step to step: a run that is resumed would differ.
 
-use std::sync::Arc;
+use sinew_math::cage::{CageParams, CagePreconditioner};
+use sinew_math::krylov::{CgOutcome, CgParams, CgScratch, Preconditioner, conjugate_gradients, norm};
+use sinew_math::sparse::{BlockCsr, SlicedBlocks};
+use sinew_math::{Vec3, parallel};
 
-use sinew_math::krylov::{BlockJacobi, CgOutcome, CgParams, CgScratch, conjugate_gradients, norm};
-use sinew_math::sparse::{BlockCsr, BlockPattern};
-use sinew_math::{Real, Vec3};
+use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+use super::system::{SolveFailure, filter_scale};
+use crate::kinematics::PointMap;
+use crate::material::Tangent;
+use crate::model::Model;
 
-use super::system::SolveFailure;
+/// Relative accuracy that f32 vectors can be asked for.
+const FINEST_FORCING: f64 = 1e-4;
+/// Iterations per digit that make a new grid matrix worth its price, and the growth that does.
+const PATIENCE: f64 = 30.0;
+const GROWTH: f64 = 1.5;
+const MAX_ITERATIONS: usize = 2000;
+const MAX_WIDE_ITERATIONS: usize = 10_000;
 
-/// Corrections of the f32 solution: each gains the digits f32 can resolve, so a second one is rarely needed.
-const MAX_REFINEMENTS: usize = 3;
-/// How much the true residual may exceed what was asked for: a Newton step does not mind.
-const SLACK: f64 = 2.0;
-/// Negative curvature smaller than this share of the mean diagonal may be a rounding of the f32 matrix (ε₃₂ = 6e-8 for each of some
-/// dozens of blocks in a row): only f64 can tell.
-const DOUBTFUL_CURVATURE: f64 = 1e-5;
-
-/// Conjugate gradients of one precision with their memory.
-struct Iteration<S: Real> {
-    preconditioner: BlockJacobi<S>,
-    scratch: CgScratch<S>,
-    rhs: Vec<Vec3<S>>,
-    solution: Vec<Vec3<S>>,
+/// The iterative solver with its memory.
+pub(super) struct Iterative {
+    pub matrix: BlockCsr<f32>,
+    sliced: SlicedBlocks,
+    cage: CagePreconditioner,
+    scratch: CgScratch<f32>,
+    rhs: Vec<Vec3<f32>>,
+    solution: Vec<Vec3<f32>>,
+    /// Iterations per digit of the first solve with the present grid, and of the last.
+    first_rate: f64,
+    last_rate: f64,
+    wide: Option<Box<Wide>>,
+    /// Iterations after which a solution is taken as it is.
+    budget: Option<usize>,
 }
 
-/// A solution, or why there is none.
-struct Outcome {
-    iterations: usize,
-    failure: Option<SolveFailure>,
-    /// Curvature met, when it was negative.
-    curvature: f64,
+/// What the rare solve in f64 needs; allocated when it is needed first.
+struct Wide {
+    matrix: BlockCsr<f64>,
+    scratch: CgScratch<f64>,
+    residual: Vec<Vec3<f32>>,
+    correction: Vec<Vec3<f32>>,
 }
 
-impl<S: Real> Iteration<S> {
-    fn new(nodes: usize) -> Self {
+impl Iterative {
+    pub fn new(model: &Model, plan: &AssemblyPlan, budget: Option<usize>) -> Self {
+        let kinematics = &model.kinematics;
+        let nodes = kinematics.unknown_count();
+        // The cage wraps the bodies as they are at rest; unknowns of rigid bodies are not places and stay outside.
+        let mut positions = vec![Vec3::zero(); nodes];
+        let mut is_node = vec![false; nodes];
+        for body in &model.bodies {
+            for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
+                if let PointMap::Free(unknown) = kinematics.map(point) {
+                    positions[unknown as usize] = place;
+                    is_node[unknown as usize] = true;
+                }
+            }
+        }
+        let cage = CagePreconditioner::new(
+            &positions,
+            &plan.pattern,
+            &CageParams::default(),
+            |node| kinematics.fixed(node),
+            |node| is_node[node],
+        );
         Self {
-            preconditioner: BlockJacobi::default(),
+            matrix: BlockCsr::zeros(plan.pattern.clone()),
+            sliced: SlicedBlocks::new(&plan.pattern),
+            cage,
             scratch: CgScratch::new(),
             rhs: vec![Vec3::zero(); nodes],
             solution: vec![Vec3::zero(); nodes],
+            first_rate: 0.0,
+            last_rate: 0.0,
+            wide: None,
+            budget,
         }
     }
 
-    /// out += A⁻¹ rhs to relative accuracy `forcing`; the preconditioner is that of `matrix` already.
-    fn add_solution(
+    /// In words, for the report.
+    pub fn describe(&self) -> String {
+        let grids: Vec<String> = self.cage.grid_nodes().map(|nodes| nodes.to_string()).collect();
+        format!("a cage of {} nodes", grids.join(" and "))
+    }
+
+    /// Forgets the grid of the last step.
+    pub fn begin_step(&mut self) {
+        self.cage.forget_grid();
+    }
+
+    /// Solves A out = rhs to relative accuracy `forcing`, where A is `matrix`, filtered; returns the iterations.
+    pub fn solve(
         &mut self,
-        matrix: &BlockCsr<S>,
+        tangent: Tangent,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
-        budget: Option<usize>,
-    ) -> Outcome {
+    ) -> Result<usize, SolveFailure> {
+        if let Some(unknown) = self.cage.update_diagonal(&self.matrix) {
+            if tangent == Tangent::Exact {
+                return Err(SolveFailure::DiagonalBlock { unknown });
+            }
+        }
+        let is_slow = self.last_rate > PATIENCE.max(GROWTH * self.first_rate);
+        if !self.cage.has_grid() || is_slow {
+            self.cage.update_grid(&self.matrix, tangent == Tangent::Definite).map_err(SolveFailure::Factor)?;
+            self.first_rate = 0.0;
+        }
+        self.sliced.fill_from_lower(&self.matrix);
         // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
         let scale = norm(rhs);
-        for (narrow, &wide) in self.rhs.iter_mut().zip(rhs) {
-            *narrow = Vec3::from_f64(wide / scale);
-        }
+        parallel::for_each_block_mut((&mut self.rhs[..], rhs), parallel::SUM_BLOCK, |_, (narrow, wide)| {
+            for (narrow, &wide) in narrow.iter_mut().zip(wide) {
+                *narrow = Vec3::from_f64(wide / scale);
+            }
+        });
         self.solution.fill(Vec3::zero());
+        let forcing = forcing.max(FINEST_FORCING);
         let params = CgParams {
             relative_tolerance: forcing,
             absolute_tolerance: 0.0,
-            max_iterations: budget.unwrap_or((10 * self.rhs.len()).clamp(100, 5000)),
+            max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
         };
         let solved = conjugate_gradients(
-            matrix,
-            &mut self.preconditioner,
+            &self.sliced,
+            &mut self.cage,
             &self.rhs,
             &mut self.solution,
             &params,
             &mut self.scratch,
         );
-        let Ok(info) = solved else {
-            return Outcome { iterations: 0, failure: Some(SolveFailure::NotFinite), curvature: 0.0 };
-        };
+        let info = solved.map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;
+        self.last_rate = iterations as f64 / (1.0 / forcing).log10();
+        if self.first_rate == 0.0 {
+            self.first_rate = self.last_rate;
+        }
         match info.outcome {
-            CgOutcome::NegativeCurvature { curvature } => {
-                let failure = Some(SolveFailure::NegativeCurvature { iterations });
-                return Outcome { iterations, failure, curvature };
-            }
+            CgOutcome::NegativeCurvature { .. } => return Err(SolveFailure::NegativeCurvature { iterations }),
             // An unfinished solution still descends; only one that is no better than nothing is refused.
-            CgOutcome::IterationLimit if budget.is_none() && info.residual >= 0.5 * info.initial_residual => {
-                return Outcome { iterations, failure: Some(SolveFailure::NoProgress { iterations }), curvature: 0.0 };
+            CgOutcome::IterationLimit if self.budget.is_none() && info.residual >= 0.5 * info.initial_residual => {
+                return Err(SolveFailure::NoProgress { iterations });
             }
             CgOutcome::Converged | CgOutcome::IterationLimit => {}
         }
-        for (wide, narrow) in out.iter_mut().zip(&self.solution) {
-            *wide += narrow.to_f64() * scale;
-        }
-        Outcome { iterations, failure: None, curvature: 0.0 }
-    }
-}
-
-/// The solver with both precisions; f64 memory is allocated when it is needed first.
-pub(super) struct CgBackend {
-    matrix: BlockCsr<f32>,
-    narrow: Iteration<f32>,
-    wide: Option<Box<Iteration<f64>>>,
-    residual: Vec<Vec3>,
-    /// Iterations after which a solution is taken as it is.
-    budget: Option<usize>,
-}
-
-impl CgBackend {
-    pub fn new(pattern: &Arc<BlockPattern>, budget: Option<usize>) -> Self {
-        let nodes = pattern.node_count();
-        Self {
-            matrix: BlockCsr::zeros(pattern.clone()),
-            narrow: Iteration::new(nodes),
-            wide: None,
-            residual: vec![Vec3::zero(); nodes],
-            budget,
-        }
+        parallel::for_each_block_mut((out, &self.solution[..]), parallel::SUM_BLOCK, |_, (wide, narrow)| {
+            for (wide, narrow) in wide.iter_mut().zip(narrow) {
+                *wide = narrow.to_f64() * scale;
+            }
+        });
+        Ok(iterations)
     }
 
-    /// Solves A out = rhs to relative accuracy `forcing`; returns the iterations.
-    pub fn solve(
+    /// Assembles and solves in f64.
+    pub fn solve_wide(
         &mut self,
-        matrix: &BlockCsr,
+        plan: &AssemblyPlan,
+        at: &Linearization<'_, '_>,
+        filter: &Filter,
+        scratch: &mut AssemblyScratch,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
+        let nodes = rhs.len();
+        let wide = self.wide.get_or_insert_with(|| {
+            Box::new(Wide {
+                matrix: BlockCsr::zeros(plan.pattern.clone()),
+                scratch: CgScratch::new(),
+                residual: vec![Vec3::zero(); nodes],
+                correction: vec![Vec3::zero(); nodes],
+            })
+        });
+        plan.assemble(at, scratch, &mut wide.matrix);
+        let scale = filter_scale(&wide.matrix);
+        filter.apply(&mut wide.matrix, scale);
+        wide.matrix.mirror_lower();
         out.fill(Vec3::zero());
-        self.matrix.copy_from(matrix);
-        if let Some(unknown) = self.narrow.preconditioner.update(&self.matrix).first_indefinite {
-            return self.solve_wide(matrix, rhs, out, forcing).map_err(|_| SolveFailure::DiagonalBlock { unknown });
+        let Wide { matrix, scratch, residual, correction } = &mut **wide;
+        let mut widened = Widened { cage: &mut self.cage, residual, correction };
+        let params =
+            CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
+        let info = conjugate_gradients(matrix, &mut widened, rhs, out, &params, scratch)
+            .map_err(|_| SolveFailure::NotFinite)?;
+        let iterations = info.iterations;
+        match info.outcome {
+            CgOutcome::NegativeCurvature { .. } => Err(SolveFailure::NegativeCurvature { iterations }),
+            CgOutcome::IterationLimit if info.residual >= 0.5 * info.initial_residual => {
+                Err(SolveFailure::NoProgress { iterations })
+            }
+            CgOutcome::Converged | CgOutcome::IterationLimit => Ok(iterations),
         }
-        let goal = SLACK * forcing * norm(rhs);
-        let mut iterations = 0;
-        let mut previous = norm(rhs);
-        self.residual.copy_from_slice(rhs);
-        for _ in 0..=MAX_REFINEMENTS {
-            let outcome = self.narrow.add_solution(&self.matrix, &self.residual, out, forcing, self.budget);
-            iterations += outcome.iterations;
-            if let Some(failure) = outcome.failure {
-                let is_sure = outcome.curvature < -DOUBTFUL_CURVATURE * mean_diagonal(matrix);
-                return if is_sure { Err(failure) } else { self.solve_wide(matrix, rhs, out, forcing) };
-            }
-            if self.budget.is_some_and(|budget| iterations >= budget) {
-                return Ok(iterations);
-            }
-            matrix.multiply(out, &mut self.residual);
-            for (r, &b) in self.residual.iter_mut().zip(rhs) {
-                *r = b - *r;
-            }
-            let residual = norm(&self.residual);
-            if residual <= goal {
-                return Ok(iterations);
-            }
-            // Written so that NaN leaves as well.
-            if !(residual < 0.5 * previous) {
-                break;
-            }
-            previous = residual;
-        }
-        self.solve_wide(matrix, rhs, out, forcing)
-    }
-
-    fn solve_wide(
-        &mut self,
-        matrix: &BlockCsr,
-        rhs: &[Vec3],
-        out: &mut [Vec3],
-        forcing: f64,
-    ) -> Result<usize, SolveFailure> {
-        let wide = self.wide.get_or_insert_with(|| Box::new(Iteration::new(rhs.len())));
-        if let Some(unknown) = wide.preconditioner.update(matrix).first_indefinite {
-            return Err(SolveFailure::DiagonalBlock { unknown });
-        }
-        out.fill(Vec3::zero());
-        let outcome = wide.add_solution(matrix, rhs, out, forcing, self.budget);
-        outcome.failure.map_or(Ok(outcome.iterations), Err)
     }
 }
 
-fn mean_diagonal(matrix: &BlockCsr) -> f64 {
-    let sum: f64 = matrix.diagonal_blocks().map(|block| block.trace().abs() / 3.0).sum();
-    sum / matrix.node_count().max(1) as f64
+/// The f32 cage for vectors of f64.
+struct Widened<'a> {
+    cage: &'a mut CagePreconditioner,
+    residual: &'a mut [Vec3<f32>],
+    correction: &'a mut [Vec3<f32>],
+}
+
+impl Preconditioner<f64> for Widened<'_> {
+    fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        let scale = norm(r);
+        if scale == 0.0 {
+            z.fill(Vec3::zero());
+            return;
+        }
+        for (narrow, &wide) in self.residual.iter_mut().zip(r) {
+            *narrow = Vec3::from_f64(wide / scale);
+        }
+        self.cage.apply(self.residual, self.correction);
+        for (wide, narrow) in z.iter_mut().zip(&*self.correction) {
+            *wide = narrow.to_f64() * scale;
+        }
+    }
 }

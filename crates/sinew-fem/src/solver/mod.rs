@@ -4,6 +4,8 @@ mod assembly;
 #[cfg(test)]
 mod battery;
 mod explicit;
+mod free;
+mod guide;
 mod integrator;
 mod iterative;
 mod newton;
@@ -17,7 +19,7 @@ pub use integrator::{NewmarkParams, Regime};
 pub use newton::NewtonSolver;
 pub use params::{Budget, LinearSolver, Projection, SolverParams};
 
-pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, filter};
+pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 pub(crate) use problem::{Problem, ProblemScratch};
 
 use crate::control::Control;

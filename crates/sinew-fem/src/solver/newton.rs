@@ -12,6 +12,8 @@ use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
 use super::Solver;
+use super::assembly::Linearization;
+use super::guide::Guide;
 use super::integrator::Regime;
 use super::params::{Projection, SolverParams};
 use super::problem::{Merit, Problem, ProblemScratch};
@@ -19,6 +21,7 @@ use super::system::{LinearSystem, SolveFailure};
 use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
 use crate::diagnostics::find_blame;
+use crate::elastic::ElasticBlock;
 use crate::force::StepContext;
 use crate::kinematics::{PointMap, Unknowns};
 use crate::material::Tangent;
@@ -32,8 +35,8 @@ const ARMIJO: f64 = 1e-4;
 const DISTRUST: f64 = 0.3;
 /// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
 const MIN_STEP: f64 = 1e-9;
-/// A Newton step of quasistatics that goes this many times the size of the model is no answer but a singular matrix.
-const MAX_STRIDE: f64 = 1e3;
+/// A Newton step of quasistatics that goes this many times the size of the model is cut to that length.
+const MAX_STRIDE: f64 = 10.0;
 /// Residuals this many times the rounding of the positions are converged when nothing lowers them any more.
 const STALLED_ROUNDINGS: f64 = 1e3;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
@@ -47,6 +50,10 @@ pub struct NewtonSolver {
     contacts: Contacts,
     previous: State,
     system: Option<LinearSystem>,
+    /// Norm of the elastic forces of the model when every cell is strained by one [N].
+    unit_strain_force: f64,
+    /// The guide of `untangle`, once a step has asked for it; `Some(None)` when the model gives it nothing to hold on to.
+    guide: Option<Option<Guide>>,
     work: Work,
 }
 
@@ -103,6 +110,8 @@ impl NewtonSolver {
             contacts: Contacts::default(),
             previous: State::default(),
             system: None,
+            unit_strain_force: 0.0,
+            guide: None,
             work: Work::default(),
         }
     }
@@ -120,7 +129,13 @@ impl NewtonSolver {
     fn system(&mut self, model: &Model) -> &mut LinearSystem {
         if self.system.as_ref().is_some_and(|system| !system.fits(model)) {
             self.system = None;
+            self.guide = None;
             self.scratch = ProblemScratch::default();
+        }
+        if self.system.is_none() {
+            let mut forces = vec![0.0; model.kinematics.point_count()];
+            model.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+            self.unit_strain_force = forces.iter().map(|f| f * f).sum::<f64>().sqrt();
         }
         self.system.get_or_insert_with(|| LinearSystem::new(model, &self.params))
     }
@@ -142,7 +157,15 @@ impl Solver for NewtonSolver {
         let system = self.system.as_mut().expect("created above");
         system.begin_step(state.history.rounding);
         let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch);
-        let mut attempt = Attempt { problem, system, params: &self.params, work: &mut self.work, timing: &mut timing };
+        let mut attempt = Attempt {
+            problem,
+            system,
+            params: &self.params,
+            work: &mut self.work,
+            timing: &mut timing,
+            unit_strain_force: self.unit_strain_force,
+            guide: &mut self.guide,
+        };
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
         let outcome = match attempt.run(&mut report) {
             Err(_) if self.params.budget.is_some() => {
@@ -231,6 +254,8 @@ struct Attempt<'a> {
     params: &'a SolverParams,
     work: &'a mut Work,
     timing: &'a mut StepTiming,
+    unit_strain_force: f64,
+    guide: &'a mut Option<Option<Guide>>,
 }
 
 impl Attempt<'_> {
@@ -241,6 +266,7 @@ impl Attempt<'_> {
         let mut previous_residual = f64::INFINITY;
         let mut distrust = false;
         let mut slow = 0;
+        let mut is_running_away = false;
         loop {
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
@@ -253,13 +279,16 @@ impl Attempt<'_> {
                 return Ok(());
             }
             if report.newton_iterations >= self.params.max_newton {
+                if is_running_away {
+                    return Err(Failure::Singular(SolveFailure::Unheld { distance: max_stride }));
+                }
                 let iterations = report.newton_iterations;
                 return Err(Failure::NotConverged { iterations, relative_residual: relative });
             }
             report.newton_iterations += 1;
             let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm);
             let definite = distrust || self.params.projection == Projection::Always;
-            self.find_direction(definite, forcing, max_stride, report)?;
+            is_running_away = self.find_direction(definite, forcing, max_stride, report)?;
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, report);
             previous_residual = residual;
@@ -320,7 +349,10 @@ impl Attempt<'_> {
         model.kinematics.place(&self.work.q, &mut self.work.x);
         let merit = self.gradient_at_iterate();
         let is_valid = merit.magnitude.is_finite();
-        let reference = norm(&self.work.gradient);
+        let reference = norm(&self.work.gradient).min(self.force_scale());
+        if let Some(guided) = self.untangle(merit) {
+            return Ok((reference, guided));
+        }
         if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
             // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays
             // the residual under the new boundary data where that exists.
@@ -328,13 +360,54 @@ impl Attempt<'_> {
             model.kinematics.place(&self.work.q, &mut self.work.x);
             self.drive(report)?;
             let merit = self.gradient_at_iterate();
-            let reference = if is_valid { reference } else { norm(&self.work.gradient) };
+            let reference = if is_valid { reference } else { norm(&self.work.gradient).min(self.force_scale()) };
             return Ok((reference, merit));
         }
         if !is_valid {
             return Err(Failure::NotFinite);
         }
         Ok((reference, self.extrapolate(merit)))
+    }
+
+    /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
+    fn untangle(&mut self, merit: Merit) -> Option<Merit> {
+        if !self.params.untangle || self.params.regime != Regime::Quasistatic {
+            return None;
+        }
+        let model = self.problem.model;
+        let inverted = |block: &ElasticBlock| block.summarize(&self.work.x).inverted_cells > 0;
+        if !model.elastic.iter().any(inverted) {
+            return None;
+        }
+        let system = &self.system;
+        let guide = self.guide.get_or_insert_with(|| Guide::new(model, system.plan(), system.filter())).as_mut()?;
+        self.work.trial.clone_from(&self.work.q);
+        guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
+        model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        let trial = self.gradient_at_trial();
+        let residual = norm(&self.work.trial_gradient);
+        let is_better = match merit.potential.zip(trial.potential) {
+            Some((old, new)) => new < old,
+            None => residual < norm(&self.work.gradient),
+        };
+        (trial.magnitude.is_finite() && is_better).then(|| {
+            self.take_trial();
+            trial
+        })
+    }
+
+    /// Residual of a body strained by one everywhere, with its loads: in quasistatics a worse start (a scrambled body) does not make the goal
+    /// easier.
+    fn force_scale(&mut self) -> f64 {
+        if self.params.regime != Regime::Quasistatic {
+            return f64::INFINITY;
+        }
+        let work = &mut *self.work;
+        self.problem.external_gradient(&work.x, &mut work.trial_point_gradient);
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.pull_back(&work.q, &work.trial_point_gradient, &mut work.trial_gradient);
+        kinematics.filter(&mut work.trial_gradient);
+        norm(&work.trial_gradient) + self.unit_strain_force
     }
 
     /// The longest believable Newton step: any in dynamics, where inertia holds everything.
@@ -377,10 +450,17 @@ impl Attempt<'_> {
         let kinematics = &self.problem.model.kinematics;
         kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
         kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        self.gradient_at_trial()
+    }
+
+    /// Merit and gradients at the trial, whose points are in place.
+    fn gradient_at_trial(&mut self) -> Merit {
+        let kinematics = &self.problem.model.kinematics;
         let start = Instant::now();
         let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
         kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
         kinematics.filter(&mut self.work.trial_gradient);
+        self.system.free().project(&self.work.trial.vectors, &mut self.work.trial_gradient);
         self.timing.gradient += start.elapsed();
         trial
     }
@@ -405,13 +485,9 @@ impl Attempt<'_> {
                 return Err(Failure::NotFinite);
             }
             let start = Instant::now();
-            self.system.assemble(
-                &self.problem,
-                &self.work.q,
-                &self.work.x,
-                &self.work.point_gradient,
-                Tangent::Definite,
-            );
+            let Work { q, x, point_gradient, .. } = &*self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent: Tangent::Definite };
+            self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             // Prescribed increment δ_p; the free rows see −g − H δ_p.
             self.work.direction.fill(Vec3::zero());
@@ -441,7 +517,9 @@ impl Attempt<'_> {
             model.kinematics.filter(&mut self.work.rhs);
             self.work.trial_gradient.copy_from_slice(&self.work.direction);
             let start = Instant::now();
-            let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, 1e-4);
+            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent: Tangent::Definite };
+            let solved = self.system.solve(&at, rhs, direction, 1e-4);
             self.timing.linear_solve += start.elapsed();
             report.linear_iterations += solved.map_err(Failure::Singular)?;
             for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
@@ -488,18 +566,20 @@ impl Attempt<'_> {
         let kinematics = &self.problem.model.kinematics;
         kinematics.pull_back(&self.work.q, &self.work.point_gradient, &mut self.work.gradient);
         kinematics.filter(&mut self.work.gradient);
+        self.system.free().project(&self.work.q.vectors, &mut self.work.gradient);
         self.timing.gradient += start.elapsed();
         merit
     }
 
-    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`.
+    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`; true when a node would have moved further than
+    /// `max_stride` and the step was cut to that.
     fn find_direction(
         &mut self,
         definite: bool,
         forcing: f64,
         max_stride: f64,
         report: &mut StepReport,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
             *r = -g;
         }
@@ -509,23 +589,33 @@ impl Attempt<'_> {
                 report.projections += 1;
             }
             let start = Instant::now();
-            self.system.assemble(&self.problem, &self.work.q, &self.work.x, &self.work.point_gradient, tangent);
+            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent };
+            self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             let start = Instant::now();
-            let solved = self.system.solve(&self.work.rhs, &mut self.work.direction, forcing);
+            let solved = self.system.solve(&at, rhs, direction, forcing);
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;
+                self.system.free().project(&self.work.q.vectors, &mut self.work.direction);
                 let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
                 // Written so that NaN fails.
-                if !(distance <= max_stride) {
+                if !(distance < f64::INFINITY) {
+                    return Err(SolveFailure::NotFinite);
+                }
+                if distance > max_stride && tangent == Tangent::Exact {
                     return Err(SolveFailure::Unheld { distance });
                 }
                 let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
-                if descends { Ok(()) } else { Err(SolveFailure::NoDescent) }
+                if descends { Ok(distance) } else { Err(SolveFailure::NoDescent) }
             });
             match usable {
-                Ok(()) => return Ok(()),
+                Ok(distance) if distance > max_stride => {
+                    self.work.direction.iter_mut().for_each(|d| *d *= max_stride / distance);
+                    return Ok(true);
+                }
+                Ok(_) => return Ok(false),
                 Err(cause) if tangent == Tangent::Definite => return Err(Failure::Singular(cause)),
                 Err(_) => tangent = Tangent::Definite,
             }

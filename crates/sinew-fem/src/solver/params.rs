@@ -51,6 +51,9 @@ pub struct SolverParams {
     pub projection: Projection,
     /// How linear systems are solved.
     pub linear: LinearSolver,
+    /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
+    /// `solver/guide.rs`.
+    pub untangle: bool,
     /// Ends steps after so many iterations instead of at the tolerance; `None` solves to the tolerance or fails.
     pub budget: Option<Budget>,
 }
@@ -63,6 +66,7 @@ impl Default for SolverParams {
             max_newton: 60,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
+            untangle: false,
             budget: None,
         }
     }

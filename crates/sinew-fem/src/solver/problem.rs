@@ -174,7 +174,9 @@ impl<'a> Problem<'a> {
 
     fn merit(&mut self, x: &[Vec3], elastic: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
-        let mut merit = Merit { potential: Some(elastic + dynamic), magnitude: elastic.abs() + dynamic };
+        let has_potential = self.model.elastic.iter().all(|block| block.has_potential());
+        let mut merit =
+            Merit { potential: has_potential.then_some(elastic + dynamic), magnitude: elastic.abs() + dynamic };
         for force in self.model.forces() {
             let part = force.potential(x, &self.ctx);
             merit.magnitude += part.unwrap_or(0.0).abs();
@@ -188,6 +190,14 @@ impl<'a> Problem<'a> {
         let control = self.ctx.control;
         let elastic = self.model.elastic.iter().map(|b| self.model.stiffness_of(b, control) * b.energy(x)).sum();
         self.merit(x, elastic)
+    }
+
+    /// gradient = that of everything but elasticity and inertia, over the points at `x`.
+    pub fn external_gradient(&self, x: &[Vec3], gradient: &mut [Vec3]) {
+        gradient.fill(Vec3::zero());
+        for force in self.model.forces() {
+            force.add_gradient(x, &self.ctx, gradient);
+        }
     }
 
     /// Merit and gradient over the points at `x`.

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sinew_math::Vec3;
 use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::krylov::norm;
+use sinew_math::parallel::sum;
 use sinew_math::sparse::BlockCsr;
+use sinew_math::{Mat3, Real, Vec3};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, filter};
-use super::iterative::CgBackend;
+use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+use super::free::FreeParts;
+use super::iterative::Iterative;
 use super::params::{LinearSolver, SolverParams};
-use super::problem::Problem;
-use crate::kinematics::{Kinematics, Unknowns};
+use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
 
@@ -20,6 +21,9 @@ use crate::model::Model;
 const DIRECT_DYNAMIC_NODES: usize = 600;
 /// Unknown nodes up to which `auto` factorises in quasistatics, where conjugate gradients need three times the iterations.
 const DIRECT_STATIC_NODES: usize = 6000;
+
+/// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
+const FREE_SPRING: f64 = 1e-6;
 
 /// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,18 +61,19 @@ impl fmt::Display for SolveFailure {
 }
 
 enum Backend {
-    Cg(Box<CgBackend>),
-    Direct(Box<Cholesky<f64>>),
+    Iterative(Box<Iterative>),
+    Direct { matrix: BlockCsr<f64>, factor: Box<Cholesky<f64>> },
 }
 
 /// A linear system that is assembled and solved again and again.
 pub(crate) struct LinearSystem {
     plan: Arc<AssemblyPlan>,
-    matrix: BlockCsr,
+    filter: Filter,
+    /// Parts that nothing holds, in quasistatics; inertia holds everything.
+    free: FreeParts,
     backend: Backend,
     scratch: AssemblyScratch,
-    kinematics: Kinematics,
-    is_filtered: bool,
+    point_count: usize,
     has_values: bool,
     /// The floor at the end of the last step, until there is a matrix of this one.
     earlier_floor: f64,
@@ -80,35 +85,41 @@ impl LinearSystem {
         let plan = AssemblyPlan::new(model);
         let nodes = model.kinematics.unknown_count();
         let (is_direct, reason) = match params.linear {
-            LinearSolver::Cg => (false, "conjugate gradients, as asked".to_string()),
-            LinearSolver::Cholesky => (true, "Cholesky, as asked".to_string()),
+            LinearSolver::Cg => (false, "as asked".to_string()),
+            LinearSolver::Cholesky => (true, "as asked".to_string()),
             LinearSolver::Auto => {
                 let (limit, regime) = match params.regime.is_dynamic() {
                     false => (DIRECT_STATIC_NODES, "quasistatic"),
                     true => (DIRECT_DYNAMIC_NODES, "dynamic"),
                 };
                 let is_direct = nodes <= limit;
-                let name = if is_direct { "Cholesky" } else { "conjugate gradients" };
                 let relation = if is_direct { "at most" } else { "more than" };
-                (is_direct, format!("{name}: {nodes} nodes, {relation} {limit} ({regime})"))
+                (is_direct, format!("{nodes} nodes, {relation} {limit} ({regime})"))
             }
         };
-        let backend = if is_direct {
+        let (backend, name) = if is_direct {
             let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
-            Backend::Direct(Box::new(factor.expect("a pattern in memory can be analysed")))
+            let factor = Box::new(factor.expect("a pattern in memory can be analysed"));
+            (Backend::Direct { matrix: BlockCsr::zeros(plan.pattern.clone()), factor }, "Cholesky".to_string())
         } else {
-            Backend::Cg(Box::new(CgBackend::new(&plan.pattern, params.budget.map(|b| b.linear))))
+            let iterative = Box::new(Iterative::new(model, &plan, params.budget.map(|budget| budget.linear)));
+            let name = format!("conjugate gradients with {}", iterative.describe());
+            (Backend::Iterative(iterative), name)
+        };
+        let free = match params.regime.is_dynamic() {
+            false => FreeParts::find(model, &plan.pattern),
+            true => FreeParts::default(),
         };
         Self {
-            matrix: BlockCsr::zeros(plan.pattern.clone()),
+            filter: Filter::new(&model.kinematics, &plan.pattern),
+            free,
             plan: Arc::new(plan),
             backend,
             scratch: AssemblyScratch::default(),
-            kinematics: model.kinematics.clone(),
-            is_filtered: false,
+            point_count: model.kinematics.point_count(),
             has_values: false,
             earlier_floor: 0.0,
-            reason,
+            reason: format!("{name}: {reason}"),
         }
     }
 
@@ -122,48 +133,71 @@ impl LinearSystem {
         &self.plan
     }
 
-    /// Whether the system was made for a model of this shape.
-    pub fn fits(&self, model: &Model) -> bool {
-        self.kinematics.unknown_count() == model.kinematics.unknown_count()
-            && self.kinematics.point_count() == model.kinematics.point_count()
+    /// Parts that nothing holds.
+    pub fn free(&self) -> &FreeParts {
+        &self.free
     }
 
-    /// Fills the matrix at (q, x).
-    pub fn assemble(
-        &mut self,
-        problem: &Problem<'_>,
-        q: &Unknowns,
-        x: &[Vec3],
-        point_gradient: &[Vec3],
-        tangent: Tangent,
-    ) {
-        self.plan.assemble(problem, q, x, point_gradient, tangent, &mut self.scratch, &mut self.matrix);
-        self.is_filtered = false;
+    /// Prescribed rows and columns.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Whether the system was made for a model of this shape.
+    pub fn fits(&self, model: &Model) -> bool {
+        self.plan.pattern.node_count() == model.kinematics.unknown_count()
+            && self.point_count == model.kinematics.point_count()
+    }
+
+    /// Fills the matrix; rows and columns of prescribed components are still in place.
+    pub fn assemble(&mut self, at: &Linearization<'_, '_>) {
+        match &mut self.backend {
+            Backend::Iterative(iterative) => self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix),
+            Backend::Direct { matrix, .. } => self.plan.assemble(at, &mut self.scratch, matrix),
+        }
         self.has_values = true;
     }
 
-    /// out = H v with the rows and columns of prescribed components still in place.
+    /// out = H v, right after [`assemble`](Self::assemble).
     pub fn unfiltered_product(&self, v: &[Vec3], out: &mut [Vec3]) {
-        debug_assert!(!self.is_filtered, "the product with prescribed motion comes before the solve");
-        self.matrix.multiply(v, out);
+        match &self.backend {
+            Backend::Iterative(iterative) => iterative.matrix.multiply_lower(v, out),
+            Backend::Direct { matrix, .. } => matrix.multiply_lower(v, out),
+        }
     }
 
-    /// Solves H out = rhs to relative accuracy `forcing`; returns the iterations (1 for a direct solve).
-    pub fn solve(&mut self, rhs: &[Vec3], out: &mut [Vec3], forcing: f64) -> Result<usize, SolveFailure> {
-        if !self.is_filtered {
-            let scale = self.mean_diagonal();
-            filter(&self.kinematics, &mut self.matrix, scale);
-            self.is_filtered = true;
-        }
+    /// Solves H out = rhs to relative accuracy `forcing` with the matrix just assembled for `at`; returns the iterations (1 for a direct
+    /// solve).
+    pub fn solve(
+        &mut self,
+        at: &Linearization<'_, '_>,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+        forcing: f64,
+    ) -> Result<usize, SolveFailure> {
         // Of no interest to either solver, and 0/0 in the scaling of the iterative one.
         if norm(rhs) == 0.0 {
             out.fill(Vec3::zero());
             return Ok(0);
         }
         match &mut self.backend {
-            Backend::Cg(cg) => cg.solve(&self.matrix, rhs, out, forcing),
-            Backend::Direct(factor) => {
-                factor.refactor(&self.matrix).map_err(SolveFailure::Factor)?;
+            Backend::Iterative(iterative) => {
+                let scale = filter_scale(&iterative.matrix);
+                self.filter.apply(&mut iterative.matrix, scale);
+                hold_softly(&self.free, &mut iterative.matrix, scale);
+                match iterative.solve(at.tangent, rhs, out, forcing) {
+                    Err(_) if at.tangent == Tangent::Definite => {
+                        iterative.solve_wide(&self.plan, at, &self.filter, &mut self.scratch, rhs, out, forcing)
+                    }
+                    result => result,
+                }
+            }
+            Backend::Direct { matrix, factor } => {
+                let scale = filter_scale(matrix);
+                self.filter.apply(matrix, scale);
+                hold_softly(&self.free, matrix, scale);
+                matrix.mirror_lower();
+                factor.refactor(matrix).map_err(SolveFailure::Factor)?;
                 out.copy_from_slice(rhs);
                 factor.solve_in_place(out).map_err(SolveFailure::Factor)?;
                 Ok(1)
@@ -171,16 +205,13 @@ impl LinearSystem {
         }
     }
 
-    fn mean_diagonal(&self) -> f64 {
-        let count = self.matrix.node_count().max(1) as f64;
-        let sum: f64 = self.matrix.diagonal_blocks().map(|block| block.trace() / 3.0).sum();
-        if sum > 0.0 { sum / count } else { 1.0 }
-    }
-
     /// Forgets the matrix of the last step: what a step knows of the past comes with the state, or a run that was resumed would differ.
     pub fn begin_step(&mut self, earlier_floor: f64) {
         self.has_values = false;
         self.earlier_floor = earlier_floor;
+        if let Backend::Iterative(iterative) = &mut self.backend {
+            iterative.begin_step();
+        }
     }
 
     /// Residual that rounding of the positions alone can cause: 4 ε ‖diag(H) |x|‖. Before the first assembly of a step that of the last.
@@ -188,8 +219,30 @@ impl LinearSystem {
         if !self.has_values {
             return self.earlier_floor;
         }
-        let squares =
-            self.matrix.diagonal_blocks().zip(&q.vectors).map(|(block, v)| (block.trace() / 3.0 * v.norm()).powi(2));
-        4.0 * f64::EPSILON * squares.sum::<f64>().sqrt()
+        match &self.backend {
+            Backend::Iterative(iterative) => rounding_floor(&iterative.matrix, q),
+            Backend::Direct { matrix, .. } => rounding_floor(matrix, q),
+        }
     }
+}
+
+fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64 {
+    let force = |node: usize| matrix.diagonal_block(node).trace().to_f64() / 3.0 * q.vectors[node].norm();
+    4.0 * f64::EPSILON * sum(q.vectors.len(), |node| force(node).powi(2)).sqrt()
+}
+
+/// Springs on free parts that make their singular matrices definite. They are so weak that they slow down only the softest of all shape
+/// changes.
+fn hold_softly<S: Real>(free: &FreeParts, matrix: &mut BlockCsr<S>, scale: S) {
+    let spring = Mat3::identity() * (scale * S::from_f64(FREE_SPRING));
+    for &unknown in free.parts().iter().flatten() {
+        matrix.add_diagonal(unknown as usize, &spring);
+    }
+}
+
+/// The mean of the diagonal: what prescribed components get, so that they do not stand out.
+pub(super) fn filter_scale<S: Real>(matrix: &BlockCsr<S>) -> S {
+    let nodes = matrix.node_count();
+    let total = sum(nodes, |node| matrix.diagonal_block(node).trace().to_f64() / 3.0);
+    S::from_f64(if total > 0.0 { total / nodes as f64 } else { 1.0 })
 }

@@ -4,6 +4,7 @@ mod contact;
 mod determinism;
 mod dynamics;
 mod elastic;
+mod finite_volume;
 mod forces;
 mod integrators;
 mod models;

@@ -1,7 +1,7 @@
 //! Small models and random numbers that the tests share.
 
 use sinew_fem::Solver as _;
-use sinew_fem::material::{Law, MaterialSpec};
+use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::PinParams;
 use sinew_fem::{BodyParams, Control, Model, NewtonSolver, SolverParams, State, StepError, StepReport};
 use sinew_geometry::CellMesh;
@@ -54,7 +54,9 @@ pub fn body(name: &str, mesh: CellMesh, material: MaterialSpec) -> BodyParams {
         mass_damping: 0.0,
         stiffness_damping: 0.0,
         tissue_damping: 0.0,
+        start: Vec::new(),
         velocities: Vec::new(),
+        volume: VolumeForm::Pointwise,
         surface: None,
     }
 }

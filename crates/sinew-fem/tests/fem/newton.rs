@@ -1,6 +1,6 @@
 //! Newton's method: how fast it converges, what it does from bad starts and with impossible commands.
 
-use sinew_fem::material::{Law, MaterialSpec};
+use sinew_fem::material::{Extension, Inversion, Law, MaterialSpec};
 use sinew_fem::model::AttachTarget;
 use sinew_fem::solver::LinearSolver;
 use sinew_fem::{
@@ -240,6 +240,47 @@ fn stable_flesh_finds_its_equilibrium_from_a_squashed_start() {
     run.step(1.0).unwrap();
     for (a, b) in rest.state.positions.iter().zip(&run.state.positions) {
         assert!((*a - *b).norm() < 1e-6, "{a:?} {b:?}");
+    }
+}
+
+/// Laws with ln J, extended to inverted cells, find the balance that a start from rest finds, from a body that is squashed flat,
+/// collapsed to a line or turned inside out.
+#[test]
+fn extended_flesh_comes_back_from_inside_out() {
+    for law in [Law::InvertibleNeoHookean, Law::InvertibleMooneyRivlin] {
+        let model = || beam(spec(law), [6, 2, 2], false, 1.0);
+        let mut rest = Run::new(model(), quasistatic());
+        rest.step(1.0).unwrap();
+        for (name, scale) in [
+            ("squashed", [0.2, 1.0, 1.0]),
+            ("flat", [1.0, 1.0, 0.0]),
+            ("a line", [1.0, 0.0, 0.0]),
+            ("mirrored", [1.0, 1.0, -0.7]),
+        ] {
+            let mut noise = Noise(7);
+            let mut run = Run::new(model(), SolverParams { max_newton: 200, ..quasistatic() });
+            run.disturb(|_, x| Vec3::new(x.x * scale[0], x.y * scale[1], x.z * scale[2]) + noise.vector() * 1e-4);
+            let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?} {name}: {error}"));
+            for (a, b) in rest.state.positions.iter().zip(&run.state.positions) {
+                assert!((*a - *b).norm() < 1e-5, "{law:?} {name}: {a:?} {b:?} {report}");
+            }
+        }
+    }
+}
+
+/// The constant extension has no energy to go by: the residual decides, and the block comes back all the same.
+#[test]
+fn clamped_stress_is_judged_by_the_residual() {
+    let inversion = Inversion { extension: Extension::Constant, ..Inversion::default() };
+    let model = || beam(spec(Law::NeoHookean).extended(inversion), [6, 2, 2], false, 1.0);
+    assert!(model().elastic.iter().all(|block| !block.has_potential()));
+    let mut rest = Run::new(model(), quasistatic());
+    rest.step(1.0).unwrap();
+    let mut run = Run::new(model(), quasistatic());
+    run.disturb(|_, x| Vec3::new(x.x, x.y, 0.25 * x.z));
+    run.step(1.0).unwrap();
+    for (a, b) in rest.state.positions.iter().zip(&run.state.positions) {
+        assert!((*a - *b).norm() < 1e-5, "{a:?} {b:?}");
     }
 }
 

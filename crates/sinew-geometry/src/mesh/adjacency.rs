@@ -101,6 +101,13 @@ pub(crate) fn rotated_face(kind: CellKind, nodes: &[u32], local: u8) -> ([u32; 3
     ([at(0), at(1), at(2)], (n == 4).then(|| at(3)))
 }
 
+/// The nodes in the middles of the edges ab, bc, ca of a face with these corners; `None` for cells without such nodes.
+pub(crate) fn middles_of_face(kind: CellKind, nodes: &[u32], [a, b, c]: [u32; 3]) -> Option<[u32; 3]> {
+    let local = |node: u32| nodes.iter().position(|other| *other == node);
+    let middle = |a: u32, b: u32| Some(nodes[kind.middle(local(a)?, local(b)?)?]);
+    Some([middle(a, b)?, middle(b, c)?, middle(c, a)?])
+}
+
 /// For each face of each cell the cell on the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceAdjacency {

@@ -7,6 +7,10 @@ use sinew_math::Vec3;
 pub enum CellKind {
     /// Tetrahedron: det[x₁−x₀, x₂−x₀, x₃−x₀] > 0.
     Tet4,
+    /// Quadratic tetrahedron: corners 0–3 as in [`CellKind::Tet4`], then the middles of the edges 01, 12, 20, 03, 13, 23.
+    ///
+    /// Gmsh and TetGen end with other middles (Gmsh: 01, 12, 20, 03, 23, 13); readers and writers reorder.
+    Tet10,
     /// Hexahedron: nodes 0–3 run counter-clockwise round the bottom seen from above, 4–7 lie over them.
     Hex8,
 }
@@ -34,28 +38,64 @@ pub(crate) const HEX_SIGNS: [[f64; 3]; 8] = [
     [-1.0, 1.0, 1.0],
 ];
 
+/// Most nodes of a cell of any kind.
+pub const MAX_CELL_NODES: usize = 10;
+
+/// Points at which the map of a quadratic tetrahedron is looked at: its corners and its quadrature points.
+const TET10_SAMPLES: [[f64; 3]; 8] = [
+    [0.0, 0.0, 0.0],
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [TET_NEAR, TET_NEAR, TET_NEAR],
+    [TET_FAR, TET_NEAR, TET_NEAR],
+    [TET_NEAR, TET_FAR, TET_NEAR],
+    [TET_NEAR, TET_NEAR, TET_FAR],
+];
+
+/// (5 − √5)/20 and (5 + 3√5)/20, the barycentric coordinates of the four-point rule.
+const TET_NEAR: f64 = 0.138_196_601_125_010_5;
+const TET_FAR: f64 = 0.585_410_196_624_968_5;
+
 impl CellKind {
     /// Nodes of one cell.
     pub const fn nodes_per_cell(self) -> usize {
         match self {
             Self::Tet4 => 4,
+            Self::Tet10 => 10,
             Self::Hex8 => 8,
         }
     }
 
-    /// Local nodes of each face, counter-clockwise seen from outside.
+    /// Corners of one cell: the nodes that come first.
+    pub const fn corners_per_cell(self) -> usize {
+        match self {
+            Self::Tet4 | Self::Tet10 => 4,
+            Self::Hex8 => 8,
+        }
+    }
+
+    /// Local corners of each face, counter-clockwise seen from outside.
     pub const fn faces(self) -> &'static [&'static [usize]] {
         match self {
-            Self::Tet4 => &TET_FACES,
+            Self::Tet4 | Self::Tet10 => &TET_FACES,
             Self::Hex8 => &HEX_FACES,
         }
     }
 
-    /// Local nodes of each edge.
+    /// Local corners of each edge. The edge k of a quadratic tetrahedron has the node 4 + k in its middle.
     pub const fn edges(self) -> &'static [[usize; 2]] {
         match self {
-            Self::Tet4 => &TET_EDGES,
+            Self::Tet4 | Self::Tet10 => &TET_EDGES,
             Self::Hex8 => &HEX_EDGES,
+        }
+    }
+
+    /// Local node in the middle of the edge between two local corners; `None` for cells without such nodes.
+    pub fn middle(self, a: usize, b: usize) -> Option<usize> {
+        match self {
+            Self::Tet4 | Self::Hex8 => None,
+            Self::Tet10 => TET_EDGES.iter().position(|edge| *edge == [a, b] || *edge == [b, a]).map(|edge| 4 + edge),
         }
     }
 
@@ -63,6 +103,12 @@ impl CellKind {
     pub(crate) fn mirror(self, nodes: &mut [u32]) {
         match self {
             Self::Tet4 => nodes.swap(2, 3),
+            Self::Tet10 => {
+                nodes.swap(2, 3);
+                // 12 becomes 13, and 20 becomes 03.
+                nodes.swap(5, 8);
+                nodes.swap(6, 7);
+            }
             Self::Hex8 => {
                 let (bottom, top) = nodes.split_at_mut(4);
                 bottom.swap_with_slice(top);
@@ -70,13 +116,23 @@ impl CellKind {
         }
     }
 
-    /// Signed volume [m³] of the cell with these corners.
+    /// Signed volume [m³] of the cell with these nodes.
     ///
     /// The trilinear hexahedron is integrated exactly: its Jacobian determinant has degree two in each coordinate, so 2×2×2
-    /// Gauss points suffice.
+    /// Gauss points suffice. So is the quadratic tetrahedron, whose determinant is cubic: the centroid with weight −4/5 and four points
+    /// with weight 9/20, of the volume 1/6.
     pub fn volume(self, corners: &[Vec3]) -> f64 {
         match self {
             Self::Tet4 => tet_volume(corners[0], corners[1], corners[2], corners[3]),
+            Self::Tet10 => {
+                let (sixth, half) = (1.0 / 6.0, 0.5);
+                let center = tet10_jacobian(corners, Vec3::splat(0.25));
+                let around = tet10_jacobian(corners, Vec3::splat(sixth))
+                    + tet10_jacobian(corners, Vec3::new(half, sixth, sixth))
+                    + tet10_jacobian(corners, Vec3::new(sixth, half, sixth))
+                    + tet10_jacobian(corners, Vec3::new(sixth, sixth, half));
+                (0.45 * around - 0.8 * center) / 6.0
+            }
             Self::Hex8 => {
                 let g = 1.0 / 3.0_f64.sqrt();
                 let mut volume = 0.0;
@@ -99,6 +155,49 @@ pub fn tet_volume(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
 fn hex_jacobian(corners: &[Vec3], xi: Vec3) -> f64 {
     let columns = hex_gradient(corners, xi);
     columns[0].dot(columns[1].cross(columns[2]))
+}
+
+/// Smallest and largest Jacobian of a quadratic tetrahedron at its corners and quadrature points [m³]: of one sign where it is not
+/// folded, and equal where its edges are straight.
+pub fn tet10_jacobians(nodes: &[Vec3]) -> [f64; 2] {
+    TET10_SAMPLES.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], xi| {
+        let jacobian = tet10_jacobian(nodes, Vec3::from(*xi));
+        [low.min(jacobian), high.max(jacobian)]
+    })
+}
+
+/// det ∂x/∂ξ of the quadratic map at the local point ξ of the unit corner.
+fn tet10_jacobian(nodes: &[Vec3], xi: Vec3) -> f64 {
+    let columns = tet10_gradient(nodes, xi);
+    columns[0].dot(columns[1].cross(columns[2]))
+}
+
+/// The columns ∂x/∂ξ, ∂x/∂η, ∂x/∂ζ of the quadratic map at ξ, from nodes relative to the first.
+pub(crate) fn tet10_gradient(nodes: &[Vec3], xi: Vec3) -> [Vec3; 3] {
+    let barycentric = [1.0 - xi.x - xi.y - xi.z, xi.x, xi.y, xi.z];
+    // ∂x/∂Lᵢ = Σₐ (∂Nₐ/∂Lᵢ) xₐ, then ∂/∂ξ = ∂/∂L₁ − ∂/∂L₀ and so on.
+    let mut by_corner = [Vec3::zero(); 4];
+    for (i, slope) in by_corner.iter_mut().enumerate() {
+        *slope = (nodes[i] - nodes[0]) * (4.0 * barycentric[i] - 1.0);
+    }
+    for (k, [i, j]) in TET_EDGES.into_iter().enumerate() {
+        let middle = (nodes[4 + k] - nodes[0]) * 4.0;
+        by_corner[i] += middle * barycentric[j];
+        by_corner[j] += middle * barycentric[i];
+    }
+    [by_corner[1] - by_corner[0], by_corner[2] - by_corner[0], by_corner[3] - by_corner[0]]
+}
+
+/// Quadratic shape functions of the barycentric coordinates L: Lᵢ (2Lᵢ − 1) at corners, 4 LᵢLⱼ in the middles of edges.
+pub(crate) fn tet10_weights(barycentric: [f64; 4]) -> [f64; 10] {
+    let mut weights = [0.0; 10];
+    for (weight, l) in weights.iter_mut().zip(barycentric) {
+        *weight = l * (2.0 * l - 1.0);
+    }
+    for (weight, [i, j]) in weights[4..].iter_mut().zip(TET_EDGES) {
+        *weight = 4.0 * barycentric[i] * barycentric[j];
+    }
+    weights
 }
 
 /// The columns ∂x/∂ξ, ∂x/∂η, ∂x/∂ζ of the trilinear map at ξ.
@@ -133,6 +232,11 @@ impl CellBlock {
         Self { kind: CellKind::Tet4, nodes: cells.as_flattened().to_vec() }
     }
 
+    /// A block of quadratic tetrahedra.
+    pub fn quadratic_tets(cells: &[[u32; 10]]) -> Self {
+        Self { kind: CellKind::Tet10, nodes: cells.as_flattened().to_vec() }
+    }
+
     /// A block of hexahedra.
     pub fn hexes(cells: &[[u32; 8]]) -> Self {
         Self { kind: CellKind::Hex8, nodes: cells.as_flattened().to_vec() }
@@ -153,6 +257,15 @@ impl CellBlock {
 mod tests {
     use super::*;
 
+    /// A quadratic tetrahedron with straight edges.
+    fn straight_tet10() -> Vec<Vec3> {
+        let mut nodes = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+        for [i, j] in TET_EDGES {
+            nodes.push((nodes[i] + nodes[j]) * 0.5);
+        }
+        nodes
+    }
+
     fn unit_cube() -> Vec<Vec3> {
         HEX_SIGNS.iter().map(|s| (Vec3::from(*s) + Vec3::splat(1.0)) * 0.5).collect()
     }
@@ -169,13 +282,27 @@ mod tests {
     #[test]
     fn local_faces_point_outwards() {
         let tet = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
-        for (kind, corners) in [(CellKind::Tet4, tet), (CellKind::Hex8, unit_cube())] {
+        for (kind, corners) in
+            [(CellKind::Tet4, tet), (CellKind::Tet10, straight_tet10()), (CellKind::Hex8, unit_cube())]
+        {
             let center = corners.iter().sum::<Vec3>() / corners.len() as f64;
             for face in kind.faces() {
                 let [a, b, c] = [corners[face[0]], corners[face[1]], corners[face[2]]];
                 assert!((b - a).cross(c - a).dot(a - center) > 0.0);
             }
         }
+    }
+
+    /// The map x ↦ x + c x² e₁ on the unit corner is quadratic, so the cell has exactly the volume ∫ (1 + 2c x) dX = 1/6 + c/12.
+    #[test]
+    fn bent_tet_has_the_volume_of_its_map() {
+        let c = 0.7;
+        let straight = straight_tet10();
+        assert!((CellKind::Tet10.volume(&straight) - 1.0 / 6.0).abs() < 1e-15);
+        let bent: Vec<Vec3> = straight.iter().map(|x| Vec3::new(x.x + c * x.x * x.x, x.y, x.z)).collect();
+        assert!((CellKind::Tet10.volume(&bent) - (1.0 / 6.0 + c / 12.0)).abs() < 1e-15);
+        let [low, high] = tet10_jacobians(&bent);
+        assert!((low - 1.0).abs() < 1e-15 && (high - (1.0 + 2.0 * c)).abs() < 1e-15);
     }
 
     #[test]
@@ -188,8 +315,12 @@ mod tests {
 
     #[test]
     fn mirroring_negates_the_volume() {
-        for kind in [CellKind::Tet4, CellKind::Hex8] {
+        for kind in [CellKind::Tet4, CellKind::Tet10, CellKind::Hex8] {
             let corners = match kind {
+                // Bent, so that a middle at the wrong edge would show.
+                CellKind::Tet10 => {
+                    straight_tet10().iter().map(|x| *x + Vec3::new(x.y * x.z, x.z * x.x, 0.0) * 0.3).collect()
+                }
                 CellKind::Tet4 => vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)],
                 CellKind::Hex8 => unit_cube(),
             };

@@ -2,9 +2,9 @@
 
 use sinew_math::Vec3;
 
-use super::adjacency::{Components, FaceAdjacency, NodeCells, rotated_face, sorted_faces};
+use super::adjacency::{Components, FaceAdjacency, NodeCells, middles_of_face, rotated_face, sorted_faces};
 use super::attributes::Attributes;
-use super::cell::{CellBlock, CellKind};
+use super::cell::{CellBlock, CellKind, MAX_CELL_NODES};
 use super::check::{MeshError, MeshReport, check_cells};
 use super::quality::MeshQuality;
 use super::{Aabb, TriMesh};
@@ -100,8 +100,8 @@ impl CellMesh {
     }
 
     /// Rest positions of the nodes of a cell; unused places at the end are zero.
-    pub(crate) fn corners(&self, nodes: &[u32]) -> [Vec3; 8] {
-        let mut corners = [Vec3::zero(); 8];
+    pub(crate) fn corners(&self, nodes: &[u32]) -> [Vec3; MAX_CELL_NODES] {
+        let mut corners = [Vec3::zero(); MAX_CELL_NODES];
         for (corner, node) in corners.iter_mut().zip(nodes) {
             *corner = self.positions[*node as usize];
         }
@@ -124,7 +124,8 @@ impl CellMesh {
     }
 
     /// Boundary triangles, counter-clockwise seen from outside, in order of cell and local face; quadrilaterals are split in
-    /// two from their smallest node.
+    /// two from their smallest node, faces of quadratic tetrahedra in four: three at the corners from their smallest node on, then the
+    /// one between the middles.
     pub fn boundary_triangles(&self) -> Vec<[u32; 3]> {
         self.boundary_triangles_with_cells().0
     }
@@ -142,13 +143,14 @@ impl CellMesh {
         let mut cells = Vec::with_capacity(boundary.len());
         for (cell, local) in boundary {
             let (block, _) = self.locate(cell as usize);
-            let ([a, b, c], fourth) = rotated_face(block.kind, self.cell_nodes(cell as usize), local);
-            triangles.push([a, b, c]);
-            cells.push(cell);
-            if let Some(d) = fourth {
-                triangles.push([a, c, d]);
-                cells.push(cell);
+            let nodes = self.cell_nodes(cell as usize);
+            let ([a, b, c], fourth) = rotated_face(block.kind, nodes, local);
+            match (middles_of_face(block.kind, nodes, [a, b, c]), fourth) {
+                (Some([ab, bc, ca]), _) => triangles.extend([[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]),
+                (None, Some(d)) => triangles.extend([[a, b, c], [a, c, d]]),
+                (None, None) => triangles.push([a, b, c]),
             }
+            cells.resize(triangles.len(), cell);
         }
         (triangles, cells)
     }

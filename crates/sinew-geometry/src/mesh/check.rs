@@ -5,8 +5,8 @@ use std::fmt;
 use sinew_math::Vec3;
 use thiserror::Error;
 
-use super::adjacency::{Components, rotated_face, sorted_faces};
-use super::cell::{CellBlock, CellKind, HEX_CORNERS};
+use super::adjacency::{Components, middles_of_face, rotated_face, sorted_faces};
+use super::cell::{CellBlock, CellKind, HEX_CORNERS, MAX_CELL_NODES, tet10_jacobians};
 
 /// Most nodes, and most node references, of one mesh: indices stay below 2³¹ so that they fit signed file formats too.
 pub const MAX_ENTRIES: usize = (1 << 31) - 1;
@@ -95,6 +95,32 @@ pub enum MeshError {
         smallest: f64,
         /// Largest corner Jacobian [m³].
         largest: f64,
+    },
+    /// A quadratic tetrahedron is so curved that its map turns inside out.
+    #[error(
+        "quadratic tetrahedron {cell} is folded: its Jacobian ranges from {smallest:.3e} to {largest:.3e} m³; hint: put its middle nodes nearer to the middles of the edges"
+    )]
+    FoldedTet {
+        /// The cell.
+        cell: usize,
+        /// Smallest Jacobian at its corners and quadrature points [m³].
+        smallest: f64,
+        /// Largest of them [m³].
+        largest: f64,
+    },
+    /// Two cells share the corners of a face but not the nodes in the middles of its edges.
+    #[error("cells {first} and {second} share a face but not the middle nodes of its edges, so they would gape")]
+    GapingFace {
+        /// The earlier cell.
+        first: usize,
+        /// The later one.
+        second: usize,
+    },
+    /// Only tetrahedra have a quadratic form here.
+    #[error("cell {cell} is a hexahedron; only tetrahedra can be made quadratic")]
+    NotTetrahedra {
+        /// The first cell that is not a linear tetrahedron.
+        cell: usize,
     },
     /// Two cells have the same nodes.
     #[error("cells {first} and {second} have the same nodes")]
@@ -263,7 +289,7 @@ pub(crate) fn check_cells(positions: &mut Vec<Vec3>, blocks: &mut [CellBlock]) -
 
 /// Whether the cell is wound wrongly; an error where it is neither right nor wrong.
 fn is_inverted(cell: usize, kind: CellKind, nodes: &[u32], positions: &[Vec3]) -> Result<bool, MeshError> {
-    let mut corners = [Vec3::zero(); 8];
+    let mut corners = [Vec3::zero(); MAX_CELL_NODES];
     for (corner, node) in corners.iter_mut().zip(nodes) {
         *corner = positions[*node as usize];
     }
@@ -276,6 +302,12 @@ fn is_inverted(cell: usize, kind: CellKind, nodes: &[u32], positions: &[Vec3]) -
     let volume = kind.volume(corners);
     if volume.abs() <= limit {
         return Err(MeshError::DegenerateCell { cell, volume });
+    }
+    if kind == CellKind::Tet10 {
+        let [smallest, largest] = tet10_jacobians(corners);
+        if smallest <= limit && largest >= -limit {
+            return Err(MeshError::FoldedTet { cell, smallest, largest });
+        }
     }
     if kind == CellKind::Hex8 {
         let mut smallest = f64::INFINITY;
@@ -309,7 +341,7 @@ fn check_faces(node_count: usize, blocks: &[CellBlock]) -> Result<(), MeshError>
     };
     let sorted_nodes = |cell: usize| {
         let nodes = cell_of(cell).1;
-        let mut sorted = [u32::MAX; 8];
+        let mut sorted = [u32::MAX; MAX_CELL_NODES];
         sorted[..nodes.len()].copy_from_slice(nodes);
         sorted.sort_unstable();
         sorted
@@ -345,6 +377,9 @@ fn check_faces(node_count: usize, blocks: &[CellBlock]) -> Result<(), MeshError>
             };
             if !is_opposite {
                 return Err(MeshError::OverlappingCells { first, second });
+            }
+            if middles_of_face(kind_a, nodes_a, f) != middles_of_face(kind_b, nodes_b, f) {
+                return Err(MeshError::GapingFace { first, second });
             }
         }
     }

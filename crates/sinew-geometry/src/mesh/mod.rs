@@ -1,6 +1,6 @@
 //! Meshes: plain arrays, checked once on construction.
 //!
-//! - [`CellMesh`]: volume meshes of tetrahedra and hexahedra, with labels, named sets and fields
+//! - [`CellMesh`]: volume meshes of tetrahedra (linear or quadratic) and hexahedra, with labels, named sets and fields
 //! - [`TriMesh`]: triangle surfaces, their topology, normals and winding numbers
 //! - [`FaceAdjacency`], [`NodeCells`], [`Components`]: who touches whom
 //! - [`MeshQuality`]: how well shaped the cells are
@@ -13,6 +13,7 @@ mod cell;
 mod cell_mesh;
 mod check;
 mod intersection;
+mod quadratic;
 mod quality;
 mod tri_mesh;
 mod tri_topology;
@@ -21,7 +22,7 @@ mod winding;
 pub use aabb::Aabb;
 pub use adjacency::{Components, FaceAdjacency, NodeCells};
 pub use attributes::MeshField;
-pub use cell::{CellBlock, CellKind, tet_volume};
+pub use cell::{CellBlock, CellKind, MAX_CELL_NODES, tet_volume, tet10_jacobians};
 pub use cell_mesh::CellMesh;
 pub use check::{MAX_COORDINATE, MAX_ENTRIES, MeshError, MeshReport};
 pub use quality::MeshQuality;
@@ -29,5 +30,5 @@ pub use tri_mesh::{TriMesh, closest_on_triangle, vertex_normals};
 pub use tri_topology::SurfaceTopology;
 pub use winding::WindingNumber;
 
-pub(crate) use cell::{hex_gradient, hex_weights};
+pub(crate) use cell::{hex_gradient, hex_weights, tet10_gradient, tet10_weights};
 pub(crate) use intersection::overlap_depth;

@@ -96,7 +96,7 @@ fn dihedral_range(kind: CellKind, x: &[Vec3]) -> (f64, f64) {
     let mut range = (f64::INFINITY, 0.0_f64);
     let mut include = |angle: f64| range = (range.0.min(angle), range.1.max(angle));
     match kind {
-        CellKind::Tet4 => {
+        CellKind::Tet4 | CellKind::Tet10 => {
             for [a, b] in kind.edges() {
                 // The two nodes that are not on the edge; local numbers sum to 6.
                 let c = (0..4).find(|i| i != a && i != b).unwrap_or(0);
@@ -118,7 +118,7 @@ fn dihedral_range(kind: CellKind, x: &[Vec3]) -> (f64, f64) {
 
 fn aspect(kind: CellKind, x: &[Vec3]) -> f64 {
     match kind {
-        CellKind::Tet4 => {
+        CellKind::Tet4 | CellKind::Tet10 => {
             let (u, v, w) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
             let six_volume = u.dot(v.cross(w));
             let areas = [u.cross(v), v.cross(w), w.cross(u), (v - u).cross(w - u)];

@@ -179,8 +179,7 @@ pub fn conjugate_gradients<S: Real>(
         if iterations == params.max_iterations {
             break CgOutcome::IterationLimit;
         }
-        preconditioner.apply(r, z);
-        let rz = dot(r, z);
+        let rz = preconditioner.apply_dot(r, z);
         if !rz.is_finite() {
             return Err(CgError::NotFinite { iteration: iterations });
         }
@@ -198,8 +197,7 @@ pub fn conjugate_gradients<S: Real>(
             });
         }
         previous_rz = rz;
-        operator.apply(p, q);
-        let pq = dot(p, q);
+        let pq = operator.apply_dot(p, q);
         if !pq.is_finite() {
             return Err(CgError::NotFinite { iteration: iterations });
         }

@@ -12,7 +12,7 @@ mod vector;
 
 pub use block_jacobi::{BlockJacobi, BlockJacobiInfo};
 pub use cg::{CgError, CgInfo, CgOutcome, CgParams, CgScratch, conjugate_gradients};
-pub use vector::{add_scaled, dot, norm};
+pub use vector::{add_scaled, dot, dot_block, norm};
 
 use crate::{Real, Vec3};
 
@@ -23,6 +23,12 @@ pub trait LinearOperator<S: Real>: Sync {
 
     /// y = A x; overwrites `y`.
     fn apply(&self, x: &[Vec3<S>], y: &mut [Vec3<S>]);
+
+    /// Like [`apply`](Self::apply), and returns x · y: operators that can do both in one pass over memory override it.
+    fn apply_dot(&self, x: &[Vec3<S>], y: &mut [Vec3<S>]) -> f64 {
+        self.apply(x, y);
+        dot(x, y)
+    }
 }
 
 /// An approximate inverse, symmetric and positive definite.
@@ -31,6 +37,12 @@ pub trait LinearOperator<S: Real>: Sync {
 pub trait Preconditioner<S: Real> {
     /// z ≈ A⁻¹ r; overwrites `z`.
     fn apply(&mut self, r: &[Vec3<S>], z: &mut [Vec3<S>]);
+
+    /// Like [`apply`](Self::apply), and returns r · z: preconditioners that can do both in one pass over memory override it.
+    fn apply_dot(&mut self, r: &[Vec3<S>], z: &mut [Vec3<S>]) -> f64 {
+        self.apply(r, z);
+        dot(r, z)
+    }
 }
 
 /// No preconditioning: z = r.

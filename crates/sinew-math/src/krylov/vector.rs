@@ -34,7 +34,7 @@ pub fn add_scaled<S: Real>(y: &mut [Vec3<S>], factor: S, x: &[Vec3<S>]) {
 /// Twelve partial sums, for the components of four consecutive nodes: they lie side by side in memory, so that the compiler can load,
 /// convert and add them in wide registers without changing the order of any sum.
 #[inline]
-pub(super) fn dot_block<S: Real>(a: &[Vec3<S>], b: &[Vec3<S>]) -> f64 {
+pub fn dot_block<S: Real>(a: &[Vec3<S>], b: &[Vec3<S>]) -> f64 {
     let mut partial = [0.0; 12];
     let (a_fours, a_rest) = a.as_chunks::<4>();
     let (b_fours, b_rest) = b.as_chunks::<4>();

@@ -70,6 +70,9 @@ pub trait Isa: Copy + Send + Sync + 'static + sealed::Sealed {
     type F32: LaneScalar<Element = f32>;
     /// [`F64_LANES`] lanes of f64.
     type F64: LaneScalar<Element = f64>;
+    /// The f64 lanes of one register, a divisor of [`F64_LANES`]: for long kernels, where two registers side by side would only double the
+    /// code and spill.
+    type F64Register: LaneScalar<Element = f64>;
     /// Which level this is.
     const LEVEL: IsaLevel;
 }
@@ -234,6 +237,7 @@ impl sealed::Sealed for PortableIsa {}
 impl Isa for PortableIsa {
     type F32 = Portable<f32, F32_LANES>;
     type F64 = Portable<f64, F64_LANES>;
+    type F64Register = f64;
     const LEVEL: IsaLevel = if cfg!(target_arch = "aarch64") { IsaLevel::Neon } else { IsaLevel::Scalar };
 }
 

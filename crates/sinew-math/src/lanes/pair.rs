@@ -139,4 +139,9 @@ impl<S: LaneScalar> LaneScalar for Pair<S> {
         self.0.store(out);
         self.1.store(&mut out[S::LANES..]);
     }
+    #[inline(always)]
+    unsafe fn gather(values: &[S::Element], indices: &[u32]) -> Self {
+        // SAFETY: the caller promises for both halves what each of them asks for.
+        unsafe { Self(S::gather(values, indices), S::gather(values, &indices[S::LANES..])) }
+    }
 }

@@ -8,7 +8,7 @@
 macro_rules! register_lanes {
     (
         $(#[$doc:meta])* $name:ident, $element:ident, $lanes:literal, $register:ty, $mask_name:ident($mask:ty), bits $bits:ty;
-        splat $splat:ident, load $load:ident, store $store:ident;
+        splat $splat:ident, load $load:ident, store $store:ident, gather($ga_v:ident, $ga_i:ident) $gather:expr;
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident, fma $fma:ident;
         lt($lt_a:ident, $lt_b:ident) $lt:expr;
         le($le_a:ident, $le_b:ident) $le:expr;
@@ -234,6 +234,13 @@ macro_rules! register_lanes {
                 // SAFETY: the instruction exists, see the macro; the slice holds as many numbers as the register, and the
                 // store does not ask for alignment.
                 unsafe { $store(out.as_mut_ptr(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn gather(values: &[$element], indices: &[u32]) -> Self {
+                let ($ga_v, $ga_i) = (values.as_ptr(), indices[..$lanes].as_ptr());
+                // SAFETY: the instruction exists, see the macro; there are as many indices as lanes, and the caller promises that
+                // they are in range and fit the signed numbers of the instruction.
+                unsafe { Self($gather) }
             }
         }
     };

@@ -23,19 +23,22 @@ impl sealed::Sealed for Avx512 {}
 impl Isa for Avx2 {
     type F32 = Pair<F32x8>;
     type F64 = Pair<F64x4>;
+    type F64Register = F64x4;
     const LEVEL: IsaLevel = IsaLevel::Avx2;
 }
 
 impl Isa for Avx512 {
     type F32 = F32x16;
     type F64 = F64x8;
+    type F64Register = F64x8;
     const LEVEL: IsaLevel = IsaLevel::Avx512;
 }
 
 register_lanes! {
     /// Eight f32 in an AVX register.
     F32x8, f32, 8, __m256, MaskF32x8(__m256), bits __m256i;
-    splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps;
+    splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
+    gather(v, i) _mm256_i32gather_ps::<4>(v, _mm256_loadu_si256(i.cast()));
     add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps, fma _mm256_fmadd_ps;
     lt(a, b) _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm256_cmp_ps::<_CMP_LE_OQ>(a, b);
@@ -55,7 +58,8 @@ register_lanes! {
 register_lanes! {
     /// Four f64 in an AVX register.
     F64x4, f64, 4, __m256d, MaskF64x4(__m256d), bits __m256i;
-    splat _mm256_set1_pd, load _mm256_loadu_pd, store _mm256_storeu_pd;
+    splat _mm256_set1_pd, load _mm256_loadu_pd, store _mm256_storeu_pd,
+    gather(v, i) _mm256_i32gather_pd::<8>(v, _mm_loadu_si128(i.cast()));
     add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd, sqrt _mm256_sqrt_pd, fma _mm256_fmadd_pd;
     lt(a, b) _mm256_cmp_pd::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm256_cmp_pd::<_CMP_LE_OQ>(a, b);
@@ -75,7 +79,8 @@ register_lanes! {
 register_lanes! {
     /// Sixteen f32 in an AVX-512 register.
     F32x16, f32, 16, __m512, MaskF32x16(__mmask16), bits __m512i;
-    splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps;
+    splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
+    gather(v, i) _mm512_i32gather_ps::<4>(_mm512_loadu_si512(i.cast()), v);
     add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps, fma _mm512_fmadd_ps;
     lt(a, b) _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b);
@@ -95,7 +100,8 @@ register_lanes! {
 register_lanes! {
     /// Eight f64 in an AVX-512 register.
     F64x8, f64, 8, __m512d, MaskF64x8(__mmask8), bits __m512i;
-    splat _mm512_set1_pd, load _mm512_loadu_pd, store _mm512_storeu_pd;
+    splat _mm512_set1_pd, load _mm512_loadu_pd, store _mm512_storeu_pd,
+    gather(v, i) _mm512_i32gather_pd::<8>(_mm256_loadu_si256(i.cast()), v);
     add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd, sqrt _mm512_sqrt_pd, fma _mm512_fmadd_pd;
     lt(a, b) _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b);

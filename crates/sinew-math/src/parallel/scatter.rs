@@ -196,6 +196,19 @@ impl<T: Copy + AddAssign> ChunkWriter<'_, T> {
         unsafe { self.target.add(slot as usize, value) };
     }
 
+    /// Adds `values` to the entries behind the slots `first`, `first + 1` … of `element`.
+    ///
+    /// # Panics
+    /// When `element` is not of this chunk or has fewer slots.
+    #[inline(always)]
+    pub fn add_run(&mut self, element: usize, first: usize, values: &[T]) {
+        assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
+        for (&slot, &value) in self.plan.slots(element)[first..][..values.len()].iter().zip(values) {
+            // SAFETY: as in `add`: the slot is checked, belongs to an element of this chunk, and to no other chunk that runs now.
+            unsafe { self.target.add(slot as usize, value) };
+        }
+    }
+
     /// Adds one value per slot of `element`.
     ///
     /// # Panics

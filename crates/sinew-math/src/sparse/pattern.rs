@@ -12,6 +12,8 @@ pub struct BlockPattern {
     row_offsets: Vec<u32>,
     columns: Vec<u32>,
     diagonal: Vec<u32>,
+    /// Slot of block (j, i) for the slot of block (i, j).
+    mirrored: Vec<u32>,
 }
 
 impl BlockPattern {
@@ -62,7 +64,8 @@ impl BlockPattern {
             diagonal.push((begin + before) as u32);
             row_offsets.push(end);
         }
-        Ok(Self { row_offsets, columns, diagonal })
+        let mirrored = mirror(&row_offsets, &columns);
+        Ok(Self { row_offsets, columns, diagonal, mirrored })
     }
 
     /// Number of block rows.
@@ -95,6 +98,11 @@ impl BlockPattern {
     #[inline]
     pub fn diagonal_slot(&self, node: usize) -> usize {
         self.diagonal[node] as usize
+    }
+
+    /// Slot of block (j, i) for the slot of each block (i, j).
+    pub fn mirrored_slots(&self) -> &[u32] {
+        &self.mirrored
     }
 
     /// Slot of a block, if it is in the pattern.
@@ -144,4 +152,18 @@ impl BlockPattern {
     pub fn graph(&self) -> Result<Graph, crate::ordering::OrderingError> {
         Graph::from_rows(&self.row_offsets, &self.columns)
     }
+}
+
+/// Slots of the mirrored blocks of a symmetric pattern: rows that mention a column do so in ascending order.
+fn mirror(row_offsets: &[u32], columns: &[u32]) -> Vec<u32> {
+    let mut next = row_offsets.to_vec();
+    let mut mirrored = vec![0; columns.len()];
+    for row in 0..row_offsets.len().saturating_sub(1) {
+        for slot in row_offsets[row] as usize..row_offsets[row + 1] as usize {
+            let place = &mut next[columns[slot] as usize];
+            mirrored[*place as usize] = slot as u32;
+            *place += 1;
+        }
+    }
+    mirrored
 }

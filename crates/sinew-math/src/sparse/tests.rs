@@ -174,3 +174,23 @@ fn scaling_and_diagonals_act_on_the_right_entries() {
     matrix.set_zero();
     assert!(matrix.to_dense().iter().all(|&entry| entry == 0.0));
 }
+
+#[test]
+fn the_lower_triangle_tells_the_whole_matrix() {
+    let matrix = random_spd([4, 3, 3]);
+    let mut lower = matrix.clone();
+    for row in 0..matrix.node_count() {
+        for slot in matrix.pattern().diagonal_slot(row) + 1..matrix.pattern().row(row).end {
+            lower.values_mut()[slot] = Mat3::zero();
+        }
+    }
+    let x = random_vector(matrix.node_count(), 3);
+    let (mut expected, mut found) = (x.clone(), x.clone());
+    matrix.multiply(&x, &mut expected);
+    lower.multiply_lower(&x, &mut found);
+    assert!(expected.iter().zip(&found).all(|(a, b)| (*a - *b).norm() < 1e-12));
+    lower.mirror_lower();
+    assert_eq!(lower.asymmetry(), 0.0);
+    lower.multiply(&x, &mut found);
+    assert!(expected.iter().zip(&found).all(|(a, b)| (*a - *b).norm() < 1e-12));
+}

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
-use sinew_fem::material::{ElasticModuli, MaterialSpec};
+use sinew_fem::material::{ElasticModuli, Extension, Inversion, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
+use sinew_fem::start::{Start, scrambled};
 use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
@@ -15,8 +16,8 @@ use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
-use crate::spec::body::Body;
-use crate::spec::material::{Gradient, Material, MaterialRegion};
+use crate::spec::body::{Body, StartShape, VolumeTerm};
+use crate::spec::material::{self, Fibers, Gradient, Material, MaterialRegion};
 
 /// What later steps need of a body.
 pub(super) struct CompiledBody {
@@ -50,12 +51,13 @@ impl Compiler<'_> {
     fn add_body(&mut self, index: usize, body: &Body) -> Result<CompiledBody, Vec<Diagnostic>> {
         let MeshParts { mesh, surface, inside } = self.mesh(index, body).map_err(|problem| vec![problem])?;
         let regions = Regions::new(mesh.clone(), body.regions.clone());
-        let materials = self.materials(index, body, &mesh, &regions, &inside)?;
+        let place = pose(body.position, body.rotation.as_ref());
+        let mut materials = self.materials(index, body, &mesh, &regions, &inside)?;
+        self.lay_fibers(index, body, &mesh, &place, &mut materials).map_err(|problem| vec![problem])?;
         let densities = match inside.is_empty() {
             true => vec![body.density; mesh.cell_count()],
             false => inside.iter().map(|fraction| fraction * body.density).collect(),
         };
-        let place = pose(body.position, body.rotation.as_ref());
         let is_moved = body.rotation.is_some() || body.position != [0.0; 3];
         let mesh = match is_moved {
             true => mesh
@@ -75,9 +77,11 @@ impl Compiler<'_> {
             name: body.name.clone(),
             materials: materials.clone(),
             densities,
+            volume: volume_form(body, &materials),
             mass_damping: body.damping.mass,
             stiffness_damping: body.damping.stiffness,
             tissue_damping: body.damping.tissue,
+            start: start(body, &mesh),
             velocities,
             surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
             mesh: mesh.clone(),
@@ -133,6 +137,38 @@ impl Compiler<'_> {
             *spec = spec.scaled(fraction);
         }
         if problems.is_empty() { Ok(materials) } else { Err(problems) }
+    }
+
+    /// Gives each cell its fibre direction, turned as the body is.
+    fn lay_fibers(
+        &self,
+        index: usize,
+        body: &Body,
+        mesh: &CellMesh,
+        place: &Pose,
+        materials: &mut [MaterialSpec],
+    ) -> Result<(), Diagnostic> {
+        let Some(fibers) = &body.fibers else { return Ok(()) };
+        for (cell, spec) in materials.iter_mut().enumerate() {
+            let MaterialSpec::FiberReinforced { fiber, .. } = spec else { continue };
+            let direction = match fibers {
+                Fibers::Along(direction) => Vec3::from(*direction),
+                Fibers::Around(axis) => {
+                    let arm = center_of(mesh, cell) - Vec3::from(axis.point);
+                    let around = Vec3::from(axis.direction).cross(arm);
+                    // A cell on the line, to the precision of its centre.
+                    if around.norm() <= 1e-9 * arm.norm() {
+                        let message =
+                            format!("the centre of cell {cell} lies on the line: no circle passes through it");
+                        let path = format!("body[{index}].fibers.around");
+                        return Err(self.scene.problem(&path, message));
+                    }
+                    around.normalized()
+                }
+            };
+            *fiber = place.rotation.rotate(direction);
+        }
+        Ok(())
     }
 
     /// Pins, bindings, attachments, pressures and loads.
@@ -219,29 +255,72 @@ impl UniqueNames {
 }
 
 fn material_spec(material: &Material) -> MaterialSpec {
-    let moduli =
-        |e: &crate::spec::material::Elastic| ElasticModuli::YoungPoisson { young: e.young, poisson: e.poisson };
+    let moduli = |young, poisson| ElasticModuli::YoungPoisson { young, poisson };
+    let elastic = |e: &material::Elastic| moduli(e.young, e.poisson);
     match material {
-        Material::Linear(e) => MaterialSpec::Linear(moduli(e)),
-        Material::Corotated(e) => MaterialSpec::Corotated(moduli(e)),
-        Material::StVenantKirchhoff(e) => MaterialSpec::StVenantKirchhoff(moduli(e)),
-        Material::NeoHookean(e) => MaterialSpec::NeoHookean(moduli(e)),
-        Material::StableNeoHookean(e) => MaterialSpec::StableNeoHookean(moduli(e)),
-        Material::MooneyRivlin(m) => MaterialSpec::MooneyRivlin { c10: m.c10, c01: m.c01, bulk: m.bulk },
+        Material::Linear(e) => MaterialSpec::Linear(elastic(e)),
+        Material::Corotated(e) => MaterialSpec::Corotated(elastic(e)),
+        Material::StVenantKirchhoff(e) => MaterialSpec::StVenantKirchhoff(elastic(e)),
+        Material::NeoHookean(m) => extended(MaterialSpec::NeoHookean(moduli(m.young, m.poisson)), m.inversion.as_ref()),
+        Material::StableNeoHookean(e) => MaterialSpec::StableNeoHookean(elastic(e)),
+        Material::MooneyRivlin(m) => {
+            extended(MaterialSpec::MooneyRivlin { c10: m.c10, c01: m.c01, bulk: m.bulk }, m.inversion.as_ref())
+        }
+        Material::FiberReinforced(m) => MaterialSpec::FiberReinforced {
+            moduli: moduli(m.young, m.poisson),
+            fiber_stiffness: m.fiber_stiffness,
+            fiber_stiffening: m.fiber_stiffening,
+            // `lay_fibers` turns it to where it belongs.
+            fiber: Vec3::unit(0),
+        },
     }
+}
+
+fn extended(spec: MaterialSpec, inversion: Option<&material::Inversion>) -> MaterialSpec {
+    let Some(inversion) = inversion else { return spec };
+    let extension = match inversion.extension {
+        material::Extension::Energy => Extension::Energy,
+        material::Extension::Constant => Extension::Constant,
+    };
+    spec.extended(Inversion { threshold: inversion.threshold, extension })
 }
 
 /// A material with the parameters that a region gives replaced.
 fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
-    if let MaterialSpec::MooneyRivlin { c10, c01, bulk } = *spec {
-        return MaterialSpec::MooneyRivlin {
-            c10: part.c10.unwrap_or(c10),
-            c01: part.c01.unwrap_or(c01),
-            bulk: part.bulk.unwrap_or(bulk),
-        };
+    let mut spec = *spec;
+    match &mut spec {
+        MaterialSpec::MooneyRivlin { c10, c01, bulk } | MaterialSpec::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
+            for (parameter, value) in [(c10, part.c10), (c01, part.c01), (bulk, part.bulk)] {
+                *parameter = value.unwrap_or(*parameter);
+            }
+            return spec;
+        }
+        MaterialSpec::FiberReinforced { fiber_stiffness, .. } => {
+            *fiber_stiffness = part.fiber_stiffness.unwrap_or(*fiber_stiffness);
+        }
+        _ => {}
     }
     let (young, poisson) = spec.moduli().young_poisson();
-    MaterialSpec::with_young(spec.law(), part.young.unwrap_or(young), part.poisson.unwrap_or(poisson))
+    spec.with_moduli(ElasticModuli::YoungPoisson {
+        young: part.young.unwrap_or(young),
+        poisson: part.poisson.unwrap_or(poisson),
+    })
+}
+
+/// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
+/// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
+const NEARLY_INCOMPRESSIBLE: f64 = 0.45;
+
+/// Where the volume term is evaluated: as the scene says, else in the mean if some cell is nearly incompressible.
+fn volume_form(body: &Body, materials: &[MaterialSpec]) -> VolumeForm {
+    // The moduli of a scene were numbers with few digits.
+    let locks = |spec: &MaterialSpec| spec.moduli().young_poisson().1 >= NEARLY_INCOMPRESSIBLE - 1e-9;
+    match body.volume {
+        Some(VolumeTerm::Mean) => VolumeForm::Mean,
+        Some(VolumeTerm::Pointwise) => VolumeForm::Pointwise,
+        None if materials.iter().any(locks) => VolumeForm::Mean,
+        None => VolumeForm::Pointwise,
+    }
 }
 
 fn factor_at(gradient: &Gradient, p: Vec3) -> f64 {
@@ -257,6 +336,18 @@ fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
 }
 
 /// v + ω × (x − c) about the centre of volume; empty when at rest.
+/// Places of the nodes before the first step; empty when the body starts at rest.
+fn start(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
+    let Some(given) = &body.start else { return Vec::new() };
+    let shape = match given.shape {
+        StartShape::Random => Start::Random { scale: given.scale },
+        StartShape::Point => Start::Point,
+        StartShape::Plane => Start::Plane,
+        StartShape::Mirror => Start::Mirror,
+    };
+    scrambled(mesh, shape, given.noise, given.seed as u64)
+}
+
 fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     if body.velocity == [0.0; 3] && body.angular_velocity == [0.0; 3] {
         return Vec::new();

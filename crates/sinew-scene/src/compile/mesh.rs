@@ -30,8 +30,28 @@ impl From<CellMesh> for MeshParts {
 }
 
 impl Compiler<'_> {
-    /// Makes the mesh of `body`, scaled; notes what was mended.
+    /// Makes the mesh of `body`, scaled and of the order asked for; notes what was mended.
     pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
+        let parts = self.mesh_as_given(index, body)?;
+        if body.mesh.order() < 2 {
+            return Ok(parts);
+        }
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh.order"), &message);
+        let mesh = parts.mesh.to_quadratic().map_err(|error| problem(error.to_string()))?;
+        let surface = match parts.surface {
+            Some((surface, _)) => {
+                let embedding =
+                    Embedding::bind(&mesh, surface.positions()).map_err(|error| problem(error.to_string()))?;
+                Some((surface, embedding))
+            }
+            None => None,
+        };
+        Ok(MeshParts { mesh, surface, inside: parts.inside })
+    }
+
+    /// The mesh with the cells that its source has.
+    fn mesh_as_given(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
         let scene = self.scene;
         let problem = |key: &str, message: String| located(scene, &format!("body[{index}].mesh{key}"), &message);
         let generated = |result: Result<CellMesh, procedural::ProceduralError>| {
@@ -51,6 +71,7 @@ impl Compiler<'_> {
             Mesh::Fusiform(mesh) => {
                 generated(procedural::fusiform(mesh.length, mesh.radius, mesh.end_radius, mesh.cell))?
             }
+            Mesh::Figure(mesh) => generated(procedural::figure(mesh.height, mesh.cells))?,
             Mesh::File(mesh) => {
                 let path = self.scene.source.resolve(&mesh.file);
                 let loaded = load_volume(&path, &mesh::cell_shapes(&mesh.skip));

@@ -98,6 +98,7 @@ fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
             spec::LinearSolver::Cg => LinearSolver::Cg,
             spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
         },
+        untangle: settings.untangle,
         budget: settings.live.as_ref().map(|live| Budget { newton: live.newton, linear: live.linear }),
     }
 }

@@ -53,7 +53,7 @@ pub fn cell_quality(kind: CellKind, x: &[Vec3]) -> CellShapeQuality {
         quality.max_angle = quality.max_angle.max(angle);
     };
     quality.aspect = match kind {
-        CellKind::Tet4 => {
+        CellKind::Tet4 | CellKind::Tet10 => {
             for [a, b] in kind.edges() {
                 let c = (0..4).find(|i| i != a && i != b).unwrap_or(0);
                 // Local numbers sum to 6.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use sinew_geometry::mesh::MAX_COORDINATE;
+use sinew_geometry::mesh::{MAX_CELL_NODES, MAX_COORDINATE, tet10_jacobians};
 use sinew_geometry::{CellKind, TriMesh};
 use sinew_io::{CellShape, MeshData};
 use sinew_math::Vec3;
@@ -28,7 +28,7 @@ struct Cell {
     number: u32,
     kind: CellKind,
     /// Nodes, turned so that the volume is positive.
-    nodes: [u32; 8],
+    nodes: [u32; MAX_CELL_NODES],
     was_turned: bool,
 }
 
@@ -37,7 +37,7 @@ impl Cell {
         &self.nodes[..self.kind.nodes_per_cell()]
     }
 
-    fn sorted(&self) -> [u32; 8] {
+    fn sorted(&self) -> [u32; MAX_CELL_NODES] {
         let mut sorted = self.nodes;
         sorted.sort_unstable();
         sorted
@@ -90,7 +90,8 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
 /// Looks at each cell alone; returns those that are sound, and which points volume cells use.
 fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec<bool>) {
     let mut is_used = vec![false; data.points.len()];
-    for group in data.groups.iter().filter(|group| matches!(group.shape, CellShape::Tet4 | CellShape::Hex8)) {
+    let is_simulated = |shape| matches!(shape, CellShape::Tet4 | CellShape::Tet10 | CellShape::Hex8);
+    for group in data.groups.iter().filter(|group| is_simulated(group.shape)) {
         group.nodes.iter().for_each(|&node| is_used[node as usize] = true);
     }
     let mut foreign: BTreeMap<CellShape, Vec<u32>> = BTreeMap::new();
@@ -100,6 +101,7 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
         let number = number as u32;
         let kind = match shape {
             CellShape::Tet4 => CellKind::Tet4,
+            CellShape::Tet10 => CellKind::Tet10,
             CellShape::Hex8 => CellKind::Hex8,
             // Points, lines and faces on the volume mark it.
             _ if shape.dimension() < 3 && nodes.iter().all(|&node| is_used[node as usize]) => continue,
@@ -113,7 +115,7 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
             repeated.push((number, 0.0, format!("point {node}")));
             continue;
         }
-        let mut corners = [Vec3::zero(); 8];
+        let mut corners = [Vec3::zero(); MAX_CELL_NODES];
         for (corner, &node) in corners.iter_mut().zip(nodes) {
             *corner = data.points[node as usize];
         }
@@ -124,20 +126,29 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
             degenerate.push((number, volume.abs(), format!("volume {volume:.1e} m³")));
             continue;
         }
-        if kind == CellKind::Hex8 {
-            let [low, high] = hex_jacobians(corners);
+        let jacobians = match kind {
+            CellKind::Tet4 => None,
+            CellKind::Tet10 => Some(tet10_jacobians(corners)),
+            CellKind::Hex8 => Some(hex_jacobians(corners)),
+        };
+        if let Some([low, high]) = jacobians {
             if low <= limit && high >= -limit {
                 folded.push((number, low / high, format!("corner Jacobians {low:.1e} to {high:.1e} m³")));
                 continue;
             }
         }
-        let mut cell = Cell { number, kind, nodes: [u32::MAX; 8], was_turned: volume < 0.0 };
+        let mut cell = Cell { number, kind, nodes: [u32::MAX; MAX_CELL_NODES], was_turned: volume < 0.0 };
         cell.nodes[..nodes.len()].copy_from_slice(nodes);
         if cell.was_turned {
             turned.push(number);
             match kind {
                 CellKind::Tet4 => cell.nodes.swap(2, 3),
-                CellKind::Hex8 => cell.nodes.rotate_left(4),
+                CellKind::Tet10 => {
+                    cell.nodes.swap(2, 3);
+                    cell.nodes.swap(5, 8);
+                    cell.nodes.swap(6, 7);
+                }
+                CellKind::Hex8 => cell.nodes[..8].rotate_left(4),
             }
         }
         cells.push(cell);
@@ -158,12 +169,12 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
         "folded_cells",
         Severity::Fatal,
         folded.len(),
-        "hexahedra that are folded: a corner is turned inside out",
+        "hexahedra or quadratic tetrahedra that are folded: a corner is turned inside out",
     );
     add_cells(
         data,
         problems,
-        problem.hint("check the order of their nodes: bottom four, then the four above them"),
+        problem.hint("check the order of their nodes: hexahedra have the bottom four, then the four above them; quadratic tetrahedra the corners, then the middles of their edges"),
         folded,
     );
     if !turned.is_empty() {
@@ -189,7 +200,7 @@ fn add_cells(data: &MeshData, problems: &mut Vec<Problem>, mut problem: Problem,
 
 /// Leaves out cells that have the nodes of an earlier one: whatever else is wrong with them follows from that.
 fn unique_cells(data: &MeshData, cells: Vec<Cell>, problems: &mut Vec<Problem>) -> Vec<Cell> {
-    let mut order: Vec<([u32; 8], u32)> = cells.iter().map(|cell| (cell.sorted(), cell.number)).collect();
+    let mut order: Vec<([u32; MAX_CELL_NODES], u32)> = cells.iter().map(|cell| (cell.sorted(), cell.number)).collect();
     order.par_sort_unstable();
     let mut copies: Vec<(u32, f64, String)> = order
         .chunk_by(|a, b| a.0 == b.0)

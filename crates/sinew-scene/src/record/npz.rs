@@ -5,7 +5,7 @@
 //! | `times`, `frames` | frames | time [s] and number of each frame |
 //! | `probe_names`, `probes` | probes; frames × probes | |
 //! | `rest/BODY` | nodes × 3 | positions at rest [m] |
-//! | `tets/BODY`, `hexes/BODY` | cells × 4, cells × 8 | nodes of the cells, where there are such cells |
+//! | `tets/BODY`, `quadratic_tets/BODY`, `hexes/BODY` | cells × 4, × 10, × 8 | nodes of the cells, where there are such cells |
 //! | `labels/BODY` | cells | label of each cell, tetrahedra and hexahedra in the order of the mesh; where there are labels |
 //! | `triangles/BODY` | triangles × 3 | visible surface, as numbers of surface vertices |
 //! | `surface_nodes/BODY` | vertices | the node of each surface vertex, or the nearest to it |
@@ -201,7 +201,8 @@ fn still_arrays(frame: &Frame<'_>) -> Vec<(Layout, Vec<u8>)> {
     let mut arrays = vec![names(frame.probe_names)];
     for body in &frame.bodies {
         arrays.push((Layout::new(member("rest", body.name), "<f8", 8, &[3]), doubles(body.mesh.positions())));
-        for (array, kind) in [("tets", CellKind::Tet4), ("hexes", CellKind::Hex8)] {
+        for (array, kind) in [("tets", CellKind::Tet4), ("quadratic_tets", CellKind::Tet10), ("hexes", CellKind::Hex8)]
+        {
             let blocks = body.mesh.blocks().iter().filter(|block| block.kind == kind);
             let nodes: Vec<u8> = blocks.flat_map(|block| integers(&block.nodes)).collect();
             if !nodes.is_empty() {

@@ -72,13 +72,13 @@ pub fn statistics(frame: &Frame<'_>) -> Vec<BodyStatistics> {
         .iter()
         .map(|body| {
             let quality = body.mesh.quality();
-            let count = |kind: CellKind| {
+            let count = |kind: CellKind| -> usize {
                 body.mesh.blocks().iter().filter(|block| block.kind == kind).map(|block| block.cell_count()).sum()
             };
             BodyStatistics {
                 name: body.name.into(),
                 nodes: body.mesh.node_count(),
-                tets: count(CellKind::Tet4),
+                tets: count(CellKind::Tet4) + count(CellKind::Tet10),
                 hexes: count(CellKind::Hex8),
                 surface_triangles: body.surface_triangles.len(),
                 volume: body.mesh.volume(),

@@ -60,12 +60,13 @@ fn constant(values: &[f64]) -> Option<f64> {
 }
 
 /// Parts of names with their SI units; the first that a name has decides, so that the extremes of a stress are stresses.
-const UNITS: [(&str, &str); 17] = [
+const UNITS: [(&str, &str); 18] = [
     ("volume_ratio", ""),
     ("volume", ""),
     ("deformation", ""),
     ("energy", " [J]"),
     ("force", " [N]"),
+    ("torque", " [N m]"),
     ("stress", " [Pa]"),
     ("piola", " [Pa]"),
     ("velocity", " [m/s]"),
@@ -92,7 +93,7 @@ fn rank(group: &str) -> usize {
         "energy" => 0,
         _ if has("displacement") || has("position") => 1,
         _ if has("volume") || has("volume_ratio") => 2,
-        _ if has("force") => 3,
+        _ if has("force") || has("torque") => 3,
         _ if has("von_mises") || has("stress") => 4,
         _ if has("velocity") || has("center") => 5,
         _ => 6,
@@ -118,6 +119,7 @@ mod tests {
             ("ring.volume_ratio.min", None),
             ("ring.max", Some(" [m]")),
             ("ring.force.x-max", Some(" [N]")),
+            ("ring.torque.x-max", Some(" [N m]")),
             ("contacts", None),
         ];
         for (name, wanted) in cases {

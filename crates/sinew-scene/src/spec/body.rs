@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    material::{Damping, Material, MaterialRegion},
+    material::{Damping, Fibers, Material, MaterialRegion},
     mesh::Mesh,
     motion::{Motion, Rotation},
     region::{Region, region},
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     decode::{
         Codec, Context,
-        codec::{length, name, number, quantity, text},
+        codec::{length, name, number, quantity, text, whole, word},
         compound::{list, map, track, vector},
         shape::{Definitions, Shape},
         table::{one_of, table},
@@ -134,6 +134,44 @@ table! {
     }
 }
 
+words! {
+    /// Where the volume term of a law is evaluated.
+    pub enum VolumeTerm {
+        /// With the mean volume ratio of each cell: does not lock when nearly incompressible.
+        "mean" => Mean,
+        /// At each quadrature point.
+        "pointwise" => Pointwise,
+    }
+}
+
+words! {
+    /// A shape far from rest.
+    pub enum StartShape {
+        /// Every node at a random place in the bounding box of the body.
+        "random" => Random,
+        /// Every node at the centre of the bounding box.
+        "point" => Point,
+        /// Flattened along the thinnest axis.
+        "plane" => Plane,
+        /// Reflected along the thinnest axis: every cell inside out.
+        "mirror" => Mirror,
+    }
+}
+
+table! {
+    /// A shape far from rest from which the body starts, to test how it comes back. Pinned nodes stay where their pins hold them.
+    pub struct Start as "start" {
+        /// The shape.
+        shape: StartShape = word(), required, example("random");
+        /// For `random`: factor on the size of the box.
+        scale: f64 = number().positive().below(1e6), default(1), example(10);
+        /// For the others: random shift of each node along each axis, in mean cell sizes. An exactly flat body is in balance.
+        noise: f64 = number().at_least(0.0), default(1e-3);
+        /// Seed of the random numbers.
+        seed: usize = whole(0, i64::MAX), default(1);
+    }
+}
+
 table! {
     /// A deformable body.
     pub struct Body as "body" {
@@ -151,10 +189,17 @@ table! {
         density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
         /// The elastic law.
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
+        /// Where the volume term of the law is evaluated. In cells with several quadrature points (hexahedra, and tetrahedra of `order = 2`)
+        /// its mean keeps nearly incompressible flesh from locking. Left out: `mean` from Poisson's ratio 0.45 on, else `pointwise`.
+        volume: Option<VolumeTerm> = word(), optional, example("mean");
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
+        /// Where fibres run, for a law that has them.
+        fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
         /// Damping.
         damping: Damping = table(), default({});
+        /// A shape far from rest to start from; at rest when left out.
+        start: Option<Start> = table(), optional, example({ shape = "random", scale = 10 });
         /// Initial velocity [m/s].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
         /// Initial angular velocity about the centre of mass [rad/s].

@@ -2,8 +2,8 @@
 
 use crate::{
     decode::{
-        codec::{Quantity, length, number, quantity, text},
-        compound::{fixed, vector},
+        codec::{Quantity, length, number, quantity, text, word},
+        compound::{direction, fixed, vector},
         table::{Table, table},
     },
     value::Dimension,
@@ -35,6 +35,38 @@ table! {
     }
 }
 
+words! {
+    /// How a law goes on where a principal stretch is below the threshold.
+    pub enum Extension {
+        /// By an energy of its own, twice differentiable: the solver keeps its line search.
+        "energy" => Energy,
+        /// By the stress at the threshold, as Sifakis 2007 does it: bounded, but without an energy, so steps are judged by the residual.
+        "constant" => Constant,
+    }
+}
+
+table! {
+    /// What a law with ln J, which has no value there, does in flat and inverted cells.
+    pub struct Inversion as "inversion" {
+        /// Principal stretch below which the law is extended; above it nothing changes.
+        threshold: f64 = number().above(0.0).below(1.0).titled("the threshold of inversion").hinted("1 is the stretch at rest, which must not change; 0.25 to 0.4 suit flesh"), default(0.3);
+        /// How it goes on below.
+        extension: Extension = word(), default("energy");
+    }
+}
+
+table! {
+    /// Stiffness of a law with ln J by Young's modulus and Poisson's ratio at small strains.
+    pub struct NeoHookean as "neo-hookean" {
+        /// Young's modulus [Pa].
+        young: f64 = young(), required, example("30 kPa");
+        /// Poisson's ratio.
+        poisson: f64 = poisson(), required, example(0.45);
+        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
+    }
+}
+
 table! {
     /// Stiffness of the Mooney–Rivlin law ψ = c10 (Ī₁ − 3) + c01 (Ī₂ − 3) + bulk/2 (ln J)².
     pub struct MooneyRivlin as "mooney-rivlin" {
@@ -44,6 +76,23 @@ table! {
         c01: f64 = pressure().at_least(0.0), default(0), example("10 kPa");
         /// Bulk modulus [Pa].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
+        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
+    }
+}
+
+table! {
+    /// Flesh with fibres that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibres of stretch l > 1, linear
+    /// beyond 1.4. The body says by `fibers` where they run.
+    pub struct FiberReinforced as "fiber-reinforced" {
+        /// Young's modulus of the matrix between the fibres [Pa].
+        young: f64 = young(), required, example("30 kPa");
+        /// Poisson's ratio of the matrix.
+        poisson: f64 = poisson(), required, example(0.45);
+        /// Modulus of the fibres when they become taut [Pa].
+        fiber_stiffness: f64 = pressure().at_least(0.0), required, example("100 kPa");
+        /// Exponent c of their stiffening; 0 keeps the modulus.
+        fiber_stiffening: f64 = number().at_least(0.0).below(100.0), default(6.6);
     }
 }
 
@@ -56,12 +105,34 @@ tagged! {
         "corotated" => Corotated(Elastic),
         /// St. Venant–Kirchhoff: large rotations, weak in compression.
         "stvk" => StVenantKirchhoff(Elastic),
-        /// Neo-Hookean with ln J: large strains, no inversion.
-        "neo_hookean" => NeoHookean(Elastic),
+        /// Neo-Hookean with ln J: large strains; no inversion unless `inversion` is given.
+        "neo_hookean" => NeoHookean(NeoHookean),
         /// Stable neo-Hookean: large strains, finite under inversion.
         "stable_neo_hookean" => StableNeoHookean(Elastic),
         /// Mooney–Rivlin with a bulk modulus: nearly incompressible tissue.
         "mooney_rivlin" => MooneyRivlin(MooneyRivlin),
+        /// Stable neo-Hookean with fibres that resist only when pulled; needs `fibers` of the body.
+        "fiber_reinforced" => FiberReinforced(FiberReinforced),
+    }
+}
+
+table! {
+    /// A line.
+    pub struct Axis as "axis" {
+        /// A point of the line, in body coordinates [m].
+        point: [f64; 3] = vector(length()), default([0, 0, 0]);
+        /// Its direction; any length.
+        direction: [f64; 3] = direction(), required, example([0, 0, 1]);
+    }
+}
+
+keyed! {
+    /// Where the fibres of a body run at rest, in body coordinates.
+    pub enum Fibers as "fibers" {
+        /// Everywhere along one direction; any length.
+        "along" => Along([f64; 3]) = direction(), example([1, 0, 0]);
+        /// In circles around a line, as in a sphincter.
+        "around" => Around(Axis) = table(), example({ direction = [0, 0, 1] });
     }
 }
 
@@ -92,6 +163,8 @@ table! {
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
         /// Bulk modulus [Pa].
         bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
+        /// Modulus of the fibres when they become taut [Pa].
+        fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
         /// A factor on the stiffness that varies in space.
         gradient: Option<Gradient> = table(), optional;
     }

@@ -12,7 +12,7 @@ use crate::decode::{
 words! {
     /// The kind of cells.
     pub enum Element {
-        /// Linear tetrahedra.
+        /// Tetrahedra, linear or with `order = 2` quadratic.
         "tet4" => Tet4,
         /// Trilinear hexahedra.
         "hex8" => Hex8,
@@ -125,6 +125,9 @@ table! {
         element: Element = word(), default("tet4");
         /// How cubes are divided into tetrahedra.
         pattern: Pattern = word(), default("kuhn");
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -135,6 +138,9 @@ table! {
         radius: f64 = length().positive(), required, example("10 cm");
         /// Edge length of a cell [m].
         cell: f64 = length().positive(), required, example("2 cm");
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -147,6 +153,9 @@ table! {
         length: f64 = length().positive(), required, example("30 cm");
         /// Edge length of a cell [m].
         cell: f64 = length().positive(), required, example("2 cm");
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -159,6 +168,9 @@ table! {
         tube: f64 = length().positive(), required, example("3 cm");
         /// Edge length of a cell [m].
         cell: f64 = length().positive(), required, example("1 cm");
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -173,6 +185,23 @@ table! {
         end_radius: f64 = length().positive(), required, example("8 mm");
         /// Edge length of a cell in the middle [m].
         cell: f64 = length().positive(), required, example("8 mm");
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
+    }
+}
+
+table! {
+    /// A standing figure with spread arms, of tetrahedra: trunk and head grow with the number of cells, limbs stay four cells thick. Its ends
+    /// are the regions `hand.left`, `hand.right`, `foot.left` and `foot.right`.
+    pub struct FigureMesh as "figure mesh" {
+        /// Height along z [m].
+        height: f64 = length().positive(), required, example("1.8 m");
+        /// Number of cells over the height.
+        cells: usize = whole(24, 1000), required, example(48);
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -181,8 +210,11 @@ table! {
     pub struct FileMesh as "file mesh" {
         /// The file (.vtu, .vtk, .msh, .ele, .inp, .feb, .mesh), relative to the scene. Its groups become regions.
         file: String = text("path of a file"), required, example("meshes/tongue.vtu");
-        /// Kinds of cells to leave out; only tetrahedra and hexahedra are simulated, others are refused.
+        /// Kinds of cells to leave out; only tetrahedra (linear and quadratic) and hexahedra are simulated, others are refused.
         skip: Vec<Kind> = list(word()), default([]), example(["wedge", "pyramid"]);
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock. Quadratic tetrahedra of the file stay as they are.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -197,6 +229,9 @@ table! {
         cell: f64 = length().positive(), required, example("1 cm");
         /// What to do with a surface that is open or cuts itself.
         repair: Repair = word(), default("none");
+        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
+        /// well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
@@ -213,10 +248,28 @@ tagged! {
         "torus" => Torus(TorusMesh),
         /// A spindle from the origin along x.
         "fusiform" => Fusiform(FusiformMesh),
+        /// A standing figure with its feet at z = 0.
+        "figure" => Figure(FigureMesh),
         /// Cells from a file.
         "file" => File(FileMesh),
         /// A lattice that fills a closed surface.
         "fill" => Fill(FillMesh),
+    }
+}
+
+impl Mesh {
+    /// Order of the shape functions that is asked for.
+    pub fn order(&self) -> usize {
+        match self {
+            Self::Box(mesh) => mesh.order,
+            Self::Sphere(mesh) => mesh.order,
+            Self::Cylinder(mesh) => mesh.order,
+            Self::Torus(mesh) => mesh.order,
+            Self::Fusiform(mesh) => mesh.order,
+            Self::Figure(mesh) => mesh.order,
+            Self::File(mesh) => mesh.order,
+            Self::Fill(mesh) => mesh.order,
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use self::{
 use crate::{
     decode::{
         Codec, Context,
-        codec::{any_quantity, number, quantity, text, time, whole, word},
+        codec::{any_quantity, flag, number, quantity, text, time, whole, word},
         compound::{list, map, one_or_many, track, vector},
         shape::{Definitions, Shape},
         table::{Table, table},
@@ -112,6 +112,9 @@ table! {
         linear: LinearSolver = word(), default("auto");
         /// When element Hessians are made definite.
         projection: Projection = word(), default("on_demand");
+        /// In quasistatics: a step that starts with inverted cells may start from the shape that the pins ask for instead, where that has less
+        /// energy.
+        untangle: bool = flag(), default(false);
         /// Steps per frame, or "adaptive": 1 when left out, for `explicit` as many as are stable.
         substeps: Option<Substeps> = SubstepsCodec, optional, example("adaptive");
         /// With adaptive steps: error of position allowed in each, as a fraction of the size of the largest body.

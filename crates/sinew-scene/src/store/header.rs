@@ -179,6 +179,7 @@ fn write_mesh(out: &mut ByteWriter, mesh: &CellMesh) {
         out.u8(match block.kind {
             CellKind::Tet4 => 4,
             CellKind::Hex8 => 8,
+            CellKind::Tet10 => 10,
         });
         out.u32s(&block.nodes);
     });
@@ -204,6 +205,7 @@ fn read_mesh(input: &mut ByteReader<'_>) -> Result<CellMesh, StoreError> {
         let kind = match input.u8("a kind of cells")? {
             4 => CellKind::Tet4,
             8 => CellKind::Hex8,
+            10 => CellKind::Tet10,
             _ => return Err(input.broken("a kind of cells")),
         };
         Ok(CellBlock { kind, nodes: input.u32s("cells")? })

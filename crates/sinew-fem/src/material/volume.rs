@@ -1,0 +1,189 @@
+//! The part of a law that answers to a change of volume, and its mean over a cell.
+//!
+//! Most laws have the form ψ(F) = ψ₀(F) + λ U(θ(F)), where θ measures the volume. At ν → ½ the second part becomes a constraint at
+//! every quadrature point, more of them than a cell has freedom to obey: it locks. With one constraint per cell instead,
+//!
+//! $$ E = \sum_q w_q\, \psi_0(F_q) + V \lambda\, U(\bar\theta), \qquad \bar\theta = \frac1V \sum_q w_q\, \theta(F_q),
+//!    \qquad V = \sum_q w_q $$
+//!
+//! it does not [Nagtegaal74], [Simo85]; with quadratic displacements and one pressure per tetrahedron the pair is stable for any λ
+//! [Boffi13, §8.6]. The sum is a true energy, with the stress and the tangent
+//!
+//! $$ P_q = P_0 + p\, \frac{\partial\theta}{\partial F}, \quad p = \lambda U'(\bar\theta), \qquad
+//!    K = \sum_q w_q \Bigl( \frac{\partial^2\psi_0}{\partial F^2} + p\, \frac{\partial^2\theta}{\partial F^2} \Bigr)
+//!      + \frac{\lambda U''(\bar\theta)}{V}\, G \otimes G, \quad G_a = \sum_q w_q \frac{\partial\theta}{\partial F} \nabla N_a . $$
+//!
+//! For the definite tangent the bracket, which is the tangent of ψ₀ + pθ at one point, loses its negative eigenvalues, and U″ its sign
+//! if negative: a closed form of one cell still.
+
+#![allow(non_snake_case)]
+
+use sinew_math::{Mat3, Scalar, Vec3};
+
+use super::law::{Material, MaterialPoint};
+use super::strain::{Volume, displacement_gradient};
+use super::tangent::{BlockSink, Tangent};
+
+/// Where the volume term of a law is evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum VolumeForm {
+    /// At each quadrature point, as the law says.
+    #[default]
+    Pointwise,
+    /// With the mean volume ratio of the cell, where the law has such a term; cells with one point know no difference.
+    Mean,
+}
+
+/// How the energy of a law depends on the volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VolumeTerm {
+    /// In no way that can be told from the rest: such a law is always pointwise.
+    Inseparable,
+    /// λ/2 (J − 1)².
+    Quadratic,
+    /// λ/2 ln² J; beyond J = e its curvature is negative.
+    Logarithmic,
+    /// λ/2 tr² (F − I), the small-strain form.
+    Trace,
+}
+
+/// The volume term of one cell: what its quadrature points share.
+#[derive(Clone, Copy, Debug)]
+pub struct CellVolume<S> {
+    /// Parameters of ψ₀: those of the law, less the volume term where that is taken in the mean.
+    pub point: MaterialPoint<S>,
+    /// p = λ U′(θ̄) [Pa]; zero for the pointwise form.
+    pub pressure: S,
+    /// V λ U(θ̄) [J]; zero for the pointwise form.
+    pub energy: S,
+    /// λ U″(θ̄)/V [Pa/m³]; zero for the pointwise form.
+    curvature: S,
+}
+
+impl<S: Scalar> CellVolume<S> {
+    /// No mean: the law is evaluated point by point.
+    #[inline(always)]
+    pub fn pointwise(point: &MaterialPoint<S>) -> Self {
+        Self { point: *point, pressure: S::zero(), energy: S::zero(), curvature: S::zero() }
+    }
+
+    /// The mean over the points of a cell with deformation gradients `F` and weights `w` [m³].
+    ///
+    /// A cell of weight zero, which fills up a pack, has mean volume ratio one.
+    #[inline(always)]
+    pub fn mean<M: Material, const Q: usize>(law: &M, point: &MaterialPoint<S>, F: &[Mat3<S>; Q], w: &[S; Q]) -> Self {
+        let mut volume = S::zero();
+        for k in 0..Q {
+            volume += w[k];
+        }
+        let inverse = S::select(volume.gt(S::zero()), volume, S::one()).recip();
+        let (mut change, mut ratio) = (S::zero(), S::zero());
+        for k in 0..Q {
+            let share = w[k] * inverse;
+            if const { matches!(M::VOLUME_TERM, VolumeTerm::Trace) } {
+                change += share * displacement_gradient(&F[k]).trace();
+            } else {
+                let at = Volume::of(&F[k]);
+                change += share * at.change;
+                ratio += share * at.J;
+            }
+        }
+        let lambda = point.lambda - pointwise_lambda(point);
+        let half = S::splat(0.5);
+        // U, U′ and U″ at θ̄.
+        let [u, du, ddu] = match M::VOLUME_TERM {
+            VolumeTerm::Inseparable => return Self::pointwise(point),
+            VolumeTerm::Quadratic | VolumeTerm::Trace => [half * change.square(), change, S::one()],
+            VolumeTerm::Logarithmic => {
+                let mean = Volume::of_mean(ratio, change).or_rest();
+                let (logarithm, r) = (mean.ln(), mean.J.recip());
+                [half * logarithm * logarithm, logarithm * r, (S::one() - logarithm) * r * r]
+            }
+        };
+        Self {
+            point: law.without_volume_term(point),
+            pressure: lambda * du,
+            energy: volume * lambda * u,
+            curvature: lambda * ddu * inverse,
+        }
+    }
+
+    /// p ∂θ/∂F, the stress of the volume term.
+    #[inline(always)]
+    pub fn stress<M: Material>(&self, F: &Mat3<S>) -> Mat3<S> {
+        slope::<M, S>(F) * self.pressure
+    }
+
+    /// Adds the blocks of w ∂²(ψ₀ + pθ)/∂F² at one point, exact or definite.
+    #[inline(always)]
+    pub fn add_point_blocks<M: Material, const N: usize>(
+        &self,
+        law: &M,
+        F: &Mat3<S>,
+        kind: Tangent,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        match kind {
+            Tangent::Definite => {
+                law.definite_blocks_under_pressure(F, &self.point, self.pressure, gradients, weight, sink)
+            }
+            Tangent::Exact => {
+                law.nodal_blocks(F, &self.point, gradients, weight, sink);
+                if const { !matches!(M::VOLUME_TERM, VolumeTerm::Trace) } {
+                    let pressure = self.pressure * weight;
+                    for a in 0..N {
+                        let pressure_a = gradients[a] * pressure;
+                        for b in 0..a {
+                            sink.add(a, b, Mat3::skew(*F * gradients[b].cross(pressure_a)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds λ U″/V G ⊗ G, which couples all nodes of the cell; of the definite tangent only where it is positive.
+    #[inline(always)]
+    pub fn add_coupling<M: Material, const N: usize, const Q: usize>(
+        &self,
+        F: &[Mat3<S>; Q],
+        gradients: impl Fn(usize) -> [Vec3<S>; N],
+        weights: &[S; Q],
+        kind: Tangent,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        let mut G = [Vec3::zero(); N];
+        for k in 0..Q {
+            let slope = slope::<M, S>(&F[k]) * weights[k];
+            let g = gradients(k);
+            for a in 0..N {
+                G[a] += slope * g[a];
+            }
+        }
+        let curvature = match kind {
+            Tangent::Exact => self.curvature,
+            Tangent::Definite => self.curvature.max(S::zero()),
+        };
+        for a in 0..N {
+            let scaled = G[a] * curvature;
+            for b in 0..=a {
+                sink.add(a, b, Mat3::outer(scaled, G[b]));
+            }
+        }
+    }
+}
+
+/// The part of λ that is resisted at each point also where the volume term is taken in the mean: only a negative one, which constrains
+/// nothing. A positive part would spare ν below some threshold the difference, but brings back the locking it averages away.
+#[inline(always)]
+pub(super) fn pointwise_lambda<S: Scalar>(point: &MaterialPoint<S>) -> S {
+    point.lambda.min(S::zero())
+}
+
+/// ∂θ/∂F: the cofactor matrix for θ = J, the identity for the trace.
+#[inline(always)]
+fn slope<M: Material, S: Scalar>(F: &Mat3<S>) -> Mat3<S> {
+    if const { matches!(M::VOLUME_TERM, VolumeTerm::Trace) } { Mat3::identity() } else { F.cofactor() }
+}

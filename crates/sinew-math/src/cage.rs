@@ -1,0 +1,446 @@
+//! A coarse grid around a mesh: the second level of a preconditioner that does not slow down as meshes grow.
+//!
+//! The mesh is wrapped in a grid of cubes some four mesh cells wide. What a smooth error looks like to the nodes is a trilinear
+//! function on the cubes, x = P c, so the part of an error that Jacobi's method cannot reduce is solved for on the few grid nodes, with the
+//! Galerkin matrix Pᵀ A P. Two parts of a body that meet in one cube without touching (fingers, an arm beside the trunk) get cubes of
+//! their own: a cube holds one piece per connected part, and corners of neighbouring pieces are one node only where the mesh runs from
+//! one piece into the other.
+//!
+//! Grids can be nested: the nodes of one are the mesh of the next.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::parallel::ScatterPlan;
+use crate::sparse::BlockPattern;
+use crate::{Real, Vec3};
+
+mod galerkin;
+mod precondition;
+
+pub use galerkin::CoarseMatrix;
+pub use precondition::{CageParams, CagePreconditioner};
+
+/// Corners of a cube.
+const CORNERS: usize = 8;
+/// No piece: nodes that take no part in the coarse level.
+const NONE: u32 = u32::MAX;
+/// Mean length of the edges of a mesh over the distance of its nodes, (volume per node)^⅓: 1.28 for Kuhn's tetrahedra, a little less for
+/// irregular ones.
+const EDGE_OVER_SPACING: f64 = 1.25;
+
+/// Trilinear interpolation from grid nodes to mesh nodes.
+#[derive(Clone, Debug)]
+pub struct Cage {
+    /// Grid nodes of each piece, in the order of the bits x, y, z.
+    corners: Vec<[u32; CORNERS]>,
+    /// Piece that holds each mesh node; [`NONE`] for nodes that are left out.
+    piece_of: Vec<u32>,
+    /// Weights of each mesh node on the corners of its piece.
+    weights: Vec<[f32; CORNERS]>,
+    /// Mesh nodes sorted by piece, and the range of each piece.
+    members: Vec<u32>,
+    piece_starts: Vec<u32>,
+    /// For each grid node the mesh nodes it carries, with their weights.
+    carried_starts: Vec<u32>,
+    carried: Vec<(u32, f32)>,
+    /// Rest places of the grid nodes.
+    positions: Vec<Vec3>,
+    /// Which grid nodes are coupled.
+    pattern: Arc<BlockPattern>,
+    /// For each block on or below the diagonal of the mesh matrix: which neighbour of the row's piece the column's piece is.
+    neighbor_of_slot: Vec<u8>,
+    /// Number of neighbours of each piece, itself included.
+    neighbor_counts: Vec<u32>,
+    /// Where the corner pairs of each piece and its neighbours go in the coarse matrix.
+    plan: ScatterPlan,
+}
+
+impl Cage {
+    /// Wraps a mesh: `positions` of its nodes at rest, `pattern` of its matrix, cubes `ratio` node distances wide; nodes with
+    /// `takes_part` false have no place in it. `None` when there is nothing to wrap, or a piece has too many neighbours for its table.
+    pub fn new(
+        positions: &[Vec3],
+        pattern: &BlockPattern,
+        ratio: f64,
+        takes_part: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
+        let nodes = positions.len();
+        let neighbors = |node: usize| pattern.row(node).map(|slot| pattern.columns()[slot] as usize);
+        let mut cell_of = vec![[0u32; 3]; nodes];
+        let mut fraction = vec![[0.0f64; 3]; nodes];
+        let mut part_of = vec![NONE; nodes];
+        let mut grids: Vec<Grid> = Vec::new();
+        // Parts of the mesh that nothing connects: a grid for each, fitted to its box.
+        let mut stack = Vec::new();
+        let mut part = Vec::new();
+        for seed in 0..nodes {
+            if part_of[seed] != NONE || !takes_part(seed) {
+                continue;
+            }
+            let number = grids.len() as u32;
+            part.clear();
+            stack.push(seed);
+            part_of[seed] = number;
+            let (mut length, mut edges) = (0.0, 0usize);
+            while let Some(node) = stack.pop() {
+                part.push(node);
+                for other in neighbors(node).filter(|&other| other != node && takes_part(other)) {
+                    length += positions[node].distance(positions[other]);
+                    edges += 1;
+                    if part_of[other] == NONE {
+                        part_of[other] = number;
+                        stack.push(other);
+                    }
+                }
+            }
+            let spacing = length / edges.max(1) as f64 / EDGE_OVER_SPACING;
+            let grid = Grid::around(part.iter().map(|&node| positions[node]), ratio * spacing);
+            for &node in &part {
+                (cell_of[node], fraction[node]) = grid.locate(positions[node]);
+            }
+            grids.push(grid);
+        }
+        if grids.is_empty() {
+            return None;
+        }
+        // Pieces: connected nodes of one cube.
+        let mut piece_of = vec![NONE; nodes];
+        let mut piece_cells: Vec<(u32, [u32; 3])> = Vec::new();
+        for seed in 0..nodes {
+            if piece_of[seed] != NONE || part_of[seed] == NONE {
+                continue;
+            }
+            let number = piece_cells.len() as u32;
+            let home = (part_of[seed], cell_of[seed]);
+            piece_cells.push(home);
+            piece_of[seed] = number;
+            stack.push(seed);
+            while let Some(node) = stack.pop() {
+                for other in neighbors(node) {
+                    if piece_of[other] == NONE && (part_of[other], cell_of[other]) == home {
+                        piece_of[other] = number;
+                        stack.push(other);
+                    }
+                }
+            }
+        }
+        // Corners of two pieces are one grid node where a mesh edge runs between the pieces.
+        let mut union = Union::new(piece_cells.len() * CORNERS);
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for node in (0..nodes).filter(|&node| piece_of[node] != NONE) {
+            let piece = piece_of[node];
+            pairs.push((piece, piece));
+            for other in neighbors(node).filter(|&other| piece_of[other] != NONE && piece_of[other] != piece) {
+                pairs.push((piece, piece_of[other]));
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        for &(p, q) in pairs.iter().filter(|(p, q)| p < q) {
+            merge_shared_corners(&piece_cells, p, q, &mut union);
+        }
+        let mut number_of_root = HashMap::new();
+        let mut corners = Vec::with_capacity(piece_cells.len());
+        let mut grid_positions = Vec::new();
+        for (piece, &(part, cell)) in piece_cells.iter().enumerate() {
+            corners.push(std::array::from_fn(|corner| {
+                let root = union.find(piece * CORNERS + corner);
+                *number_of_root.entry(root).or_insert_with(|| {
+                    grid_positions.push(grids[part as usize].corner(cell, corner));
+                    (grid_positions.len() - 1) as u32
+                })
+            }));
+        }
+        let groups: Vec<[u32; 2 * CORNERS]> = pairs
+            .iter()
+            .map(|&(p, q)| {
+                std::array::from_fn(|k| {
+                    let piece = if k < CORNERS { p } else { q };
+                    corners[piece as usize][k % CORNERS]
+                })
+            })
+            .collect();
+        let coarse = BlockPattern::from_elements(grid_positions.len(), &groups).ok()?;
+        let weights: Vec<[f32; CORNERS]> = fraction
+            .iter()
+            .zip(&piece_of)
+            .map(|(f, &piece)| if piece == NONE { [0.0; CORNERS] } else { trilinear(f) })
+            .collect();
+        let (piece_starts, members) = sort_by_piece(&piece_of, piece_cells.len());
+        let (neighbor_starts, piece_neighbors) = neighbor_lists(&pairs, piece_cells.len());
+        let neighbor_of_slot = number_slots(pattern, &piece_of, &neighbor_starts, &piece_neighbors)?;
+        let slots = (0..piece_cells.len()).map(|piece| {
+            let range = neighbor_starts[piece] as usize..neighbor_starts[piece + 1] as usize;
+            let mut slots = Vec::with_capacity(range.len() * CORNERS * CORNERS);
+            for &other in &piece_neighbors[range] {
+                for &a in &corners[piece] {
+                    for &b in &corners[other as usize] {
+                        slots.push(coarse.slot(a as usize, b as usize).unwrap_or(0) as u32);
+                    }
+                }
+            }
+            slots
+        });
+        let plan = ScatterPlan::new(coarse.block_count(), slots).ok()?;
+        let (carried_starts, carried) = transpose(&corners, &piece_of, &weights, grid_positions.len());
+        Some(Self {
+            corners,
+            piece_of,
+            weights,
+            members,
+            piece_starts,
+            carried_starts,
+            carried,
+            positions: grid_positions,
+            pattern: Arc::new(coarse),
+            neighbor_of_slot,
+            neighbor_counts: neighbor_starts.windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            plan,
+        })
+    }
+
+    /// Number of grid nodes.
+    pub fn node_count(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Which grid nodes are coupled.
+    pub fn pattern(&self) -> &Arc<BlockPattern> {
+        &self.pattern
+    }
+
+    /// Rest places of the grid nodes.
+    pub fn positions(&self) -> &[Vec3] {
+        &self.positions
+    }
+
+    /// Number of nodes of the mesh that was wrapped.
+    pub fn mesh_node_count(&self) -> usize {
+        self.piece_of.len()
+    }
+
+    /// (P c) of one mesh node.
+    #[inline(always)]
+    pub(super) fn interpolate(&self, node: usize, coarse: &[Vec3<f32>]) -> Vec3<f32> {
+        let piece = self.piece_of[node];
+        if piece == NONE {
+            return Vec3::zero();
+        }
+        let mut sum = Vec3::zero();
+        for (&corner, &weight) in self.corners[piece as usize].iter().zip(&self.weights[node]) {
+            sum += coarse[corner as usize] * weight;
+        }
+        sum
+    }
+
+    /// (Pᵀ r) of one grid node.
+    #[inline(always)]
+    pub(super) fn restrict(&self, grid_node: usize, fine: &[Vec3<f32>]) -> Vec3<f32> {
+        let range = self.carried_starts[grid_node] as usize..self.carried_starts[grid_node + 1] as usize;
+        let mut sums = [Vec3::zero(); 2];
+        let (pairs, rest) = self.carried[range].as_chunks::<2>();
+        for pair in pairs {
+            for k in 0..2 {
+                sums[k] += fine[pair[k].0 as usize] * pair[k].1;
+            }
+        }
+        for &(node, weight) in rest {
+            sums[0] += fine[node as usize] * weight;
+        }
+        sums[0] + sums[1]
+    }
+}
+
+/// Cubes that fill a box.
+struct Grid {
+    origin: Vec3,
+    size: Vec3,
+    counts: [u32; 3],
+}
+
+impl Grid {
+    /// The grid of cells of about `width` whose border is the box of the points, so that no cell sticks out.
+    fn around(points: impl Iterator<Item = Vec3> + Clone, width: f64) -> Self {
+        let mut low = Vec3::splat(f64::INFINITY);
+        let mut high = -low;
+        for p in points {
+            (low, high) = (low.min(p), high.max(p));
+        }
+        let extent = high - low;
+        let mut counts = [1; 3];
+        let mut size = Vec3::splat(1.0);
+        for axis in 0..3 {
+            if extent[axis] > 0.0 && width > 0.0 {
+                counts[axis] = (extent[axis] / width).round().clamp(1.0, 1e6) as u32;
+                size[axis] = extent[axis] / f64::from(counts[axis]);
+            }
+        }
+        Self { origin: low, size, counts }
+    }
+
+    /// Cell of a point and its place inside, 0 to 1 along each axis.
+    fn locate(&self, point: Vec3) -> ([u32; 3], [f64; 3]) {
+        let mut cell = [0; 3];
+        let mut fraction = [0.0; 3];
+        for axis in 0..3 {
+            let place = (point[axis] - self.origin[axis]) / self.size[axis];
+            cell[axis] = (place.floor().max(0.0) as u32).min(self.counts[axis] - 1);
+            fraction[axis] = (place - f64::from(cell[axis])).clamp(0.0, 1.0);
+        }
+        (cell, fraction)
+    }
+
+    fn corner(&self, cell: [u32; 3], corner: usize) -> Vec3 {
+        let vertex = vertex_of(cell, corner);
+        let mut place = self.origin;
+        for axis in 0..3 {
+            place[axis] += f64::from(vertex[axis]) * self.size[axis];
+        }
+        place
+    }
+}
+
+fn vertex_of(cell: [u32; 3], corner: usize) -> [u32; 3] {
+    std::array::from_fn(|axis| cell[axis] + ((corner >> axis) & 1) as u32)
+}
+
+/// Weights of the corners at a place in the unit cube.
+fn trilinear(f: &[f64; 3]) -> [f32; CORNERS] {
+    std::array::from_fn(|corner| {
+        (0..3).map(|axis| if (corner >> axis) & 1 == 1 { f[axis] } else { 1.0 - f[axis] }).product::<f64>() as f32
+    })
+}
+
+/// Makes the grid vertices that both pieces have one node.
+fn merge_shared_corners(cells: &[(u32, [u32; 3])], p: u32, q: u32, union: &mut Union) {
+    let ((part_p, cell_p), (part_q, cell_q)) = (cells[p as usize], cells[q as usize]);
+    if part_p != part_q {
+        return;
+    }
+    for a in 0..CORNERS {
+        for b in 0..CORNERS {
+            if vertex_of(cell_p, a) == vertex_of(cell_q, b) {
+                union.merge(p as usize * CORNERS + a, q as usize * CORNERS + b);
+            }
+        }
+    }
+}
+
+fn sort_by_piece(piece_of: &[u32], pieces: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; pieces + 1];
+    for &piece in piece_of.iter().filter(|&&piece| piece != NONE) {
+        starts[piece as usize + 1] += 1;
+    }
+    for piece in 0..pieces {
+        starts[piece + 1] += starts[piece];
+    }
+    let mut next = starts.clone();
+    let mut members = vec![0; starts[pieces] as usize];
+    for (node, &piece) in piece_of.iter().enumerate().filter(|(_, piece)| **piece != NONE) {
+        members[next[piece as usize] as usize] = node as u32;
+        next[piece as usize] += 1;
+    }
+    (starts, members)
+}
+
+/// Neighbours of each piece from the sorted pairs; each piece is its own first neighbour.
+fn neighbor_lists(pairs: &[(u32, u32)], pieces: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; pieces + 1];
+    let mut neighbors = Vec::with_capacity(pairs.len());
+    for piece in 0..pieces as u32 {
+        neighbors.push(piece);
+        let first = pairs.partition_point(|&(p, _)| p < piece);
+        let others = pairs[first..].iter().take_while(|&&(p, _)| p == piece).map(|&(_, q)| q);
+        neighbors.extend(others.filter(|&q| q != piece));
+        starts[piece as usize + 1] = neighbors.len() as u32;
+    }
+    (starts, neighbors)
+}
+
+/// For each slot on or below the diagonal, the place of the column's piece among the neighbours of the row's piece.
+fn number_slots(
+    pattern: &BlockPattern,
+    piece_of: &[u32],
+    neighbor_starts: &[u32],
+    neighbors: &[u32],
+) -> Option<Vec<u8>> {
+    let mut numbers = vec![u8::MAX; pattern.block_count()];
+    for row in 0..pattern.node_count() {
+        let piece = piece_of[row];
+        if piece == NONE {
+            continue;
+        }
+        let list = &neighbors[neighbor_starts[piece as usize] as usize..neighbor_starts[piece as usize + 1] as usize];
+        for slot in pattern.row(row).start..=pattern.diagonal_slot(row) {
+            let other = piece_of[pattern.columns()[slot] as usize];
+            if other != NONE {
+                let place = list.iter().position(|&q| q == other)?;
+                numbers[slot] = u8::try_from(place).ok().filter(|&place| place != u8::MAX)?;
+            }
+        }
+    }
+    Some(numbers)
+}
+
+/// Mesh nodes under each grid node.
+fn transpose(
+    corners: &[[u32; CORNERS]],
+    piece_of: &[u32],
+    weights: &[[f32; CORNERS]],
+    grid_nodes: usize,
+) -> (Vec<u32>, Vec<(u32, f32)>) {
+    let entries = |node: usize| {
+        let piece = piece_of[node];
+        let list = (piece != NONE).then(|| corners[piece as usize].iter().zip(&weights[node]));
+        list.into_iter().flatten().filter(|(_, weight)| **weight != 0.0)
+    };
+    let mut starts = vec![0u32; grid_nodes + 1];
+    for node in 0..piece_of.len() {
+        entries(node).for_each(|(&corner, _)| starts[corner as usize + 1] += 1);
+    }
+    for k in 0..grid_nodes {
+        starts[k + 1] += starts[k];
+    }
+    let mut next = starts.clone();
+    let mut carried = vec![(0, 0.0); starts[grid_nodes] as usize];
+    for node in 0..piece_of.len() {
+        for (&corner, &weight) in entries(node) {
+            carried[next[corner as usize] as usize] = (node as u32, weight);
+            next[corner as usize] += 1;
+        }
+    }
+    (starts, carried)
+}
+
+/// Sets that can be merged.
+struct Union {
+    parent: Vec<u32>,
+}
+
+impl Union {
+    fn new(count: usize) -> Self {
+        Self { parent: (0..count as u32).collect() }
+    }
+
+    fn find(&mut self, mut k: usize) -> usize {
+        while self.parent[k] as usize != k {
+            self.parent[k] = self.parent[self.parent[k] as usize];
+            k = self.parent[k] as usize;
+        }
+        k
+    }
+
+    fn merge(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parent[a.max(b)] = a.min(b) as u32;
+    }
+}
+
+/// A vector of f32 from one of f64.
+pub(super) fn narrow(v: Vec3) -> Vec3<f32> {
+    Vec3::new(f32::from_f64(v.x), f32::from_f64(v.y), f32::from_f64(v.z))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Block Jacobi on the mesh plus a solve on the grid, added up.
+//!
+//! $$M^{-1} = D^{-1} + P\,(P^T A P)^{-1} P^T$$
+//!
+//! Jacobi's half removes errors that change from node to node, the grid those that do not, so the number of conjugate-gradient
+//! iterations does not grow with the mesh [Bramble90]. Where even the grid is large it is treated like a mesh: its own diagonal blocks plus a grid around
+//! it. The grid may lag behind the matrix: an old one only costs iterations.
+
+use super::{Cage, CoarseMatrix, narrow};
+use crate::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
+use crate::krylov::{BlockJacobi, Preconditioner, dot_block};
+use crate::parallel::{for_each_block_mut, sum_blocks_mut};
+use crate::sparse::{BlockCsr, BlockPattern};
+use crate::{Vec3, parallel};
+
+/// How the grids are laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CageParams {
+    /// Width of a grid cell in distances of mesh nodes.
+    pub ratio: f64,
+    /// Grid nodes up to which the grid is solved by Cholesky's method; a larger one gets a grid around it.
+    pub direct_nodes: usize,
+}
+
+impl Default for CageParams {
+    fn default() -> Self {
+        Self { ratio: 3.5, direct_nodes: 4000 }
+    }
+}
+
+/// Width of the cells of a grid around a grid, in cells of the inner one.
+const NESTED_RATIO: f64 = 3.0;
+/// First shift that makes a singular grid matrix definite, relative to its mean diagonal, and how fast it grows.
+const FIRST_SHIFT: f64 = 1e-7;
+const SHIFT_GROWTH: f64 = 100.0;
+/// Grid nodes per parallel block of the restriction, some ten microseconds.
+const GRID_BLOCK: usize = 64;
+
+struct Level {
+    cage: Cage,
+    matrix: CoarseMatrix,
+    /// Inverse diagonal blocks; used where a further level follows.
+    jacobi: BlockJacobi<f32>,
+    /// 1 everywhere: grid nodes are never prescribed.
+    free: Vec<Vec3<f32>>,
+    residual: Vec<Vec3<f32>>,
+    correction: Vec<Vec3<f32>>,
+}
+
+/// The preconditioner; see the [module](super).
+pub struct CagePreconditioner {
+    jacobi: BlockJacobi<f32>,
+    /// 1 for components that may move, 0 for prescribed ones.
+    free: Vec<Vec3<f32>>,
+    levels: Vec<Level>,
+    factor: Option<Cholesky<f64>>,
+    wide_matrix: Option<BlockCsr<f64>>,
+    wide: Vec<Vec3>,
+    has_grid: bool,
+}
+
+impl CagePreconditioner {
+    /// Lays out grids for a mesh: rest `positions` of its nodes, `pattern` of its matrix, prescribed components of each node. Nodes with
+    /// `takes_part` false see Jacobi's method only.
+    pub fn new(
+        positions: &[Vec3],
+        pattern: &BlockPattern,
+        params: &CageParams,
+        fixed: impl Fn(usize) -> [bool; 3],
+        takes_part: impl Fn(usize) -> bool,
+    ) -> Self {
+        let free: Vec<Vec3<f32>> = (0..positions.len())
+            .map(|node| {
+                let [x, y, z] = fixed(node).map(|fixed| if fixed { 0.0 } else { 1.0 });
+                Vec3::new(x, y, z)
+            })
+            .collect();
+        let mut levels: Vec<Level> = Vec::new();
+        let first = Cage::new(positions, pattern, params.ratio, |node| takes_part(node) && fixed(node) != [true; 3]);
+        let mut next = first;
+        while let Some(cage) = next.take() {
+            let nodes = cage.node_count();
+            if nodes > params.direct_nodes {
+                // Stop when a further grid would not be much smaller.
+                next = Cage::new(cage.positions(), cage.pattern(), NESTED_RATIO, |_| true)
+                    .filter(|outer| outer.node_count() * 2 < nodes);
+            }
+            levels.push(Level {
+                matrix: CoarseMatrix::new(&cage),
+                jacobi: BlockJacobi::default(),
+                free: vec![Vec3::splat(1.0); nodes],
+                residual: vec![Vec3::zero(); nodes],
+                correction: vec![Vec3::zero(); nodes],
+                cage,
+            });
+        }
+        let (mut factor, mut wide_matrix, mut wide) = (None, None, Vec::new());
+        if let Some(last) = levels.last() {
+            let coarse = last.cage.pattern();
+            factor = SymbolicCholesky::new(coarse).and_then(|symbolic| symbolic.prepare()).ok();
+            wide_matrix = Some(BlockCsr::zeros(coarse.clone()));
+            wide = vec![Vec3::zero(); coarse.node_count()];
+        }
+        Self { jacobi: BlockJacobi::default(), free, levels, factor, wide_matrix, wide, has_grid: false }
+    }
+
+    /// Number of grid nodes of each level, from fine to coarse.
+    pub fn grid_nodes(&self) -> impl Iterator<Item = usize> {
+        self.levels.iter().map(|level| level.cage.node_count())
+    }
+
+    /// Takes the diagonal blocks of `matrix`; returns the first node whose block is not positive definite.
+    pub fn update_diagonal(&mut self, matrix: &BlockCsr<f32>) -> Option<usize> {
+        self.jacobi.update(matrix).first_indefinite
+    }
+
+    /// Whether there is a grid solve to add.
+    pub fn has_grid(&self) -> bool {
+        self.has_grid
+    }
+
+    /// Forgets the grid matrix: until the next [`update_grid`](Self::update_grid) only Jacobi's half is applied.
+    pub fn forget_grid(&mut self) {
+        self.has_grid = false;
+    }
+
+    /// Computes the grid matrices from the blocks of `matrix` on and below the diagonal, and factorises the last.
+    ///
+    /// A bad pivot proves that the matrix is not positive definite; with `is_definite` it can only come from rounding (a grid node that
+    /// hardly any mesh node sees), and the diagonal is raised until the factor exists.
+    ///
+    /// # Errors
+    /// [`CholeskyError::NotPositiveDefinite`] when the matrix is not, and `is_definite` is false.
+    pub fn update_grid(&mut self, matrix: &BlockCsr<f32>, is_definite: bool) -> Result<(), CholeskyError> {
+        self.has_grid = false;
+        let (Some(factor), Some(wide_matrix)) = (&mut self.factor, &mut self.wide_matrix) else { return Ok(()) };
+        for k in 0..self.levels.len() {
+            let (done, rest) = self.levels.split_at_mut(k);
+            let (source, free) = match done.last() {
+                None => (matrix, &self.free),
+                Some(level) => (level.matrix.matrix(), &level.free),
+            };
+            rest[0].matrix.update(&rest[0].cage, source, free);
+            if rest.len() > 1 {
+                rest[0].jacobi.update(rest[0].matrix.matrix());
+            }
+        }
+        let Some(last) = self.levels.last() else { return Ok(()) };
+        wide_matrix.copy_from(last.matrix.matrix());
+        let count = wide_matrix.node_count().max(1) as f64;
+        let mean = wide_matrix.diagonal_blocks().map(|block| block.trace().abs() / 3.0).sum::<f64>() / count;
+        // Far below the f32 rounding of the entries, and enough for grid nodes that nothing determines.
+        shift_diagonal(wide_matrix, 1e-9 * mean);
+        let mut shift = FIRST_SHIFT;
+        loop {
+            match factor.refactor(wide_matrix) {
+                Ok(()) => break,
+                Err(error) if !is_definite || shift > 1.0 => return Err(error),
+                Err(_) => shift_diagonal(wide_matrix, shift * mean),
+            }
+            shift *= SHIFT_GROWTH;
+        }
+        self.has_grid = true;
+        Ok(())
+    }
+
+    /// Solves on the grids: from `residual` of the first level to its `correction`.
+    fn solve_grids(&mut self) {
+        let count = self.levels.len();
+        for k in 1..count {
+            let (inner, outer) = self.levels.split_at_mut(k);
+            restrict(&outer[0].cage, &inner[k - 1].residual, &mut outer[0].residual);
+        }
+        let last = &mut self.levels[count - 1];
+        for (wide, &r) in self.wide.iter_mut().zip(&last.residual) {
+            *wide = r.to_f64();
+        }
+        if let Some(factor) = &mut self.factor {
+            let solved = factor.solve_in_place(&mut self.wide);
+            debug_assert!(solved.is_ok(), "the grid has a factor: {solved:?}");
+        }
+        for (c, &wide) in last.correction.iter_mut().zip(&self.wide) {
+            *c = narrow(wide);
+        }
+        for k in (1..count).rev() {
+            let (inner, outer) = self.levels.split_at_mut(k);
+            let Level { jacobi, residual, correction, .. } = &mut inner[k - 1];
+            let (cage, coarse) = (&outer[0].cage, &outer[0].correction);
+            let inverses = jacobi.inverse_blocks();
+            for_each_block_mut((&mut correction[..], &residual[..]), GRID_BLOCK, |start, (c, r)| {
+                for i in 0..c.len() {
+                    c[i] = inverses[start + i] * r[i] + cage.interpolate(start + i, coarse);
+                }
+            });
+        }
+    }
+
+    /// z = P (PᵀAP)⁻¹ Pᵀ r alone, for methods that smooth by other means.
+    pub fn correct(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
+        if !self.has_grid {
+            z.fill(Vec3::zero());
+            return;
+        }
+        let Level { cage, residual, .. } = &mut self.levels[0];
+        restrict(cage, r, residual);
+        self.solve_grids();
+        let Level { cage, correction, .. } = &self.levels[0];
+        for_each_block_mut((z, &self.free[..]), parallel::SUM_BLOCK, |start, (z, free)| {
+            for i in 0..z.len() {
+                z[i] = cage.interpolate(start + i, correction).component_mul(free[i]);
+            }
+        });
+    }
+
+    /// The inverse diagonal blocks.
+    pub fn diagonal_inverses(&self) -> &BlockJacobi<f32> {
+        &self.jacobi
+    }
+}
+
+fn shift_diagonal(matrix: &mut BlockCsr<f64>, shift: f64) {
+    for node in 0..matrix.node_count() {
+        matrix.add_diagonal(node, &(crate::Mat3::identity() * shift));
+    }
+}
+
+/// out = Pᵀ r.
+fn restrict(cage: &Cage, r: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
+    for_each_block_mut(out, GRID_BLOCK, |start, out| {
+        for (i, value) in out.iter_mut().enumerate() {
+            *value = cage.restrict(start + i, r);
+        }
+    });
+}
+
+impl Preconditioner<f32> for CagePreconditioner {
+    fn apply(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
+        self.apply_dot(r, z);
+    }
+
+    fn apply_dot(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) -> f64 {
+        if !self.has_grid {
+            return self.jacobi.apply_dot(r, z);
+        }
+        let Level { cage, residual, .. } = &mut self.levels[0];
+        restrict(cage, r, residual);
+        self.solve_grids();
+        let inverses = self.jacobi.inverse_blocks();
+        let Level { cage, correction, .. } = &self.levels[0];
+        sum_blocks_mut((r, z, &self.free[..]), |start, (r, z, free)| {
+            for i in 0..z.len() {
+                let smooth = cage.interpolate(start + i, correction);
+                z[i] = inverses[start + i] * r[i] + smooth.component_mul(free[i]);
+            }
+            dot_block(r, z)
+        })
+    }
+}

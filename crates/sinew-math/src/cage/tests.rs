@@ -1,0 +1,201 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::Mat3;
+use crate::krylov::{BlockJacobi, CgParams, CgScratch, Preconditioner, conjugate_gradients, dot};
+use crate::parallel::tests::with_threads;
+use crate::sparse::tests::random_vector;
+use crate::sparse::{BlockCsr, SlicedBlocks};
+
+/// Springs between neighbours of a lattice, weakly held at x = 0: the discrete Laplacian of each component.
+struct Lattice {
+    positions: Vec<Vec3>,
+    matrix: BlockCsr<f32>,
+}
+
+fn lattice(size: [usize; 3], hold: f32, keep: impl Fn([usize; 3]) -> bool) -> Lattice {
+    let [nx, ny, nz] = size;
+    let index = |x: usize, y: usize, z: usize| (z * ny + y) * nx + x;
+    let mut number = vec![u32::MAX; nx * ny * nz];
+    let mut positions = Vec::new();
+    for z in 0..nz {
+        for y in 0..ny {
+            for x in 0..nx {
+                if keep([x, y, z]) {
+                    number[index(x, y, z)] = positions.len() as u32;
+                    positions.push(Vec3::new(x as f64, y as f64, z as f64));
+                }
+            }
+        }
+    }
+    let mut springs: Vec<[u32; 2]> = Vec::new();
+    for z in 0..nz {
+        for y in 0..ny {
+            for x in 0..nx {
+                for (a, b, c) in [(1, 0, 0), (0, 1, 0), (0, 0, 1)] {
+                    if x + a < nx && y + b < ny && z + c < nz {
+                        let pair = [number[index(x, y, z)], number[index(x + a, y + b, z + c)]];
+                        if !pair.contains(&u32::MAX) {
+                            springs.push(pair);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let pattern = Arc::new(BlockPattern::from_elements(positions.len(), &springs).unwrap());
+    let mut matrix = BlockCsr::zeros(pattern);
+    for &[a, b] in &springs {
+        let (a, b) = (a as usize, b as usize);
+        for (row, column, sign) in [(a, a, 1.0), (b, b, 1.0), (a, b, -1.0), (b, a, -1.0)] {
+            matrix.add_block(row, column, &(Mat3::identity() * sign)).unwrap();
+        }
+    }
+    for (node, p) in positions.iter().enumerate() {
+        if p.x == 0.0 {
+            matrix.add_diagonal(node, &(Mat3::identity() * hold));
+        }
+    }
+    Lattice { positions, matrix }
+}
+
+fn narrowed(v: &[Vec3]) -> Vec<Vec3<f32>> {
+    v.iter().map(|&v| narrow(v)).collect()
+}
+
+#[test]
+fn trilinear_weights_carry_linear_functions() {
+    let lattice = lattice([9, 8, 7], 1.0, |_| true);
+    let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
+    let corners = narrowed(cage.positions());
+    for (node, &p) in lattice.positions.iter().enumerate() {
+        assert!((cage.interpolate(node, &corners).to_f64() - p).norm() < 1e-5);
+    }
+}
+
+#[test]
+fn restriction_is_the_transpose_of_interpolation() {
+    let lattice = lattice([9, 8, 7], 1.0, |_| true);
+    let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
+    let fine = narrowed(&random_vector(lattice.positions.len(), 1));
+    let coarse = narrowed(&random_vector(cage.node_count(), 2));
+    let prolonged: Vec<Vec3<f32>> = (0..fine.len()).map(|node| cage.interpolate(node, &coarse)).collect();
+    let restricted: Vec<Vec3<f32>> = (0..coarse.len()).map(|node| cage.restrict(node, &fine)).collect();
+    assert!((dot(&fine, &prolonged) - dot(&coarse, &restricted)).abs() < 1e-4);
+}
+
+#[test]
+fn coarse_matrix_is_the_galerkin_product() {
+    let lattice = lattice([9, 8, 7], 1.0, |_| true);
+    let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
+    let free = vec![Vec3::splat(1.0); lattice.positions.len()];
+    let mut coarse = CoarseMatrix::new(&cage);
+    coarse.update(&cage, &lattice.matrix, &free);
+    let c = narrowed(&random_vector(cage.node_count(), 2));
+    let prolonged: Vec<Vec3<f32>> = (0..free.len()).map(|node| cage.interpolate(node, &c)).collect();
+    let mut product = prolonged.clone();
+    lattice.matrix.multiply(&prolonged, &mut product);
+    let mut expected = c.clone();
+    coarse.matrix().multiply(&c, &mut expected);
+    for node in 0..c.len() {
+        // Some hundred products of order one, rounded to f32.
+        assert!((cage.restrict(node, &product) - expected[node]).norm() < 1e-4, "grid node {node}");
+    }
+    assert!(coarse.matrix().asymmetry() < 1e-5);
+}
+
+/// Conjugate-gradient iterations to 1e-4 with Jacobi alone and with the cage, and the largest grid.
+fn iterations(lattice: &Lattice, params: &CageParams) -> (usize, usize, Vec<usize>) {
+    let pattern = lattice.matrix.pattern();
+    let mut sliced = SlicedBlocks::new(pattern);
+    sliced.fill_from_lower(&lattice.matrix);
+    let b = narrowed(&random_vector(lattice.positions.len(), 7));
+    let solve = |preconditioner: &mut dyn Preconditioner<f32>| {
+        let mut x = vec![Vec3::zero(); b.len()];
+        let params = CgParams { relative_tolerance: 1e-4, ..CgParams::default() };
+        let info = conjugate_gradients(&sliced, preconditioner, &b, &mut x, &params, &mut CgScratch::new()).unwrap();
+        assert!(info.is_converged(), "{info:?}");
+        info.iterations
+    };
+    let mut cage = CagePreconditioner::new(&lattice.positions, pattern, params, |_| [false; 3], |_| true);
+    assert_eq!(cage.update_diagonal(&lattice.matrix), None);
+    cage.update_grid(&lattice.matrix, true).unwrap();
+    let grids = cage.grid_nodes().collect();
+    (solve(&mut BlockJacobi::new(&lattice.matrix).0), solve(&mut cage), grids)
+}
+
+#[test]
+fn iterations_do_not_grow_with_the_mesh_nor_with_nested_grids() {
+    let params = CageParams { ratio: 3.0, ..CageParams::default() };
+    let (_, small, _) = iterations(&lattice([24, 6, 6], 1.0, |_| true), &params);
+    let (jacobi, large, _) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &params);
+    assert!(jacobi > 4 * large, "Jacobi {jacobi}, cage {large}");
+    assert!(large <= small + small / 2 + 2, "{small} then {large}");
+    let nested = CageParams { direct_nodes: 200, ..params };
+    let (_, three_levels, grids) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &nested);
+    assert_eq!(grids.len(), 2, "{grids:?}");
+    assert!(three_levels <= 2 * large, "two levels {large}, three {three_levels}");
+}
+
+#[test]
+fn parts_that_meet_in_one_cube_do_not_share_its_corners() {
+    // Two plates one empty layer apart, joined at x = 0: a comb.
+    let comb = lattice([17, 8, 3], 1.0, |[x, _, z]| x == 0 || z != 1);
+    let cage = Cage::new(&comb.positions, comb.matrix.pattern(), 4.0, |_| true).unwrap();
+    let mut corners_of = [std::collections::BTreeSet::new(), std::collections::BTreeSet::new()];
+    for (node, p) in comb.positions.iter().enumerate().filter(|(_, p)| p.x > 9.0) {
+        corners_of[usize::from(p.z > 1.0)].extend(cage.corners[cage.piece_of[node] as usize]);
+    }
+    assert!(corners_of[0].is_disjoint(&corners_of[1]));
+}
+
+#[test]
+fn preconditioner_is_symmetric_positive_and_has_the_same_bits_on_any_number_of_threads() {
+    let lattice = lattice([40, 16, 16], 1.0, |_| true);
+    let pattern = lattice.matrix.pattern();
+    let fixed = |node: usize| if node % 17 == 3 { [true, false, false] } else { [false; 3] };
+    let mut matrix = lattice.matrix.clone();
+    for node in (0..pattern.node_count()).filter(|&node| fixed(node)[0]) {
+        for slot in pattern.row(node) {
+            let other = pattern.columns()[slot] as usize;
+            let mirrored = pattern.slot(other, node).unwrap();
+            for k in [slot, mirrored] {
+                matrix.values_mut()[k].rows[0][0] = if other == node { 100.0 } else { 0.0 };
+            }
+        }
+    }
+    let apply = |threads, r: &[Vec3<f32>]| {
+        with_threads(threads, || {
+            let params = CageParams { direct_nodes: 100, ..CageParams::default() };
+            let mut cage = CagePreconditioner::new(&lattice.positions, pattern, &params, fixed, |_| true);
+            cage.update_diagonal(&matrix);
+            cage.update_grid(&matrix, true).unwrap();
+            let mut z = vec![Vec3::zero(); r.len()];
+            let energy = cage.apply_dot(r, &mut z);
+            assert!((energy - dot(r, &z)).abs() <= 1e-9 * energy && energy > 0.0);
+            z
+        })
+    };
+    let masked = |seed| {
+        let mut r = narrowed(&random_vector(pattern.node_count(), seed));
+        (0..r.len()).filter(|&node| fixed(node)[0]).for_each(|node| r[node].x = 0.0);
+        r
+    };
+    let (a, b) = (masked(1), masked(2));
+    let (za, zb) = (apply(1, &a), apply(1, &b));
+    assert!((dot(&a, &zb) - dot(&b, &za)).abs() < 1e-4 * dot(&a, &za));
+    assert!((0..a.len()).all(|node| !fixed(node)[0] || za[node].x == 0.0), "prescribed components stay");
+    assert_eq!(apply(2, &a), za);
+}
+
+#[test]
+fn a_bad_pivot_of_the_grid_shows_an_indefinite_matrix() {
+    let mut lattice = lattice([24, 6, 6], 1.0, |_| true);
+    for node in 0..lattice.positions.len() {
+        lattice.matrix.add_diagonal(node, &(Mat3::identity() * -0.5));
+    }
+    let params = CageParams::default();
+    let pattern = lattice.matrix.pattern().clone();
+    let mut cage = CagePreconditioner::new(&lattice.positions, &pattern, &params, |_| [false; 3], |_| true);
+    assert!(cage.update_grid(&lattice.matrix, false).is_err() && !cage.has_grid());
+}
