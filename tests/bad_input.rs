@@ -132,6 +132,7 @@ fn wrong_values_are_reported_at_their_place() {
             &["Poisson", "0.5", "hint"],
         ),
         ("density", "density", r#""-1 kg/m^3""#, &["density", "-1"]),
+        ("massless", "density", "0", &["density", "positive", "scene.toml:6"]),
         ("region", "pin", r#"[{ region = "x-mim" }]"#, &["x-mim", "did you mean `x-min`"]),
         ("kind", "position", "3", &["position"]),
         ("infinite", "density", "inf", &["density"]),
@@ -182,7 +183,7 @@ fn meshes_that_are_no_bodies_are_refused() {
     let double = [[0, 1, 2, 3], [0, 1, 2, 3]];
     let cases = [
         ("duplicate_cell", vtu(TET, &double), &["body.vtu", "cell"][..]),
-        ("flat_cell", vtu("0 0 0 1 0 0 0 1 0 1 1 0", &[[0, 1, 2, 3]]), &["body.vtu", "cell"]),
+        ("flat_cell", vtu("0 0 0 1 0 0 0 1 0 1 1 0", &[[0, 1, 2, 3]]), &["body.vtu", "cell 0", "volume", "hint"]),
         ("repeated_node", vtu(TET, &[[0, 1, 2, 2]]), &["body.vtu", "node"]),
         ("node_out_of_range", vtu(TET, &[[0, 1, 2, 9]]), &["body.vtu", "9"]),
         ("nan_coordinate", vtu(&TET.replacen("0.1", "nan", 1), &[[0, 1, 2, 3]]), &["body.vtu", "point 1"]),
@@ -207,6 +208,59 @@ fn a_wrongly_wound_cell_is_mended_and_reported() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("note: "), "the change of winding is not reported:\n{text}");
+}
+
+/// One node, two places.
+#[test]
+fn pins_that_contradict_each_other_are_both_named() {
+    let edge = "regions = { edge = { box = [[0, 0, 0], [\"4 cm\", 0, 0]] } }\n";
+    let still = r#"{ region = "x-min" }"#;
+    let moving = r#"{ region = "edge", axes = "x", motion = { translation = [["0 s", [0, 0, 0]], ["0.02 s", ["1 cm", 0, 0]]] } }"#;
+    let text = complaint(
+        "contradictory_pins",
+        &(scene_with("pin", &format!("[{still}, {moving}]")) + edge),
+        &[],
+        &["`x-min`", "`edge`", "node 0 of `flesh`", "different places", "hint", "scene.toml:6"],
+    );
+    assert!(text.contains("along x"), "{text}");
+    // The same motion twice, or along an axis that only one of them holds, is no contradiction.
+    let along = moving.replace("axes = \"x\"", "axes = \"z\"").replace("[\"1 cm\", 0, 0]", "[0, 0, 0]");
+    for (name, pins) in [("same_pins", format!("[{still}, {still}]")), ("agreeing_pins", format!("[{still}, {along}]"))]
+    {
+        let folder = fresh_folder(name);
+        std::fs::write(folder.join("scene.toml"), scene_with("pin", &pins) + edge).expect("scene is written");
+        let output = run_scene(&folder, &[]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn schemes_refuse_what_they_cannot_compute() {
+    let with = |solver: &str, more: &str| format!("{}[solver]\n{solver}\n{more}", scene_with("density", "1000"));
+    let bone = "[[rigid]]\nname = \"bone\"\nshape = { type = \"sphere\", radius = \"1 cm\" }\nmass = \"1 kg\"\n";
+    let cases = [
+        ("explicit_rigid", with("type = \"explicit\"", bone), &["explicit", "rigid", "bdf2"][..]),
+        ("newmark_rigid", with("type = \"newmark\"", bone), &["newmark", "`bone`", "bdf2"]),
+        (
+            "explicit_bound",
+            with("type = \"explicit\"", bone)
+                .replace("density = 1000", "bind = [{ region = \"x-min\", to = \"bone\" }]"),
+            &["bound", "`flesh`"],
+        ),
+        ("explicit_long", with("type = \"explicit\"\nsubsteps = 2", ""), &["too long to be stable", "at least"]),
+        ("explicit_adaptive", with("type = \"explicit\"\nsubsteps = \"adaptive\"", ""), &["substeps", "leave"]),
+        ("explicit_live", with("type = \"explicit\"\nlive = {}", ""), &["live", "iterations"]),
+        ("newmark_unstable", with("type = \"newmark\"\nnewmark = { beta = 0.1 }", ""), &["not stable", "2 beta"]),
+        ("newmark_elsewhere", with("type = \"bdf2\"\nnewmark = {}", ""), &["newmark", "belong"]),
+        ("accuracy_elsewhere", with("accuracy = 0.01", ""), &["accuracy", "adaptive"]),
+        ("safety_elsewhere", with("safety = 0.5", ""), &["safety", "explicit"]),
+        ("substeps_word", with("substeps = \"many\"", ""), &["substeps", "adaptive", "many"]),
+        ("substeps_none", with("substeps = 0", ""), &["substeps", "positive"]),
+        ("scheme_misspelt", with("type = \"bdf3\"", ""), &["bdf2", "did you mean"]),
+    ];
+    for (name, scene, causes) in cases {
+        complaint(name, &scene, &[], causes);
+    }
 }
 
 #[test]

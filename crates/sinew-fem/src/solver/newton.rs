@@ -478,7 +478,8 @@ impl Attempt<'_> {
     /// cells stay valid.
     fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
-        for _ in 0..MAX_DRIVE {
+        let most = self.params.budget.map_or(MAX_DRIVE, |budget| budget.newton);
+        for _ in 0..most {
             let merit = self.gradient_at_iterate();
             if !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);

@@ -31,7 +31,7 @@ pub enum LinearSolver {
 /// is larger than asked for. So no step fails, and with a budget that is large enough the result is that of the full solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Newton iterations per step, at least 1.
+    /// Newton iterations per step, at least 1; as many again where prescribed nodes must be driven to their targets first.
     pub newton: usize,
     /// Conjugate-gradient iterations per Newton iteration, at least 1; a direct solve is always completed.
     pub linear: usize,
