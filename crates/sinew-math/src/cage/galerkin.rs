@@ -4,7 +4,7 @@
 //! G + Gᵀ. All nodes of a piece have the same eight corners, so the sum over a pair of pieces is an 8 × 8 matrix of blocks that stays in
 //! registers and cache, eight corners to a vector.
 
-use super::{CORNERS, Cage, NONE};
+use super::{CORNERS, Cage};
 use crate::lanes::{Isa, LaneKernel, dispatch};
 use crate::parallel::for_each_block_mut;
 use crate::sparse::BlockCsr;
@@ -12,6 +12,9 @@ use crate::{Mat3, Vec3};
 
 /// Σ over nodes i of one piece and j of another of wᵢ Lᵢⱼ wⱼ: `[corner of i][entry of the block][corner of j]`.
 type PairSum = [[[f32; CORNERS]; 9]; CORNERS];
+
+/// Neighbours of a piece treated in one pass over its rows: a cube in a full grid has 27, itself included.
+const AT_ONCE: usize = 27;
 
 /// The Galerkin matrix of a [`Cage`].
 #[derive(Clone, Debug)]
@@ -38,13 +41,18 @@ impl CoarseMatrix {
         self.half.set_zero();
         cage.plan.for_each_chunk(self.half.values_mut(), |pieces, writer| {
             for piece in pieces {
-                for neighbor in 0..cage.neighbor_counts[piece] as usize {
-                    let sum = dispatch(PairKernel { cage, matrix, free, piece, neighbor });
-                    for a in 0..CORNERS {
-                        for b in 0..CORNERS {
-                            let entry = |e: usize| sum[a][e][b];
-                            let block = Mat3::new(std::array::from_fn(|i| std::array::from_fn(|j| entry(3 * i + j))));
-                            writer.add(piece, (neighbor * CORNERS + a) * CORNERS + b, block);
+                let count = cage.neighbor_counts[piece] as usize;
+                for first in (0..count).step_by(AT_ONCE) {
+                    let mut sums = [[[[0.0; CORNERS]; 9]; CORNERS]; AT_ONCE];
+                    dispatch(PieceKernel { cage, matrix, free, piece, first, sums: &mut sums });
+                    for (k, sum) in sums[..AT_ONCE.min(count - first)].iter().enumerate() {
+                        for a in 0..CORNERS {
+                            for b in 0..CORNERS {
+                                let entry = |e: usize| sum[a][e][b];
+                                let block =
+                                    Mat3::new(std::array::from_fn(|i| std::array::from_fn(|j| entry(3 * i + j))));
+                                writer.add(piece, ((first + k) * CORNERS + a) * CORNERS + b, block);
+                            }
                         }
                     }
                 }
@@ -74,52 +82,58 @@ impl CoarseMatrix {
     }
 }
 
-struct PairKernel<'a> {
+/// The sums over the nodes of a piece for [`AT_ONCE`] of its neighbours from number `first` on.
+struct PieceKernel<'a> {
     cage: &'a Cage,
     matrix: &'a BlockCsr<f32>,
     free: &'a [Vec3<f32>],
     piece: usize,
-    neighbor: usize,
+    first: usize,
+    sums: &'a mut [PairSum; AT_ONCE],
 }
 
-impl LaneKernel for PairKernel<'_> {
-    type Output = PairSum;
+impl LaneKernel for PieceKernel<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<I: Isa>(self) -> PairSum {
-        let Self { cage, matrix, free, piece, neighbor } = self;
+    fn run<I: Isa>(self) {
+        let Self { cage, matrix, free, piece, first, sums } = self;
         let pattern = matrix.pattern();
-        let mut sum: PairSum = [[[0.0; CORNERS]; 9]; CORNERS];
         let members = cage.piece_starts[piece] as usize..cage.piece_starts[piece + 1] as usize;
+        // Σⱼ Lᵢⱼ wⱼ of one node i, for each neighbour that has such j.
+        let mut rows = [[[0.0f32; CORNERS]; 9]; AT_ONCE];
         for &node in &cage.members[members] {
             let node = node as usize;
             let diagonal = pattern.diagonal_slot(node);
-            let mut row = [[0.0f32; CORNERS]; 9];
-            let mut is_touched = false;
+            let mut touched = 0u32;
             for slot in pattern.row(node).start..=diagonal {
-                if cage.neighbor_of_slot[slot] as usize != neighbor {
+                let neighbor = (cage.neighbor_of_slot[slot] as usize).wrapping_sub(first);
+                if neighbor >= AT_ONCE {
                     continue;
                 }
-                let column = pattern.columns()[slot] as usize;
-                debug_assert!(cage.piece_of[column] != NONE, "numbered slots lead to pieces");
-                is_touched = true;
-                let block = matrix.values()[slot].rows;
-                let weights = &cage.weights[column];
-                for e in 0..9 {
-                    let mut entry = block[e / 3][e % 3];
-                    if slot == diagonal {
-                        entry *= 0.5;
-                        if e % 4 == 0 {
-                            entry *= free[node][e / 3];
-                        }
+                let row = &mut rows[neighbor];
+                if touched & (1 << neighbor) == 0 {
+                    touched |= 1 << neighbor;
+                    *row = [[0.0; CORNERS]; 9];
+                }
+                let mut block = matrix.values()[slot].rows;
+                if slot == diagonal {
+                    for e in 0..9 {
+                        block[e / 3][e % 3] *= 0.5 * if e % 4 == 0 { free[node][e / 3] } else { 1.0 };
                     }
+                }
+                let weights = &cage.weights[pattern.columns()[slot] as usize];
+                for e in 0..9 {
                     for corner in 0..CORNERS {
-                        row[e][corner] += entry * weights[corner];
+                        row[e][corner] += block[e / 3][e % 3] * weights[corner];
                     }
                 }
             }
-            if is_touched {
-                let weights = &cage.weights[node];
+            let weights = &cage.weights[node];
+            while touched != 0 {
+                let neighbor = touched.trailing_zeros() as usize;
+                touched &= touched - 1;
+                let (sum, row) = (&mut sums[neighbor], &rows[neighbor]);
                 for a in 0..CORNERS {
                     for e in 0..9 {
                         for b in 0..CORNERS {
@@ -129,6 +143,5 @@ impl LaneKernel for PairKernel<'_> {
                 }
             }
         }
-        sum
     }
 }

@@ -25,7 +25,7 @@ pub struct CageParams {
 
 impl Default for CageParams {
     fn default() -> Self {
-        Self { ratio: 3.5, direct_nodes: 4000 }
+        Self { ratio: 4.2, direct_nodes: 1200 }
     }
 }
 
