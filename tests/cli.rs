@@ -213,6 +213,8 @@ fn generated_command_line_reference_is_fresh() {
         "bench",
         "bench beam",
         "bench io",
+        "bench scaling",
+        "bench scramble",
         "bench svd3",
         "doctor",
         "completions",

@@ -115,6 +115,23 @@ impl Control {
         Ok(())
     }
 
+    /// Values of all channels.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Sets every channel to the place `fraction` of the way between two lists of values.
+    ///
+    /// # Panics
+    /// When the lists do not have one value per channel.
+    pub fn blend(&mut self, from: &[f64], to: &[f64], fraction: f64) {
+        assert_eq!((from.len(), to.len()), (self.values.len(), self.values.len()), "one value per channel");
+        for (value, (&from, &to)) in self.values.iter_mut().zip(from.iter().zip(to)) {
+            // Exactly the end at the end.
+            *value = if fraction == 1.0 { to } else { from + (to - from) * fraction };
+        }
+    }
+
     /// The first channel that holds no finite number, with its value: a step refuses to start from it.
     pub fn first_not_finite(&self) -> Option<(&str, f64)> {
         let index = self.values.iter().position(|value| !value.is_finite())?;

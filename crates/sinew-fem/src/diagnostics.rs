@@ -84,6 +84,12 @@ pub fn shape_error(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     (squares / mass).sqrt()
 }
 
+/// Largest distance of a node of a body from its rest place [m].
+pub fn largest_displacement(model: &Model, body: usize, x: &[Vec3]) -> f64 {
+    let body = &model.bodies[body];
+    body.points.clone().zip(body.mesh.positions()).map(|(p, &rest)| x[p].distance(rest)).fold(0.0, f64::max)
+}
+
 /// Linear momentum Σ m v of a range of points [kg m/s].
 pub fn momentum(model: &Model, state: &State, points: std::ops::Range<usize>) -> Vec3 {
     points.map(|p| state.velocities[p] * model.masses[p]).sum()

@@ -3,7 +3,9 @@
 use sinew_math::Vec3;
 
 use crate::control::Control;
-use crate::diagnostics::{BodySummary, angular_momentum, center_of_mass, kinetic_energy, momentum, shape_error};
+use crate::diagnostics::{
+    BodySummary, angular_momentum, center_of_mass, kinetic_energy, largest_displacement, momentum, shape_error,
+};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::state::State;
@@ -118,6 +120,7 @@ impl Probe for BodyProbe {
             "energy.kinetic",
             "flattened_cells",
             "shape_error",
+            "displacement.max",
         ]
         .iter()
         .map(|name| format!("{body}.{name}"))
@@ -164,6 +167,7 @@ impl Probe for BodyProbe {
             kinetic_energy(model, state, body.points.clone()),
             s.flattened_cells as f64,
             shape_error(model, self.body, x),
+            largest_displacement(model, self.body, x),
         ]);
         out.extend(SYMMETRIC.map(|(_, i, j)| s.cauchy[(i, j)]));
         for i in 0..3 {

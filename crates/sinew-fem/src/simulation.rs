@@ -53,6 +53,8 @@ pub struct Simulation {
     probe_names: Vec<String>,
     probe_values: Vec<f64>,
     summaries: Vec<BodySummary>,
+    /// Commands at both ends of a step that is cut into increments.
+    increments: (Vec<f64>, Vec<f64>),
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
@@ -94,6 +96,7 @@ impl Simulation {
         all.extend(probes);
         let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
+        let channels = vec![0.0; control.values().len()];
         let mut simulation = Self {
             model,
             backup: state.clone(),
@@ -105,6 +108,7 @@ impl Simulation {
             probe_names,
             probe_values: Vec::new(),
             summaries: Vec::new(),
+            increments: (channels.clone(), channels),
             params,
             frame_index: 0,
             report,
@@ -331,6 +335,7 @@ impl Simulation {
             }
             // Shorter steps mend no broken command.
             Err(error) if halvings == 0 || matches!(error, StepError::Control { .. }) => Err(error),
+            Err(_) if self.solver.is_static() => self.advance_in_increments(target, halvings, total, rollbacks),
             Err(_) => {
                 *rollbacks += 1;
                 let middle = target - 0.5 * dt;
@@ -338,6 +343,58 @@ impl Simulation {
                 self.advance(target, halvings - 1, total, rollbacks)
             }
         }
+    }
+
+    /// A quasistatic step to `target` that moves all commands in increments: from those of the state's time, or from no load at the very
+    /// start, because a command that jumps has no values in between.
+    fn advance_in_increments(
+        &mut self,
+        target: f64,
+        halvings: usize,
+        total: &mut Option<StepReport>,
+        rollbacks: &mut usize,
+    ) -> Result<(), StepError> {
+        let begin = self.state.time;
+        self.drive(begin);
+        self.increments.0.copy_from_slice(self.control.values());
+        if begin == 0.0 {
+            for channel in self.model.load_channels() {
+                self.increments.0[channel.0 as usize] = 0.0;
+            }
+        }
+        self.drive(target);
+        self.increments.1.copy_from_slice(self.control.values());
+        *rollbacks += 1;
+        // Halves that are still too large are halved again; the stack holds the ends of those that wait.
+        let mut ends = [0.0; 32];
+        let deepest = halvings.min(ends.len() - 1);
+        (ends[0], ends[1]) = (1.0, 0.5);
+        let (mut waiting, mut done) = (if deepest > 0 { 2 } else { 1 }, 0.0);
+        while waiting > 0 {
+            let end = ends[waiting - 1];
+            let (from, to) = (&self.increments.0, &self.increments.1);
+            self.control.blend(from, to, end);
+            let time = if end == 1.0 { target } else { begin + end * (target - begin) };
+            let dt = time - self.state.time;
+            match self.solver.step(&self.model, &mut self.state, &self.control, dt) {
+                Ok(report) => {
+                    self.state.time = time;
+                    done = end;
+                    waiting -= 1;
+                    match total {
+                        Some(total) => total.absorb(&report),
+                        None => *total = Some(report),
+                    }
+                }
+                Err(error) if waiting > deepest || matches!(error, StepError::Control { .. }) => return Err(error),
+                Err(_) => {
+                    *rollbacks += 1;
+                    ends[waiting] = 0.5 * (done + end);
+                    waiting += 1;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn drive(&mut self, time: f64) {

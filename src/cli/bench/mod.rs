@@ -2,6 +2,8 @@
 
 mod beam;
 mod io;
+mod scaling;
+mod scramble;
 mod svd3;
 
 pub use svd3::{isa_name, quick_svd_check};
@@ -24,6 +26,10 @@ enum Benchmark {
     Svd3(svd3::Arguments),
     /// A clamped beam swings under its weight: 60 frames of implicit Euler
     Beam(beam::Arguments),
+    /// The beam from five thousand tetrahedra to a million: time, memory and how they grow
+    Scaling(scaling::Arguments),
+    /// A scrambled figure of 384,000 tetrahedra finds its rest shape
+    Scramble(scramble::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
     Io(io::Arguments),
 }
@@ -33,6 +39,8 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let (result, json) = match &arguments.benchmark {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
+        Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
+        Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
     };
     talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;

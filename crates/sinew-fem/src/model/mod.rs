@@ -229,6 +229,12 @@ impl Model {
         }
     }
 
+    /// Channels of weight, pressures and forces: with all of them zero nothing pulls at the bodies.
+    pub fn load_channels(&self) -> impl Iterator<Item = ChannelId> {
+        let loads = self.loads.iter().filter_map(|load| load.channels).flatten();
+        self.gravity.acceleration.into_iter().chain(self.pressures.iter().map(|pressure| pressure.channel)).chain(loads)
+    }
+
     /// Everything that acts besides elasticity, in a fixed order.
     pub fn forces(&self) -> impl Iterator<Item = &dyn Force> {
         std::iter::once(&self.gravity as &dyn Force)

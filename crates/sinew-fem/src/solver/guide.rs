@@ -40,6 +40,8 @@ pub(super) struct Guide {
     residual: Vec<Vec3>,
     narrow: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
+    /// Linear solves and their iterations since the last start.
+    effort: (usize, usize),
 }
 
 impl Guide {
@@ -95,11 +97,14 @@ impl Guide {
             residual: vec![Vec3::zero(); nodes],
             narrow: vec![Vec3::zero(); nodes],
             correction: vec![Vec3::zero(); nodes],
+            effort: (0, 0),
         })
     }
 
-    /// Moves the unknowns in `q`, whose prescribed components are at their targets already.
-    pub fn place(&mut self, model: &Model, control: &Control, q: &mut [Vec3]) {
+    /// Moves the unknowns in `q`, whose prescribed components are at their targets already. Returns the linear solves this took and their
+    /// iterations.
+    pub fn place(&mut self, model: &Model, control: &Control, q: &mut [Vec3]) -> (usize, usize) {
+        self.effort = (0, 0);
         let is_turned = self.carry_rotations(model, control);
         self.load.fill(Vec3::zero());
         let (load, rotation) = (&mut self.load, &self.rotation);
@@ -131,6 +136,7 @@ impl Guide {
         let load = std::mem::take(&mut self.load);
         self.solve(model, &load, q);
         self.load = load;
+        self.effort
     }
 
     /// Rotation vectors of the pins, carried through the bodies; false when no pin is turned.
@@ -181,9 +187,9 @@ impl Guide {
             let params = CgParams { relative_tolerance: 1e-5, absolute_tolerance: 0.0, max_iterations: 2000 };
             let (b, out) = (&self.narrow, &mut self.correction);
             let solved = conjugate_gradients(&self.sliced, &mut self.cage, b, out, &params, &mut self.scratch);
-            if solved.is_err() {
-                return;
-            }
+            let Ok(info) = solved else { return };
+            self.effort.0 += 1;
+            self.effort.1 += info.iterations;
             for (x, c) in x.iter_mut().zip(&self.correction) {
                 *x += c.to_f64() * scale;
             }

@@ -40,6 +40,11 @@ pub trait Solver: Send {
         None
     }
 
+    /// Whether steps find equilibria, so that a step is made easier by moving the commands in smaller increments.
+    fn is_static(&self) -> bool {
+        false
+    }
+
     /// Order p of the scheme: the error of a step falls as h^{p+1}.
     fn order(&self) -> i32 {
         1

@@ -146,6 +146,10 @@ impl NewtonSolver {
 }
 
 impl Solver for NewtonSolver {
+    fn is_static(&self) -> bool {
+        !self.params.regime.is_dynamic()
+    }
+
     fn step(&mut self, model: &Model, state: &mut State, control: &Control, dt: f64) -> Result<StepReport, StepError> {
         let start = Instant::now();
         model.check_control(control, state.time + dt)?;
@@ -355,7 +359,7 @@ impl Attempt<'_> {
         let merit = self.gradient_at_iterate();
         let is_valid = merit.magnitude.is_finite();
         let reference = norm(&self.work.gradient).min(self.force_scale());
-        if let Some(guided) = self.untangle(merit) {
+        if let Some(guided) = self.untangle(merit, report) {
             return Ok((reference, guided));
         }
         if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
@@ -375,7 +379,7 @@ impl Attempt<'_> {
     }
 
     /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
-    fn untangle(&mut self, merit: Merit) -> Option<Merit> {
+    fn untangle(&mut self, merit: Merit, report: &mut StepReport) -> Option<Merit> {
         if !self.params.untangle || self.params.regime != Regime::Quasistatic {
             return None;
         }
@@ -387,7 +391,10 @@ impl Attempt<'_> {
         let system = &self.system;
         let guide = self.guide.get_or_insert_with(|| Guide::new(model, system.plan(), system.filter())).as_mut()?;
         self.work.trial.clone_from(&self.work.q);
-        guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
+        // Each of its solves is counted like an iteration: it costs as much.
+        let (solves, iterations) = guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
+        report.newton_iterations += solves;
+        report.linear_iterations += iterations;
         model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
         let trial = self.gradient_at_trial();
         let residual = norm(&self.work.trial_gradient);
