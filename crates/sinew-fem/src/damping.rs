@@ -24,7 +24,7 @@ use crate::control::Control;
 use crate::elastic::{ElasticBlock, PACK};
 use crate::force::Linearized;
 use crate::kinematics::PointMap;
-use crate::material::{Material, MaterialPoint, MaterialVisitor, Tangent};
+use crate::material::Tangent;
 use crate::model::Model;
 use crate::solver::AssemblyPlan;
 
@@ -252,19 +252,6 @@ impl DampingMatrix {
     }
 }
 
-struct DifferentialOf {
-    F: Mat3,
-    dF: Mat3,
-    point: MaterialPoint<f64>,
-}
-
-impl MaterialVisitor for DifferentialOf {
-    type Output = Mat3;
-    fn visit<M: Material>(self, law: M) -> Mat3 {
-        law.stress_differential(&self.F, &self.dF, &self.point)
-    }
-}
-
 /// gradient += C v at positions `x` and velocities `v`, cell by cell: what an explicit step needs.
 pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec3], gradient: &mut [Vec3]) {
     for (index, block) in model.elastic.iter().enumerate() {
@@ -280,24 +267,24 @@ pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec
                 out.fill(Vec3::zero());
                 for lane in 0..PACK.min(block.cell_count() - pack * PACK) {
                     let cell = pack * PACK + lane;
-                    let (mu, lambda) = lame(model, block, cell);
-                    block.evaluate_deformation(cell, x, |k, weight, F| {
-                        let mut dF = Mat3::zero();
-                        for a in 0..n {
-                            dF += Mat3::outer(v[block.point(cell, a) as usize], block.gradient_of(cell, k, a));
-                        }
-                        let mut P = Mat3::zero();
-                        if gamma != 0.0 {
-                            P += StretchRate::at(&F).stress(&dF, (gamma * mu, gamma * lambda));
-                        }
-                        if beta != 0.0 {
-                            let point = block.parameters_of(cell);
-                            P += block.law().visit(DifferentialOf { F, dF, point }) * beta;
-                        }
-                        for a in 0..n {
-                            out[a * PACK + lane] += P * block.gradient_of(cell, k, a) * weight;
-                        }
-                    });
+                    if gamma != 0.0 {
+                        let (mu, lambda) = lame(model, block, cell);
+                        block.evaluate_deformation(cell, x, |k, weight, F| {
+                            let mut dF = Mat3::zero();
+                            for a in 0..n {
+                                dF += Mat3::outer(v[block.point(cell, a) as usize], block.gradient_of(cell, k, a));
+                            }
+                            let P = StretchRate::at(&F).stress(&dF, (gamma * mu, gamma * lambda));
+                            for a in 0..n {
+                                out[a * PACK + lane] += P * block.gradient_of(cell, k, a) * weight;
+                            }
+                        });
+                    }
+                    if beta != 0.0 {
+                        block.cell_tangent(cell, x, Tangent::Definite, |a, b, K| {
+                            out[a * PACK + lane] += K * v[block.point(cell, b) as usize] * beta;
+                        });
+                    }
                 }
                 writer.add_all(pack, &out[..n * PACK]);
             }
