@@ -93,6 +93,26 @@ hint: for instance `fibers = { along = [1, 0, 0] }`"#
 }
 
 #[test]
+fn quadratic_hexahedra_and_laws_without_volume_term_are_explained() {
+    assert_eq!(
+        complaint(&BODY.replace("cell = \"2 cm\"", "cell = \"2 cm\", element = \"hex8\", order = 2")),
+        r#"error: only tetrahedra can be quadratic
+ ┌─ a.toml:4:96
+4│ mesh = { from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm", element = "hex8", order = 2 }
+ │                                                                                                     ^
+hint: leave `order` out (with `volume = "mean"` hexahedra do not lock), or use `element = "tet4"`"#
+    );
+    assert_eq!(
+        complaint(&(BODY.replace("corotated", "stvk") + "volume = \"mean\"\n")),
+        r#"error: the law `stvk` has no volume term to take the mean of
+ ┌─ a.toml:6:10
+6│ volume = "mean"
+ │          ^^^^^^
+hint: leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"#
+    );
+}
+
+#[test]
 fn all_mistakes_are_reported_at_once_and_in_order() {
     let text =
         BODY.replace("young = \"30 kPa\"", "yuong = \"30 mm\"") + "density = -3\npin = [{ region = \"x-mn\" }]\n";

@@ -6,8 +6,7 @@
 //! $$ E = \sum_q w_q\, \psi_0(F_q) + V \lambda\, U(\bar\theta), \qquad \bar\theta = \frac1V \sum_q w_q\, \theta(F_q),
 //!    \qquad V = \sum_q w_q $$
 //!
-//! it does not [Nagtegaal74], [Simo85]; with quadratic displacements and one pressure per tetrahedron the pair is stable for any λ
-//! [Boffi13, §8.6]. The sum is a true energy, with the stress and the tangent
+//! it does not [Nagtegaal74], [Simo85]; `docs/design/locking.md` has the figures. The sum is a true energy, with the stress and the tangent
 //!
 //! $$ P_q = P_0 + p\, \frac{\partial\theta}{\partial F}, \quad p = \lambda U'(\bar\theta), \qquad
 //!    K = \sum_q w_q \Bigl( \frac{\partial^2\psi_0}{\partial F^2} + p\, \frac{\partial^2\theta}{\partial F^2} \Bigr)
