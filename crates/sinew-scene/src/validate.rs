@@ -2,6 +2,7 @@
 
 mod solver;
 
+use sinew_geometry::procedural::FIGURE_ENDS;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
@@ -367,13 +368,14 @@ impl Checker<'_> {
 
     /// Names that a mesh file may bring are only known when it is read.
     fn check_region(&mut self, body: &Body, name: &str, path: &str) {
-        let known = BUILTIN_REGIONS.contains(&name) || body.regions.contains_key(name);
+        let own: &[&str] = if matches!(body.mesh, Mesh::Figure(_)) { &FIGURE_ENDS } else { &[] };
+        let known = BUILTIN_REGIONS.contains(&name) || own.contains(&name) || body.regions.contains_key(name);
         // What a file brings is known only when it is read.
         if known || name.is_empty() || matches!(body.mesh, Mesh::File(_) | Mesh::Fill(_)) {
             return;
         }
         let problem = self.at(path, format!("body `{}` has no region `{name}`", body.name));
-        let names = body.regions.keys().map(String::as_str).chain(BUILTIN_REGIONS);
+        let names = body.regions.keys().map(String::as_str).chain(BUILTIN_REGIONS).chain(own.iter().copied());
         self.report(match suggest::hint(name, names, "its regions") {
             Some(hint) => problem.hint(hint),
             None => problem,

@@ -8,6 +8,9 @@ use super::boxes::kuhn_tets;
 use super::{ProceduralError, check_count, check_length};
 use crate::mesh::CellMesh;
 
+/// Node sets of a figure: the last two layers of nodes of each limb; left is +x.
+pub const FIGURE_ENDS: [&str; 4] = ["left-hand", "right-hand", "left-foot", "right-foot"];
+
 /// Cells across a limb.
 const LIMB: i64 = 4;
 /// Fewest cells over the height that leave room for trunk, limbs and head.
@@ -16,8 +19,7 @@ const MIN_CELLS: usize = 24;
 /// A figure `height` metres high with `cells` cubes over its height, each cut into six tetrahedra [Kuhn60].
 ///
 /// It stands on z = 0 with the trunk over the origin, arms along ±x. Trunk and head grow with `cells`; limbs are four cubes thick, so a
-/// finer mesh has longer limbs for their width: slender parts are what scrambled meshes get caught in. The last two layers of nodes of
-/// each limb are the node sets `hand.left`, `hand.right`, `foot.left`, `foot.right` (left is +x).
+/// finer mesh has longer limbs for their width: slender parts are what scrambled meshes get caught in. [`FIGURE_ENDS`] are its node sets.
 pub fn figure(height: f64, cells: usize) -> Result<CellMesh, ProceduralError> {
     check_length("height", height)?;
     if cells < MIN_CELLS {
@@ -65,13 +67,11 @@ pub fn figure(height: f64, cells: usize) -> Result<CellMesh, ProceduralError> {
     let positions = places.iter().map(|place| Vec3::from(place.map(|k| k as f64)) * scale).collect();
     let (mut mesh, _) = CellMesh::from_tets(positions, &tets)?;
     let (hand, foot) = (left + width + arm - 1, 1);
-    let ends: [(&str, &dyn Fn([i64; 3]) -> bool); 4] = [
-        ("hand.left", &|[x, ..]| x >= hand),
-        ("hand.right", &|[x, ..]| x <= left - arm + 1),
-        ("foot.left", &|[x, _, z]| z <= foot && x > 0),
-        ("foot.right", &|[x, _, z]| z <= foot && x < 0),
-    ];
-    for (name, holds) in ends {
+    let ends: [&dyn Fn([i64; 3]) -> bool; 4] =
+        [&|[x, ..]| x >= hand, &|[x, ..]| x <= left - arm + 1, &|[x, _, z]| z <= foot && x > 0, &|[x, _, z]| {
+            z <= foot && x < 0
+        }];
+    for (name, holds) in FIGURE_ENDS.into_iter().zip(ends) {
         let nodes = (0..places.len() as u32).filter(|&node| holds(places[node as usize])).collect();
         mesh = mesh.with_node_set(name, nodes)?;
     }
@@ -89,7 +89,7 @@ mod tests {
             let heights = mesh.positions().iter().map(|x| x.z);
             assert!((heights.clone().fold(f64::NEG_INFINITY, f64::max) - 1.8).abs() < 1e-12);
             assert_eq!(heights.fold(f64::INFINITY, f64::min), 0.0);
-            for name in ["hand.left", "hand.right", "foot.left", "foot.right"] {
+            for name in FIGURE_ENDS {
                 // Two layers of 5 × 5 nodes.
                 assert_eq!(mesh.node_sets()[name].len(), 50, "{name}");
             }

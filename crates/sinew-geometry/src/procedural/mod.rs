@@ -11,7 +11,7 @@ mod tube;
 
 pub use boxes::{TetPattern, box_hexes, box_surface, box_tets};
 pub(crate) use boxes::{face_offsets, kuhn_tets};
-pub use figure::figure;
+pub use figure::{FIGURE_ENDS, figure};
 pub use sphere::{icosphere, sphere, sphere_surface};
 pub use tube::{
     cylinder, cylinder_surface, fusiform, fusiform_radius, fusiform_surface, fusiform_volume, torus, torus_surface,

@@ -193,7 +193,7 @@ table! {
 
 table! {
     /// A standing figure with spread arms, of tetrahedra: trunk and head grow with the number of cells, limbs stay four cells thick. Its ends
-    /// are the regions `hand.left`, `hand.right`, `foot.left` and `foot.right`.
+    /// are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
     pub struct FigureMesh as "figure mesh" {
         /// Height along z [m].
         height: f64 = length().positive(), required, example("1.8 m");
