@@ -1,5 +1,6 @@
 //! `sinew bench`: how fast this program is on this machine, in numbers that can be compared.
 
+mod abuse;
 mod beam;
 mod io;
 mod svd3;
@@ -26,6 +27,8 @@ enum Benchmark {
     Beam(beam::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
     Io(io::Arguments),
+    /// Random scenes without mercy: how many of them the solver gets through
+    Abuse(abuse::Arguments),
 }
 
 /// Runs the command.
@@ -34,6 +37,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
+        Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),
     };
     talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;
     Ok(Status::Done)
