@@ -1,5 +1,6 @@
 //! `sinew bench`: how fast this program is on this machine, in numbers that can be compared.
 
+mod abuse;
 mod beam;
 mod io;
 mod scaling;
@@ -32,6 +33,8 @@ enum Benchmark {
     Scramble(scramble::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
     Io(io::Arguments),
+    /// Random scenes without mercy: how many of them the solver gets through
+    Abuse(abuse::Arguments),
 }
 
 /// Runs the command.
@@ -42,6 +45,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
         Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
+        Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),
     };
     talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;
     Ok(Status::Done)
