@@ -264,6 +264,11 @@ impl ElasticBlock {
         self.law.visit(CellTangentOf { block: self, cell, x, tangent, visit: &mut visit });
     }
 
+    /// Largest λ/μ of a cell.
+    pub(crate) fn largest_volume_stiffness(&self) -> f64 {
+        (0..self.cell_count()).map(|cell| self.parameters_of(cell)).map(|p| p.lambda / p.mu).fold(0.0, f64::max)
+    }
+
     /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ w (λ + 2μ) |∇Nₐ| [N].
     pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
         for cell in 0..self.cell_count() {

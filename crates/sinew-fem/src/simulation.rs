@@ -42,6 +42,9 @@ impl Default for FrameParams {
     }
 }
 
+/// Points from which frames are computed on a thread of the pool.
+const POOLED_POINTS: usize = 500;
+
 /// Everything that runs.
 pub struct Simulation {
     model: Model,
@@ -201,7 +204,12 @@ impl Simulation {
 
     /// Computes the next frame. On error the simulation is at the last frame, unchanged.
     pub fn step_frame(&mut self) -> Result<StepReport, StepError> {
-        in_pool(|| self.compute_frame())
+        // Small models are never split, and need no other thread.
+        if self.model.kinematics.point_count() < POOLED_POINTS {
+            self.compute_frame()
+        } else {
+            in_pool(|| self.compute_frame())
+        }
     }
 
     fn compute_frame(&mut self) -> Result<StepReport, StepError> {

@@ -97,7 +97,7 @@ fn quadratic_hexahedra_and_laws_without_volume_term_are_explained() {
     assert_eq!(
         complaint(&BODY.replace("cell = \"2 cm\"", "cell = \"2 cm\", element = \"hex8\", order = 2")),
         r#"error: only tetrahedra can be quadratic
- ┌─ a.toml:4:96
+ ┌─ a.toml:4:101
 4│ mesh = { from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm", element = "hex8", order = 2 }
  │                                                                                                     ^
 hint: leave `order` out (with `volume = "mean"` hexahedra do not lock), or use `element = "tet4"`"#
@@ -263,7 +263,7 @@ fn single_mistakes_are_named() {
         ("[[probe]]\nname = \"tip\"", "probe `tip` needs `at` or `region`", "for instance `region = \"x-max\"`"),
         (
             "[solver]\ntype = \"quasi_static\"",
-            "`type` must be one of \"implicit_euler\", \"quasistatic\"",
+            "`type` must be one of \"implicit_euler\", \"bdf2\", \"newmark\", \"explicit\", \"quasistatic\"",
             "did you mean \"quasistatic\"?",
         ),
         ("[record]\nusd = \"../../x.usda\"", "`usd` must be a file name inside the output folder", ""),

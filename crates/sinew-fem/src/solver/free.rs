@@ -1,11 +1,11 @@
 //! Parts of a model that nothing holds: quasistatics decides their shape, not their place (SIF-033).
 //!
-//! The matrix of such a part is singular: the three translations and three rotations of the whole part need no force. The residual and every
-//! step are kept orthogonal to these six motions,
-//! $$v_i \leftarrow v_i - \bar v - \omega \times d_i, \qquad d_i = x_i - \bar x, \qquad
-//!   \Big(\sum_i |d_i|^2 I - d_i d_i^T\Big)\,\omega = \sum_i d_i \times v_i,$$
-//! so that the part stays where it is and settles in shape. A resultant force or couple (weight, for instance) has no equilibrium and
-//! is left out of account.
+//! The matrix of such a part is singular: the three translations and three rotations of the whole part need no force. A resultant force or
+//! couple (weight, for instance) has no equilibrium; the part would fly. What is left of the residual is what deforms it: the residual less the inertia
+//! forces of that flight, and steps leave its momentum alone,
+//! $$g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,$$
+//! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the centre of mass x̄. So weight alone changes no
+//! shape, and the part stays where it is.
 
 use sinew_math::sparse::BlockPattern;
 use sinew_math::{Mat3, Vec3};
@@ -18,6 +18,8 @@ use crate::model::Model;
 #[derive(Default)]
 pub(crate) struct FreeParts {
     parts: Vec<Vec<u32>>,
+    /// Mass of each unknown [kg].
+    masses: Vec<f64>,
 }
 
 impl FreeParts {
@@ -66,7 +68,9 @@ impl FreeParts {
                 parts.push(part);
             }
         }
-        Self { parts }
+        let mut masses = vec![0.0; count];
+        model.add_lumped_masses(&mut masses);
+        Self { parts, masses }
     }
 
     /// The unknowns of each part.
@@ -74,28 +78,54 @@ impl FreeParts {
         &self.parts
     }
 
-    /// Takes the six rigid motions of each part at places `q` out of `v`.
-    pub fn project(&self, q: &[Vec3], v: &mut [Vec3]) {
+    /// Takes the inertia forces of the flight of each part at places `q` out of a gradient.
+    pub fn project_forces(&self, q: &[Vec3], gradient: &mut [Vec3]) {
         for part in &self.parts {
-            let count = part.len() as f64;
-            let mean = |values: &[Vec3]| part.iter().fold(Vec3::zero(), |sum, &i| sum + values[i as usize]) / count;
-            let (center, shift) = (mean(q), mean(v));
-            let (mut inertia, mut moment) = (Mat3::zero(), Vec3::zero());
+            let sums = self.sums(part, q, |i| (gradient[i], 1.0));
             for &i in part {
-                let d = q[i as usize] - center;
-                inertia += Mat3::identity() * d.norm_squared() - Mat3::outer(d, d);
-                moment += d.cross(v[i as usize]);
-            }
-            // A part on a line (or a point) does not feel all turns: a hair of extra inertia leaves those alone.
-            let trace = inertia.trace();
-            let turn = if trace > 0.0 {
-                (inertia + Mat3::identity() * (1e-12 * trace)).inverse() * moment
-            } else {
-                Vec3::zero()
-            };
-            for &i in part {
-                v[i as usize] -= shift + turn.cross(q[i as usize] - center);
+                let i = i as usize;
+                gradient[i] -= (sums.shift + sums.turn.cross(q[i] - sums.center)) * self.masses[i];
             }
         }
     }
+
+    /// Takes the motion of each part as a whole out of a step.
+    pub fn project_step(&self, q: &[Vec3], step: &mut [Vec3]) {
+        for part in &self.parts {
+            let sums = self.sums(part, q, |i| (step[i], self.masses[i]));
+            for &i in part {
+                step[i as usize] -= sums.shift + sums.turn.cross(q[i as usize] - sums.center);
+            }
+        }
+    }
+
+    /// Acceleration of a part as a rigid body under the forces w v, with (v, w) = `value`.
+    fn sums(&self, part: &[u32], q: &[Vec3], value: impl Fn(usize) -> (Vec3, f64)) -> RigidMotion {
+        let (mut mass, mut center, mut force) = (0.0, Vec3::zero(), Vec3::zero());
+        for &i in part {
+            let (v, weight) = value(i as usize);
+            mass += self.masses[i as usize];
+            center += q[i as usize] * self.masses[i as usize];
+            force += v * weight;
+        }
+        let center = center / mass;
+        let (mut inertia, mut moment) = (Mat3::zero(), Vec3::zero());
+        for &i in part {
+            let (v, weight) = value(i as usize);
+            let d = q[i as usize] - center;
+            inertia += (Mat3::identity() * d.norm_squared() - Mat3::outer(d, d)) * self.masses[i as usize];
+            moment += d.cross(v) * weight;
+        }
+        // A part on a line (or a point) does not feel all turns: a hair of extra inertia leaves those alone.
+        let trace = inertia.trace();
+        let turn =
+            if trace > 0.0 { (inertia + Mat3::identity() * (1e-12 * trace)).inverse() * moment } else { Vec3::zero() };
+        RigidMotion { center, shift: force / mass, turn }
+    }
+}
+
+struct RigidMotion {
+    center: Vec3,
+    shift: Vec3,
+    turn: Vec3,
 }

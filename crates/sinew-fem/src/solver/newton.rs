@@ -472,7 +472,7 @@ impl Attempt<'_> {
         let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
         kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
         kinematics.filter(&mut self.work.trial_gradient);
-        self.system.free().project(&self.work.trial.vectors, &mut self.work.trial_gradient);
+        self.system.free().project_forces(&self.work.trial.vectors, &mut self.work.trial_gradient);
         self.timing.gradient += start.elapsed();
         trial
     }
@@ -578,7 +578,7 @@ impl Attempt<'_> {
         let kinematics = &self.problem.model.kinematics;
         kinematics.pull_back(&self.work.q, &self.work.point_gradient, &mut self.work.gradient);
         kinematics.filter(&mut self.work.gradient);
-        self.system.free().project(&self.work.q.vectors, &mut self.work.gradient);
+        self.system.free().project_forces(&self.work.q.vectors, &mut self.work.gradient);
         self.timing.gradient += start.elapsed();
         merit
     }
@@ -610,7 +610,7 @@ impl Attempt<'_> {
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;
-                self.system.free().project(&self.work.q.vectors, &mut self.work.direction);
+                self.system.free().project_step(&self.work.q.vectors, &mut self.work.direction);
                 let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
                 // Written so that NaN fails.
                 if !(distance < f64::INFINITY) {

@@ -16,10 +16,10 @@ pub enum Projection {
 /// How the linear systems are solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinearSolver {
-    /// Cholesky for small or static systems, conjugate gradients for large dynamic ones.
+    /// Cholesky for small systems and for nearly incompressible ones of moderate size, conjugate gradients with a coarse cage for the rest.
     #[default]
     Auto,
-    /// Conjugate gradients in f32 with block-Jacobi preconditioner, inside Newton in f64.
+    /// Conjugate gradients in f32, preconditioned by diagonal blocks and a coarse cage, inside Newton in f64.
     Cg,
     /// Sparse Cholesky factor in f64.
     Cholesky,

@@ -150,6 +150,16 @@ impl<'a> Problem<'a> {
         self.scratch.damping.as_ref().map_or(&[], |damping| damping.bound().blocks())
     }
 
+    /// Σ m κ |x − x̃| |x|: what rounding of the positions does to the energy of inertia, over ε. It may exceed that energy by far, when a body
+    /// moves little far from the origin.
+    fn inertia_magnitude(&self, x: &[Vec3]) -> f64 {
+        if !self.is_dynamic() {
+            return 0.0;
+        }
+        let (factor, model, target) = (self.scheme.inertia, self.model, &self.scratch.target);
+        sum(x.len(), |p| model.masses[p] * factor * (x[p] - target[p]).norm() * x[p].norm())
+    }
+
     fn inertia_energy(&self, x: &[Vec3]) -> f64 {
         if !self.is_dynamic() {
             return 0.0;
@@ -175,8 +185,8 @@ impl<'a> Problem<'a> {
     fn merit(&mut self, x: &[Vec3], elastic: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
         let has_potential = self.model.elastic.iter().all(|block| block.has_potential());
-        let mut merit =
-            Merit { potential: has_potential.then_some(elastic + dynamic), magnitude: elastic.abs() + dynamic };
+        let magnitude = elastic.abs() + dynamic + self.inertia_magnitude(x);
+        let mut merit = Merit { potential: has_potential.then_some(elastic + dynamic), magnitude };
         for force in self.model.forces() {
             let part = force.potential(x, &self.ctx);
             merit.magnitude += part.unwrap_or(0.0).abs();

@@ -17,10 +17,13 @@ use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
 
-/// Unknown nodes up to which `auto` factorises in dynamics: below, a factor costs no more than the iterations it saves.
-const DIRECT_DYNAMIC_NODES: usize = 600;
-/// Unknown nodes up to which `auto` factorises in quasistatics, where conjugate gradients need three times the iterations.
-const DIRECT_STATIC_NODES: usize = 6000;
+/// Unknown nodes up to which `auto` factorises: below, a factor costs no more than the iterations it saves.
+const DIRECT_NODES: usize = 600;
+/// The same for nearly incompressible flesh in dynamics and in quasistatics, where conjugate gradients need five times the iterations.
+const DIRECT_STIFF_DYNAMIC_NODES: usize = 2000;
+const DIRECT_STIFF_STATIC_NODES: usize = 6000;
+/// λ/μ from which flesh counts as nearly incompressible: ν = 0.49.
+const STIFF_VOLUME: f64 = 48.0;
 
 /// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
 const FREE_SPRING: f64 = 1e-6;
@@ -88,9 +91,12 @@ impl LinearSystem {
             LinearSolver::Cg => (false, "as asked".to_string()),
             LinearSolver::Cholesky => (true, "as asked".to_string()),
             LinearSolver::Auto => {
-                let (limit, regime) = match params.regime.is_dynamic() {
-                    false => (DIRECT_STATIC_NODES, "quasistatic"),
-                    true => (DIRECT_DYNAMIC_NODES, "dynamic"),
+                let is_stiff = model.elastic.iter().any(|block| block.largest_volume_stiffness() >= STIFF_VOLUME);
+                let (limit, regime) = match (is_stiff, params.regime.is_dynamic()) {
+                    (false, false) => (DIRECT_NODES, "quasistatic"),
+                    (false, true) => (DIRECT_NODES, "dynamic"),
+                    (true, false) => (DIRECT_STIFF_STATIC_NODES, "quasistatic, nearly incompressible"),
+                    (true, true) => (DIRECT_STIFF_DYNAMIC_NODES, "dynamic, nearly incompressible"),
                 };
                 let is_direct = nodes <= limit;
                 let relation = if is_direct { "at most" } else { "more than" };

@@ -53,7 +53,11 @@ fn for_each_tet(model: &Model, x: &[Vec3], mut visit: impl FnMut([Vec3; 4], [Vec
     let rest = model.initial_state().positions;
     for block in &model.elastic {
         for cell in 0..block.cell_count() {
-            let points = [0, 1, 2, 3].map(|a| block.point(cell, a) as usize);
+            let mut points = [0, 1, 2, 3].map(|a| block.point(cell, a) as usize);
+            // Blocks sort the nodes of a cell; faces want a positive rest volume.
+            if edges(points.map(|n| rest[n])).determinant() < 0.0 {
+                points.swap(2, 3);
+            }
             block.evaluate_cell(cell, x, |_, f, p| visit(points.map(|n| rest[n]), points.map(|n| x[n]), points, f, p));
         }
     }

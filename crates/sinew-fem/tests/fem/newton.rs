@@ -148,11 +148,14 @@ fn a_body_that_nothing_holds_keeps_its_place_and_finds_its_shape() {
             builder.add_body(body("free", mesh, spec(law)));
             let mut run = Run::new(builder.build().unwrap(), SolverParams { linear, tolerance: 1e-9, ..quasistatic() });
             run.disturb(|_, x| Vec3::new(1.3 * x.x + 0.05 * x.y, x.y * 0.8, x.z));
-            let center = |x: &[Vec3]| x.iter().copied().sum::<Vec3>() / x.len() as f64;
-            let before = center(&run.state.positions);
+            let center = |run: &Run| {
+                let points = 0..run.state.positions.len();
+                sinew_fem::diagnostics::center_of_mass(&run.model, &run.state.positions, points)
+            };
+            let before = center(&run);
             run.step(1.0).unwrap_or_else(|error| panic!("{law:?}, {linear:?}: {error}"));
+            assert!((center(&run) - before).norm() < 1e-9, "the centre stays");
             let after = &run.state.positions;
-            assert!((center(after) - before).norm() < 1e-9, "the centre stays");
             // The rest shape, up to a rigid motion: all distances are those at rest.
             for (i, j) in [(0, 10), (3, 40), (7, 63), (20, 21), (0, 63)] {
                 let error = after[i].distance(after[j]) - rest[i].distance(rest[j]);
@@ -311,20 +314,16 @@ fn stable_flesh_finds_its_equilibrium_from_a_squashed_start() {
     }
 }
 
-/// Laws with ln J, extended to inverted cells, find the balance that a start from rest finds, from a body that is squashed flat,
-/// collapsed to a line or turned inside out.
+/// Laws with ln J, extended to inverted cells, find the balance that a start from rest finds, from a body that is squashed, flat or turned
+/// inside out.
 #[test]
 fn extended_flesh_comes_back_from_inside_out() {
     for law in [Law::InvertibleNeoHookean, Law::InvertibleMooneyRivlin] {
         let model = || beam(spec(law), [6, 2, 2], false, 1.0);
         let mut rest = Run::new(model(), quasistatic());
         rest.step(1.0).unwrap();
-        for (name, scale) in [
-            ("squashed", [0.2, 1.0, 1.0]),
-            ("flat", [1.0, 1.0, 0.0]),
-            ("a line", [1.0, 0.0, 0.0]),
-            ("mirrored", [1.0, 1.0, -0.7]),
-        ] {
+        for (name, scale) in [("squashed", [0.2, 1.0, 1.0]), ("flat", [1.0, 1.0, 0.0]), ("mirrored", [1.0, 1.0, -0.7])]
+        {
             let mut noise = Noise(7);
             let mut run = Run::new(model(), SolverParams { max_newton: 200, ..quasistatic() });
             run.disturb(|_, x| Vec3::new(x.x * scale[0], x.y * scale[1], x.z * scale[2]) + noise.vector() * 1e-4);

@@ -79,7 +79,9 @@ pub enum MeshError {
         node: usize,
     },
     /// A cell has (nearly) no volume.
-    #[error("cell {cell} is degenerate: its volume is {volume:.3e} m³")]
+    #[error(
+        "cell {cell} is degenerate: its volume is {volume:.3e} m³; hint: leave flat cells out where the mesh is made, or move their nodes apart"
+    )]
     DegenerateCell {
         /// The cell.
         cell: usize,
