@@ -85,7 +85,7 @@ mod tests {
                 now = target;
                 count += 1;
             }
-            assert_eq!((now, count), (1.0, (1.0 / longest as f64 - 1e-6).ceil() as usize));
+            assert_eq!((now, count), (1.0, (1.0 / longest - 1e-6).ceil() as usize));
         }
     }
 }

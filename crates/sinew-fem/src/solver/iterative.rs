@@ -106,10 +106,9 @@ impl Iterative {
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
-        if let Some(unknown) = self.cage.update_diagonal(&self.matrix) {
-            if tangent == Tangent::Exact {
-                return Err(SolveFailure::DiagonalBlock { unknown });
-            }
+        let indefinite = self.cage.update_diagonal(&self.matrix);
+        if let (Some(unknown), Tangent::Exact) = (indefinite, tangent) {
+            return Err(SolveFailure::DiagonalBlock { unknown });
         }
         let is_slow = self.last_rate > PATIENCE.max(GROWTH * self.first_rate);
         if !self.cage.has_grid() || is_slow {

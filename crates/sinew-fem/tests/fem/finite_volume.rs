@@ -23,7 +23,7 @@ fn thirds_of_faces(x: [Vec3; 4]) -> [Vec3; 4] {
     for face in FACES {
         let [a, b, c] = face.map(|n| x[n]);
         for node in face {
-            sums[node] = sums[node] - (b - a).cross(c - a) / 6.0;
+            sums[node] -= (b - a).cross(c - a) / 6.0;
         }
     }
     sums
@@ -109,7 +109,7 @@ fn geometric_normals_have_the_wrong_sign_in_inverted_cells() {
             for face in FACES.iter().filter(|face| face.contains(&1)) {
                 let [a, b, c] = face.map(|n| now[n]);
                 let normal = (b - a).cross(c - a) / 6.0;
-                force = force - sigma * (if normal.dot(a - center) > 0.0 { normal } else { -normal });
+                force -= sigma * (if normal.dot(a - center) > 0.0 { normal } else { -normal });
             }
             let right = p * thirds_of_faces(rest)[1] * volume.signum();
             assert!((force - right).norm() < 1e-9 * (right.norm() + 1e-6), "{volume}");

@@ -131,11 +131,9 @@ fn single_cells(data: &MeshData, problems: &mut Vec<Problem>) -> (Vec<Cell>, Vec
             CellKind::Tet10 => Some(tet10_jacobians(corners)),
             CellKind::Hex8 => Some(hex_jacobians(corners)),
         };
-        if let Some([low, high]) = jacobians {
-            if low <= limit && high >= -limit {
-                folded.push((number, low / high, format!("corner Jacobians {low:.1e} to {high:.1e} m³")));
-                continue;
-            }
+        if let Some([low, high]) = jacobians.filter(|[low, high]| *low <= limit && *high >= -limit) {
+            folded.push((number, low / high, format!("corner Jacobians {low:.1e} to {high:.1e} m³")));
+            continue;
         }
         let mut cell = Cell { number, kind, nodes: [u32::MAX; MAX_CELL_NODES], was_turned: volume < 0.0 };
         cell.nodes[..nodes.len()].copy_from_slice(nodes);

@@ -132,7 +132,7 @@ fn sphere(cells: f64, size: f64) -> Shape {
 
 fn cylinder(random: &mut Random, cells: f64, size: f64) -> Shape {
     let radius = rounded(size * random.between(0.1, 0.4));
-    let cell = edge_for(3.14 * radius * radius * size, cells);
+    let cell = edge_for(std::f64::consts::PI * radius * radius * size, cells);
     let table = format!("{{ from = \"cylinder\", radius = {radius:?}, length = {size:?}, cell = {cell:?} }}");
     Shape { is_flat: true, ..round_shape(table, "cylinder", [0.0, -radius, -radius], [size, radius, radius], cell) }
 }
