@@ -211,6 +211,7 @@ fn generated_command_line_reference_is_fresh() {
         "check",
         "schema",
         "bench",
+        "bench abuse",
         "bench beam",
         "bench io",
         "bench scaling",

@@ -51,7 +51,8 @@ pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> B
         flattened_cells: s.flattened_cells,
         min_volume_ratio: s.min_volume_ratio,
         max_volume_ratio: s.max_volume_ratio,
-        cauchy: s.kirchhoff / s.volume,
+        // A flat body has no Cauchy stress; it gets the Kirchhoff value instead of infinity.
+        cauchy: s.kirchhoff / if s.volume.abs() > 1e-9 * s.rest_volume { s.volume } else { s.rest_volume },
         piola: s.piola / s.rest_volume,
         max_von_mises: s.max_von_mises,
         deformation: s.deformation / s.rest_volume,

@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn rounded_numbers_have_four_digits() {
         assert_eq!(rounded(0.123456), 0.1235);
-        assert_eq!(rounded(-98765.0), -98770.0);
+        assert_eq!(rounded(-98764.0), -98760.0);
         assert_eq!(rounded(0.0), 0.0);
     }
 }
