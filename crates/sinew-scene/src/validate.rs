@@ -124,8 +124,14 @@ impl Checker<'_> {
 
     fn check_body(&mut self, body: &Body, path: &str) {
         self.check_mesh(&body.mesh, &format!("{path}.mesh"));
-        if body.volume == Some(VolumeTerm::Mean) && matches!(body.material, Material::StVenantKirchhoff(_)) {
-            let message = format!("the law `{}` has no volume term to take the mean of", body.material.word());
+        let without_volume_term = match &body.material {
+            Material::StVenantKirchhoff(_) => Some(""),
+            Material::NeoHookean(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
+            Material::MooneyRivlin(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
+            _ => None,
+        };
+        if let (Some(VolumeTerm::Mean), Some(how)) = (body.volume, without_volume_term) {
+            let message = format!("the law `{}`{how} has no volume term to take the mean of", body.material.word());
             let problem = self.at(&format!("{path}.volume"), message);
             self.report(problem.hint("leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"));
         }

@@ -1,4 +1,5 @@
-//! Penalty contact of surface points with a rigid collider, and lagged Coulomb friction.
+//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider, and lagged
+//! Coulomb friction.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
 //! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2, \qquad

@@ -10,6 +10,7 @@ use super::law::{Material, MaterialPoint};
 use super::principal::PrincipalTangent;
 use super::strain::{add_to_diagonal, displacement_gradient};
 use super::tangent::{BlockSink, ElementBlocks, SelectBlocks, Tangent9};
+use super::volume::VolumeTerm;
 
 /// Stretch of the fibres beyond which their tension grows linearly.
 const LINEAR_STRETCH: f64 = 1.4;
@@ -166,6 +167,7 @@ impl FiberReinforced {
 impl Material for FiberReinforced {
     const NAME: &'static str = "fiber_reinforced";
     const ISOTROPIC: bool = false;
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Quadratic;
     const PARAMETERS: usize = MaterialPoint::<f64>::LEN;
 
     #[inline(always)]
@@ -207,6 +209,22 @@ impl Material for FiberReinforced {
         let exact = Self::add_fibers(&fibers, &matrix);
         let separable = Self::add_fibers(&fibers, &matrix.positive_part());
         Tangent9::select(exact.is_positive_definite(), exact, separable)
+    }
+
+    /// The separable route: the matrix under pressure, projected, plus the fibres as they are.
+    #[inline(always)]
+    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        let mut sum = WithFibers::new(&Fibers::at(F, point), gradients, weight, sink);
+        let matrix = PrincipalTangent::definite_under_pressure(&StableNeoHookean, F, point, pressure);
+        matrix.nodal_blocks(gradients, weight, &mut sum);
     }
 
     #[inline(always)]

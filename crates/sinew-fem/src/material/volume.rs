@@ -125,12 +125,15 @@ impl<S: Scalar> CellVolume<S> {
         sink: &mut impl BlockSink<S>,
     ) {
         match kind {
+            Tangent::Definite if const { matches!(M::VOLUME_TERM, VolumeTerm::Inseparable) } => {
+                law.definite_nodal_blocks(F, &self.point, gradients, weight, sink);
+            }
             Tangent::Definite => {
                 law.definite_blocks_under_pressure(F, &self.point, self.pressure, gradients, weight, sink)
             }
             Tangent::Exact => {
                 law.nodal_blocks(F, &self.point, gradients, weight, sink);
-                if const { !matches!(M::VOLUME_TERM, VolumeTerm::Trace) } {
+                if const { !matches!(M::VOLUME_TERM, VolumeTerm::Trace | VolumeTerm::Inseparable) } {
                     let pressure = self.pressure * weight;
                     for a in 0..N {
                         let pressure_a = gradients[a] * pressure;

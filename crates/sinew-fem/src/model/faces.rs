@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use sinew_geometry::{CellKind, CellMesh};
 
 /// The given boundary triangles of a mesh, each with the share of the load it carries: 1 on linear tetrahedra, ½ on the faces of
-/// hexahedra, where the other way to cut the face is added, and the shares of [`quadratic_face`] on quadratic tetrahedra.
+/// hexahedra, where the other way to cut the face is added, and the shares of `quadratic_face` on quadratic tetrahedra.
 pub fn balanced_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
     by_faces(mesh, triangles, |parts| quadratic_face(parts).to_vec())
 }

@@ -194,7 +194,8 @@ impl Draft {
         rounded(self.frames as f64 / self.frame_rate)
     }
 
-    /// Draws gravity: none, one g, or up to a hundred. In quasistatics no more than the law can carry.
+    /// Draws gravity: none, one g, or up to a hundred. In quasistatics no more than the law can carry, and as little
+    /// with explicit steps, whose stable length falls when cells are torn apart.
     fn draw_gravity(&mut self, none: f64) {
         let factor = match self.random.unit() {
             u if u < none => 0.0,
@@ -202,7 +203,7 @@ impl Draft {
             _ => self.random.magnitude(0.1, 100.0),
         };
         let mut strength = factor * GRAVITY;
-        if self.is_static {
+        if self.is_static || self.is_explicit {
             let most = self.law.largest_weight * self.softest / (self.density * self.shape.size());
             strength = strength.min(most * self.random.magnitude(0.01, 1.0));
         }
