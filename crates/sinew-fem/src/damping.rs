@@ -15,6 +15,8 @@
 
 #![allow(non_snake_case)]
 
+use std::ops::Range;
+
 use sinew_math::parallel::ScatterPlan;
 use sinew_math::sparse::BlockCsr;
 use sinew_math::svd3::svd3_plain;
@@ -147,23 +149,26 @@ fn add_tissue(model: &Model, block: &ElasticBlock, x: &[Vec3], scale: f64, plan:
     });
 }
 
-/// Calls `visit(a, b, C_ab)` for the damping matrix of one cell of a block, in parts that add up.
-pub(crate) fn cell_damping(
+/// Calls `visit(cell, a, b, C_ab)` for the damping matrices of the cells of some packs of a block, in parts that add up.
+pub(crate) fn visit_damping(
     model: &Model,
     index: usize,
-    cell: usize,
+    packs: Range<usize>,
     control: &Control,
     x: &[Vec3],
-    mut visit: impl FnMut(usize, usize, Mat3),
+    visit: &mut dyn FnMut(usize, usize, usize, Mat3),
 ) {
     let block = &model.elastic[index];
     let scale = model.stiffness_of(block, control);
     let (beta, gamma) = (scale * model.stiffness_damping[index], scale * model.tissue_damping[index]);
     if beta != 0.0 {
-        block.cell_tangent(cell, x, Tangent::Definite, |a, b, k| visit(a, b, k * beta));
+        let visit = &mut |cell, a, b, k: Mat3| visit(cell, a, b, k * beta);
+        block.visit_tangents(packs.clone(), x, Tangent::Definite, visit);
     }
     if gamma != 0.0 {
-        tissue_cell(block, cell, x, lame(model, block, cell), |a, b, k| visit(a, b, k * gamma));
+        for cell in packs.start * PACK..block.cell_count().min(packs.end * PACK) {
+            tissue_cell(block, cell, x, lame(model, block, cell), |a, b, k| visit(cell, a, b, k * gamma));
+        }
     }
 }
 
@@ -209,12 +214,10 @@ impl DampingMatrix {
                     }
                 }
                 _ => {
-                    for cell in 0..block.cell_count() {
-                        let bound = &mut self.bound;
-                        cell_damping(model, index, cell, control, x, |a, b, k| {
-                            bound.add(block.point(cell, a), block.point(cell, b), k * rate);
-                        });
-                    }
+                    let bound = &mut self.bound;
+                    visit_damping(model, index, 0..block.pack_count(), control, x, &mut |cell, a, b, k| {
+                        bound.add(block.point(cell, a), block.point(cell, b), k * rate);
+                    });
                 }
             }
         }
@@ -265,9 +268,9 @@ pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec
             let mut out = [Vec3::zero(); MOST_NODES * PACK];
             for pack in packs {
                 out.fill(Vec3::zero());
-                for lane in 0..PACK.min(block.cell_count() - pack * PACK) {
-                    let cell = pack * PACK + lane;
-                    if gamma != 0.0 {
+                if gamma != 0.0 {
+                    for lane in 0..PACK.min(block.cell_count() - pack * PACK) {
+                        let cell = pack * PACK + lane;
                         let (mu, lambda) = lame(model, block, cell);
                         block.evaluate_deformation(cell, x, |k, weight, F| {
                             let mut dF = Mat3::zero();
@@ -280,11 +283,11 @@ pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec
                             }
                         });
                     }
-                    if beta != 0.0 {
-                        block.cell_tangent(cell, x, Tangent::Definite, |a, b, K| {
-                            out[a * PACK + lane] += K * v[block.point(cell, b) as usize] * beta;
-                        });
-                    }
+                }
+                if beta != 0.0 {
+                    block.visit_tangents(pack..pack + 1, x, Tangent::Definite, &mut |cell, a, b, K| {
+                        out[a * PACK + cell % PACK] += K * v[block.point(cell, b) as usize] * beta;
+                    });
                 }
                 writer.add_all(pack, &out[..n * PACK]);
             }

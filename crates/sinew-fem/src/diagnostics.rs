@@ -5,14 +5,13 @@
 use sinew_math::{Mat3, Vec3};
 
 use crate::control::Control;
+pub use crate::elastic::FLATTENED;
+
 use crate::elastic::BlockSummary;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::report::Blame;
 use crate::state::State;
-
-/// Volume ratio up to which a cell counts as flattened.
-pub const FLATTENED: f64 = 0.05;
 
 /// What a body looks like in numbers.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use sinew_geometry::CellMesh;
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::shape::{AnyShape, Pose};
-use sinew_math::{Mat3, Scalar, Vec3};
+use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
 
 use crate::report::StepReport;
@@ -93,7 +93,7 @@ impl BodyFrame<'_> {
         let cauchy_stress = stress.unwrap_or_default();
         CellFields {
             volume_ratio: deformation_gradient.iter().map(Mat3::determinant).collect(),
-            von_mises: cauchy_stress.iter().map(von_mises).collect(),
+            von_mises: cauchy_stress.iter().map(crate::elastic::von_mises).collect(),
             principal_stretches: deformation_gradient.iter().map(|F| sinew_math::svd3::svd3_plain(F).sigma).collect(),
             deformation_gradient,
             cauchy_stress,
@@ -105,13 +105,6 @@ impl BodyFrame<'_> {
 pub(crate) fn cauchy(F: &Mat3, P: &Mat3) -> Mat3 {
     let J = F.determinant();
     *P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 })
-}
-
-/// Von Mises equivalent of a stress tensor [Pa].
-#[inline(always)]
-pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
-    let deviator = *sigma - Mat3::identity() * (sigma.trace() * S::splat(1.0 / 3.0));
-    (S::splat(1.5) * deviator.norm_squared()).sqrt()
 }
 
 /// A rigid body or a collider.

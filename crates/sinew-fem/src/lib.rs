@@ -14,13 +14,10 @@ pub mod contacts;
 pub mod control;
 pub mod damping;
 pub mod diagnostics;
-pub mod elastic;
-pub mod element;
 pub mod force;
 pub mod frame;
 pub mod kinematics;
 pub mod manufactured;
-pub mod material;
 pub mod modal;
 pub mod model;
 pub mod pacing;
@@ -30,6 +27,9 @@ pub mod simulation;
 pub mod solver;
 pub mod start;
 pub mod state;
+
+pub use sinew_cell::{element, material};
+pub use sinew_elastic as elastic;
 
 pub use command::Command;
 pub use contacts::Contacts;

@@ -19,7 +19,7 @@ use crate::force::{
     Anchor, Attachment, Collider, ContactForce, ContactMotion, Force, Gravity, Load, Pressure, SpringPoint,
 };
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
-use crate::material::{Law, Material, MaterialError, MaterialPoint, MaterialSpec, MaterialVisitor, check_rest_state};
+use crate::material::{Law, MaterialError, MaterialSpec};
 
 /// Why a model cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -520,7 +520,7 @@ impl Assembler {
         for ((kind, law, has_bound_nodes), cells) in groups {
             // Parameters differ from cell to cell, but a law with a wrong rest state has it with all of them.
             let cell = cells[0] as usize;
-            law.visit(RestCheck(params.materials[cell].point())).map_err(|source| ModelError::Material {
+            law.check_rest_state(&params.materials[cell].point()).map_err(|source| ModelError::Material {
                 body: params.name.clone(),
                 cell,
                 source,
@@ -686,16 +686,6 @@ impl Assembler {
                 },
             })
             .collect()
-    }
-}
-
-/// Whether a law rests in its rest shape with these parameters.
-struct RestCheck(MaterialPoint);
-
-impl MaterialVisitor for RestCheck {
-    type Output = Result<(), MaterialError>;
-    fn visit<M: Material>(self, law: M) -> Self::Output {
-        check_rest_state(&law, &self.0)
     }
 }
 

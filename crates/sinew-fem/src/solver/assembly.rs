@@ -121,12 +121,10 @@ impl AssemblyPlan {
             match plan {
                 Some(plan) => block.add_tangent(x, tangent, scale, plan, matrix.values_mut()),
                 None => {
-                    for cell in 0..block.cell_count() {
-                        block.cell_tangent(cell, x, tangent, |a, b, k| {
-                            let (a, b) = (block.point(cell, a), block.point(cell, b));
-                            add_point_block(kinematics, q, a, b, &(k * scale), matrix);
-                        });
-                    }
+                    block.visit_tangents(0..block.pack_count(), x, tangent, &mut |cell, a, b, k| {
+                        let (a, b) = (block.point(cell, a), block.point(cell, b));
+                        add_point_block(kinematics, q, a, b, &(k * scale), matrix);
+                    });
                 }
             }
         }

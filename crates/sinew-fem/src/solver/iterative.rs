@@ -14,7 +14,7 @@ use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
-use super::system::{SolveFailure, filter_scale};
+use super::system::{SolveFailure, add_shift, filter_scale};
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -166,6 +166,7 @@ impl Iterative {
         plan: &AssemblyPlan,
         at: &Linearization<'_, '_>,
         filter: &Filter,
+        shift: f64,
         scratch: &mut AssemblyScratch,
         rhs: &[Vec3],
         out: &mut [Vec3],
@@ -183,6 +184,7 @@ impl Iterative {
         plan.assemble(at, scratch, &mut wide.matrix);
         let scale = filter_scale(&wide.matrix);
         filter.apply(&mut wide.matrix, scale);
+        add_shift(&mut wide.matrix, shift * scale);
         wide.matrix.mirror_lower();
         out.fill(Vec3::zero());
         let Wide { matrix, scratch, residual, correction } = &mut **wide;

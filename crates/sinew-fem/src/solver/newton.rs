@@ -43,6 +43,11 @@ const STALLED_ROUNDINGS: f64 = 1e3;
 /// steps per frame); in quasistatics the first steps are far from the solution anyway.
 const DYNAMIC_FORCING: f64 = 0.02;
 const STATIC_FORCING: f64 = 0.1;
+/// Shifts of a definite tangent that is singular or leads nowhere, over its mean diagonal: the least that f32 can see, the growth from try to
+/// try, and the most, with which a step is nearly one along the gradient.
+const LEAST_SHIFT: f64 = 1e-5;
+const SHIFT_GROWTH: f64 = 30.0;
+const MOST_SHIFT: f64 = 1.0;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
 const MAX_DRIVE: usize = 30;
 
@@ -256,6 +261,19 @@ fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, 
     state.time += dt;
 }
 
+/// How a direction was found.
+struct Direction {
+    /// Multiple of the mean diagonal that was added to the tangent.
+    shift: f64,
+    /// Whether a node would have moved further than the longest stride, so that the step was cut to that.
+    is_cut: bool,
+}
+
+/// The next larger shift.
+fn stronger(shift: f64) -> f64 {
+    (SHIFT_GROWTH * shift).max(LEAST_SHIFT)
+}
+
 struct Attempt<'a> {
     problem: Problem<'a>,
     system: &'a mut LinearSystem,
@@ -276,6 +294,7 @@ impl Attempt<'_> {
         let mut distrust = false;
         let mut slow = 0;
         let mut is_running_away = false;
+        let mut shift = 0.0;
         loop {
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
@@ -297,13 +316,15 @@ impl Attempt<'_> {
             report.newton_iterations += 1;
             let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm, cap);
             let definite = distrust || self.params.projection == Projection::Always;
-            is_running_away = self.find_direction(definite, forcing, max_stride, report)?;
+            let direction = self.find_direction(definite, shift, forcing, max_stride, report)?;
+            is_running_away = direction.is_cut;
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, report);
             previous_residual = residual;
             match step {
                 Some((fraction, new_merit)) => {
                     distrust = fraction < DISTRUST;
+                    shift = if direction.shift > LEAST_SHIFT { 0.1 * direction.shift } else { 0.0 };
                     slow = if fraction < 1e-3 { slow + 1 } else { 0 };
                     merit = new_merit;
                     residual = norm(&self.work.gradient);
@@ -311,6 +332,7 @@ impl Attempt<'_> {
                 None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(()),
                 // The tangent may be at fault: once more with the definite one before giving up.
                 None if !definite => distrust = true,
+                None if direction.shift < MOST_SHIFT => shift = stronger(direction.shift),
                 None => return Err(Failure::Stalled { relative_residual: relative }),
             }
             if slow > 10 {
@@ -427,10 +449,16 @@ impl Attempt<'_> {
         if self.params.regime.is_dynamic() {
             return f64::INFINITY;
         }
-        let positions = &self.problem.ctx.previous.positions;
-        let Some(&first) = positions.first() else { return f64::INFINITY };
-        let (low, high) = positions.iter().fold((first, first), |(low, high), &x| (low.min(x), high.max(x)));
-        MAX_STRIDE * low.distance(high)
+        let size = |positions: &[Vec3]| {
+            let first = positions.first().copied().unwrap_or_default();
+            let (low, high) = positions.iter().fold((first, first), |(low, high), &x| (low.min(x), high.max(x)));
+            low.distance(high)
+        };
+        // Bodies that were scattered, and bodies that were collapsed.
+        let bodies = &self.problem.model.bodies;
+        let at_rest = bodies.iter().map(|body| size(body.mesh.positions())).fold(0.0, f64::max);
+        let size = at_rest.max(size(&self.problem.ctx.previous.positions));
+        if size > 0.0 { MAX_STRIDE * size } else { f64::INFINITY }
     }
 
     /// Tries qₙ + h q̇ₙ (+ half the change of the rate): kept only when the merit is lower there.
@@ -531,7 +559,7 @@ impl Attempt<'_> {
             let start = Instant::now();
             let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
             let at = Linearization { problem: &self.problem, q, x, point_gradient, tangent: Tangent::Definite };
-            let solved = self.system.solve(&at, rhs, direction, 1e-4);
+            let solved = self.system.solve(&at, 0.0, rhs, direction, 1e-4);
             self.timing.linear_solve += start.elapsed();
             report.linear_iterations += solved.map_err(Failure::Singular)?;
             for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
@@ -583,19 +611,22 @@ impl Attempt<'_> {
         merit
     }
 
-    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`; true when a node would have moved further than
-    /// `max_stride` and the step was cut to that.
+    /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`. Where that gives no usable direction, the definite
+    /// tangent gets a multiple of the identity, at least `shift` times its mean diagonal: a cell without any volume resists only some
+    /// of its motions.
     fn find_direction(
         &mut self,
         definite: bool,
+        shift: f64,
         forcing: f64,
         max_stride: f64,
         report: &mut StepReport,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Direction, Failure> {
         for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
             *r = -g;
         }
-        let mut tangent = if definite { Tangent::Definite } else { Tangent::Exact };
+        let mut tangent = if definite || shift > 0.0 { Tangent::Definite } else { Tangent::Exact };
+        let mut shift = shift;
         loop {
             if tangent == Tangent::Definite {
                 report.projections += 1;
@@ -606,7 +637,7 @@ impl Attempt<'_> {
             self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             let start = Instant::now();
-            let solved = self.system.solve(&at, rhs, direction, forcing);
+            let solved = self.system.solve(&at, shift, rhs, direction, forcing);
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;
@@ -625,11 +656,12 @@ impl Attempt<'_> {
             match usable {
                 Ok(distance) if distance > max_stride => {
                     self.work.direction.iter_mut().for_each(|d| *d *= max_stride / distance);
-                    return Ok(true);
+                    return Ok(Direction { shift, is_cut: true });
                 }
-                Ok(_) => return Ok(false),
-                Err(cause) if tangent == Tangent::Definite => return Err(Failure::Singular(cause)),
-                Err(_) => tangent = Tangent::Definite,
+                Ok(_) => return Ok(Direction { shift, is_cut: false }),
+                Err(_) if tangent == Tangent::Exact => tangent = Tangent::Definite,
+                Err(cause) if shift >= MOST_SHIFT => return Err(Failure::Singular(cause)),
+                Err(_) => shift = stronger(shift),
             }
         }
     }

@@ -45,7 +45,8 @@ pub struct SolverParams {
     /// Residual to reach, over its norm at the start of the step under the new boundary data; in (0, 1). The default of 1e-6 leaves
     /// errors far below those of the mesh.
     pub tolerance: f64,
-    /// Newton iterations after which a step has failed. A converging step takes fewer than 10, a hard one 30.
+    /// Newton iterations after which a step has failed. A converging step takes fewer than 10, a hard one 30, flesh that was
+    /// thrown together at random and untangles itself up to 200.
     pub max_newton: usize,
     /// When the tangent is made definite.
     pub projection: Projection,
@@ -63,7 +64,7 @@ impl Default for SolverParams {
         Self {
             regime: Regime::Quasistatic,
             tolerance: 1e-6,
-            max_newton: 60,
+            max_newton: 200,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
             untangle: false,

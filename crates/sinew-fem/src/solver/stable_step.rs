@@ -10,12 +10,14 @@
 //! sliver may borrow mass from its large neighbours. The largest eigenvalue of a cell is bounded by ‖A⁸‖^{1/8} (Frobenius), at most
 //! 6 % in frequency above it for a tetrahedron. Springs and contact penalties add their largest stiffness per mass.
 
+use std::ops::Range;
+
 use sinew_math::parallel::reduce_blocks;
 use sinew_math::{Mat3, Vec3};
 
 use crate::control::Control;
-use crate::damping::cell_damping;
-use crate::elastic::ElasticBlock;
+use crate::damping::visit_damping;
+use crate::elastic::{ElasticBlock, PACK};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
@@ -23,8 +25,11 @@ use crate::model::Model;
 
 /// Most rows of the matrix of a cell: ten nodes.
 const MOST_ROWS: usize = 30;
-/// Cells per parallel task.
-const CELLS: usize = 64;
+/// Packs per parallel task.
+const PACKS: usize = 8;
+
+/// Rows of the matrix of one cell.
+type CellMatrix = [[f64; MOST_ROWS]; MOST_ROWS];
 
 /// Memory of the estimate.
 #[derive(Default)]
@@ -38,15 +43,15 @@ pub(crate) struct StableStep {
 impl StableStep {
     /// The longest stable step at positions `x` [s]; infinite where nothing has stiffness.
     pub fn estimate(&mut self, model: &Model, control: &Control, x: &[Vec3]) -> f64 {
-        let stiffness = self.largest_eigenvalue(model, |index, cell, visit| {
+        let stiffness = self.largest_eigenvalue(model, |index, packs, visit| {
             let block = &model.elastic[index];
             let scale = model.stiffness_of(block, control);
-            block.cell_tangent(cell, x, Tangent::Definite, |a, b, k| visit(a, b, k * scale));
+            block.visit_tangents(packs, x, Tangent::Definite, &mut |cell, a, b, k| visit(cell, a, b, k * scale));
         }) + self.spring_bound(model);
         let mut damping = model.mass_damping.iter().copied().fold(0.0, f64::max);
         if model.stiffness_damping.iter().chain(&model.tissue_damping).any(|&time| time != 0.0) {
-            damping += self.largest_eigenvalue(model, |index, cell, visit| {
-                cell_damping(model, index, cell, control, x, visit);
+            damping += self.largest_eigenvalue(model, |index, packs, visit| {
+                visit_damping(model, index, packs, control, x, visit);
             });
         }
         if stiffness > 0.0 {
@@ -58,34 +63,43 @@ impl StableStep {
         }
     }
 
-    /// Bound of the largest eigenvalue of M⁻¹ Σ A_e, where `matrix(block, cell, visit)` calls `visit(a, b, A_ab)` for a cell.
+    /// Bound of the largest eigenvalue of M⁻¹ Σ A_e, where `matrices(block, packs, visit)` calls `visit(cell, a, b, A_ab)` for the
+    /// cells of some packs.
     fn largest_eigenvalue(
         &mut self,
         model: &Model,
-        matrix: impl Fn(usize, usize, &mut dyn FnMut(usize, usize, Mat3)) + Sync,
+        matrices: impl Fn(usize, Range<usize>, &mut dyn FnMut(usize, usize, usize, Mat3)) + Sync,
     ) -> f64 {
         self.diagonal.clear();
         self.diagonal.resize(model.kinematics.point_count(), 0.0);
         for (index, block) in model.elastic.iter().enumerate() {
-            for cell in 0..block.cell_count() {
-                matrix(index, cell, &mut |a, b, k| {
-                    if a == b {
-                        self.diagonal[block.point(cell, a) as usize] += k.trace().max(0.0);
-                    }
-                });
-            }
+            matrices(index, 0..block.pack_count(), &mut |cell, a, b, k| {
+                if a == b {
+                    self.diagonal[block.point(cell, a) as usize] += k.trace().max(0.0);
+                }
+            });
         }
         let diagonal = &self.diagonal;
         let mut largest = 0.0f64;
         for (index, block) in model.elastic.iter().enumerate() {
             let bound = reduce_blocks(
-                block.cell_count(),
-                CELLS,
-                |cells| {
+                block.pack_count(),
+                PACKS,
+                |packs| {
                     let mut largest = 0.0f64;
-                    for cell in cells {
-                        largest =
-                            largest.max(cell_bound(model, block, cell, diagonal, |visit| matrix(index, cell, visit)));
+                    for pack in packs {
+                        let mut pack_matrices = [[[0.0; MOST_ROWS]; MOST_ROWS]; PACK];
+                        matrices(index, pack..pack + 1, &mut |cell, a, b, k| {
+                            for i in 0..3 {
+                                for j in 0..3 {
+                                    pack_matrices[cell % PACK][3 * a + i][3 * b + j] += k.rows[i][j];
+                                }
+                            }
+                        });
+                        for cell in pack * PACK..block.cell_count().min((pack + 1) * PACK) {
+                            let matrix = pack_matrices[cell % PACK];
+                            largest = largest.max(cell_bound(model, block, cell, diagonal, matrix));
+                        }
                     }
                     largest
                 },
@@ -136,22 +150,8 @@ impl StableStep {
 }
 
 /// ‖A⁸‖^{1/8} of A = M_e^{−½} K_e M_e^{−½}, prescribed components left out.
-fn cell_bound(
-    model: &Model,
-    block: &ElasticBlock,
-    cell: usize,
-    diagonal: &[f64],
-    matrix: impl Fn(&mut dyn FnMut(usize, usize, Mat3)),
-) -> f64 {
+fn cell_bound(model: &Model, block: &ElasticBlock, cell: usize, diagonal: &[f64], mut a: CellMatrix) -> f64 {
     let rows = 3 * block.kind().nodes_per_cell();
-    let mut a = [[0.0; MOST_ROWS]; MOST_ROWS];
-    matrix(&mut |p, q, k| {
-        for i in 0..3 {
-            for j in 0..3 {
-                a[3 * p + i][3 * q + j] += k.rows[i][j];
-            }
-        }
-    });
     // 1/√m of each row; 0 leaves it out.
     let mut scale = [0.0; MOST_ROWS];
     for p in 0..rows / 3 {
@@ -174,9 +174,8 @@ fn cell_bound(
             a[i][j] *= scale[i] * scale[j];
         }
     }
-    let norm = |a: &[[f64; MOST_ROWS]; MOST_ROWS]| {
-        a[..rows].iter().map(|row| row[..rows].iter().map(|v| v * v).sum::<f64>()).sum::<f64>().sqrt()
-    };
+    let norm =
+        |a: &CellMatrix| a[..rows].iter().map(|row| row[..rows].iter().map(|v| v * v).sum::<f64>()).sum::<f64>().sqrt();
     let mut bound = 1.0;
     let mut power = 1.0;
     for squaring in 0..4 {

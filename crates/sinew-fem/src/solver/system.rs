@@ -172,11 +172,12 @@ impl LinearSystem {
         }
     }
 
-    /// Solves H out = rhs to relative accuracy `forcing` with the matrix just assembled for `at`; returns the iterations (1 for a direct
-    /// solve).
+    /// Solves (H + s I) out = rhs to relative accuracy `forcing` with the matrix H just assembled for `at`, s being `shift` times its mean
+    /// diagonal; returns the iterations (1 for a direct solve).
     pub fn solve(
         &mut self,
         at: &Linearization<'_, '_>,
+        shift: f64,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
@@ -191,9 +192,10 @@ impl LinearSystem {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
                 hold_softly(&self.free, &mut iterative.matrix, scale);
+                add_shift(&mut iterative.matrix, shift * f64::from(scale));
                 match iterative.solve(at.tangent, rhs, out, forcing) {
                     Err(_) if at.tangent == Tangent::Definite => {
-                        iterative.solve_wide(&self.plan, at, &self.filter, &mut self.scratch, rhs, out, forcing)
+                        iterative.solve_wide(&self.plan, at, &self.filter, shift, &mut self.scratch, rhs, out, forcing)
                     }
                     result => result,
                 }
@@ -202,6 +204,7 @@ impl LinearSystem {
                 let scale = filter_scale(matrix);
                 self.filter.apply(matrix, scale);
                 hold_softly(&self.free, matrix, scale);
+                add_shift(matrix, shift * scale);
                 matrix.mirror_lower();
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;
                 out.copy_from_slice(rhs);
@@ -243,6 +246,14 @@ fn hold_softly<S: Real>(free: &FreeParts, matrix: &mut BlockCsr<S>, scale: S) {
     let spring = Mat3::identity() * (scale * S::from_f64(FREE_SPRING));
     for &unknown in free.parts().iter().flatten() {
         matrix.add_diagonal(unknown as usize, &spring);
+    }
+}
+
+/// A multiple of the identity on top.
+pub(super) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
+    if shift > 0.0 {
+        let shift = Mat3::identity() * S::from_f64(shift);
+        (0..matrix.node_count()).for_each(|node| matrix.add_diagonal(node, &shift));
     }
 }
 

@@ -46,18 +46,16 @@ fn dynamic_matrix(model: &Model, x: &[Vec3]) -> (Vec<f64>, Vec<(usize, usize)>) 
     let n = free.len();
     let mut matrix = vec![0.0; n * n];
     for block in &model.elastic {
-        for cell in 0..block.cell_count() {
-            block.cell_tangent(cell, x, Tangent::Exact, |a, b, k| {
-                let (p, q) = (block.point(cell, a) as usize, block.point(cell, b) as usize);
-                for i in 0..3 {
-                    for j in 0..3 {
-                        if let (Some(r), Some(c)) = (row(p, i), row(q, j)) {
-                            matrix[r * n + c] += k[(i, j)] / (model.masses[p] * model.masses[q]).sqrt();
-                        }
+        block.visit_tangents(0..block.pack_count(), x, Tangent::Exact, &mut |cell, a, b, k| {
+            let (p, q) = (block.point(cell, a) as usize, block.point(cell, b) as usize);
+            for i in 0..3 {
+                for j in 0..3 {
+                    if let (Some(r), Some(c)) = (row(p, i), row(q, j)) {
+                        matrix[r * n + c] += k[(i, j)] / (model.masses[p] * model.masses[q]).sqrt();
                     }
                 }
-            });
-        }
+            }
+        });
     }
     (matrix, free)
 }

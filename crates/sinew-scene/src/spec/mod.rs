@@ -107,7 +107,7 @@ table! {
         /// Newton stops when the residual is this fraction of the residual before the step.
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
         /// Most Newton iterations of a step before it is given up and halved.
-        max_newton: usize = whole(1, 100_000), default(50);
+        max_newton: usize = whole(1, 100_000), default(200);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");
         /// When element Hessians are made definite.

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::jacobi::SymmetricEigen;
 use super::law::{Material, MaterialPoint};
-use super::spec::MaterialError;
+use super::spec::{Law, MaterialError, MaterialVisitor};
 use super::tangent::Tangent9;
 
 /// What is wrong with a rest state.
@@ -48,7 +48,7 @@ const NEGLIGIBLE: f64 = 1e-9;
 /// Checks that the law rests in its rest shape with these parameters: ψ(I) = 0, P(I) = 0 and δε : ∂P/∂F : δε > 0 for every
 /// symmetric δε.
 ///
-/// [`ModelBuilder::build`](crate::ModelBuilder::build) calls it for every law of a model; call it in the tests of a law of your own.
+/// `ModelBuilder::build` calls it for every law of a model; call it in the tests of a law of your own.
 pub fn check_rest_state<M: Material>(law: &M, point: &MaterialPoint) -> Result<(), MaterialError> {
     let fails = |defect| Err(MaterialError::Rest { law: M::NAME, defect });
     let scale = (point.lambda + 2.0 * point.mu).abs();
@@ -102,26 +102,36 @@ fn smallest_stiffness(tangent: &Tangent9) -> f64 {
     SymmetricEigen::of(reduced).values.into_iter().fold(f64::INFINITY, f64::min)
 }
 
+impl Law {
+    /// [`check_rest_state`] of this law.
+    pub fn check_rest_state(self, point: &MaterialPoint) -> Result<(), MaterialError> {
+        struct Check<'a>(&'a MaterialPoint);
+        impl MaterialVisitor for Check<'_> {
+            type Output = Result<(), MaterialError>;
+            fn visit<M: Material>(self, law: M) -> Self::Output {
+                check_rest_state(&law, self.0)
+            }
+        }
+        self.visit(Check(point))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use sinew_math::Scalar;
 
-    use super::super::{Law, MaterialSpec, MaterialVisitor, StableNeoHookean};
+    use super::super::{MaterialSpec, StableNeoHookean};
     use super::*;
-
-    struct Check(MaterialPoint);
-    impl MaterialVisitor for Check {
-        type Output = Result<(), MaterialError>;
-        fn visit<M: Material>(self, law: M) -> Self::Output {
-            check_rest_state(&law, &self.0)
-        }
-    }
 
     #[test]
     fn every_law_of_ours_rests_at_rest() {
         for law in Law::ALL {
             for (young, poisson) in [(30e3, 0.45), (1e-3, -0.5), (1e11, 0.4999)] {
-                assert_eq!(law.visit(Check(MaterialSpec::with_young(law, young, poisson).point())), Ok(()), "{law:?}");
+                assert_eq!(
+                    law.check_rest_state(&MaterialSpec::with_young(law, young, poisson).point()),
+                    Ok(()),
+                    "{law:?}"
+                );
             }
         }
     }
