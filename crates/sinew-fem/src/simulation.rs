@@ -302,12 +302,11 @@ impl Simulation {
         rollbacks: &mut usize,
     ) -> Result<(), StepError> {
         let mut longest = f64::INFINITY;
-        for count in 0.. {
+        let mut steps_left = 0;
+        while self.state.time < end {
             let now = self.state.time;
-            if now >= end {
-                break;
-            }
-            if count % STEPS_PER_ESTIMATE == 0 {
+            if steps_left == 0 {
+                steps_left = STEPS_PER_ESTIMATE;
                 let stable = self.solver.stable_step(&self.model, &self.state, &self.control).unwrap_or(f64::INFINITY);
                 longest = safety * stable;
                 // Written so that NaN fails too.
@@ -316,7 +315,10 @@ impl Simulation {
                 }
             }
             let target = even_target(now, end, longest);
+            let before = *rollbacks;
             self.advance(target, self.params.max_halvings, total, rollbacks)?;
+            // A step that had to be halved says that the estimate has aged.
+            steps_left = if *rollbacks > before { 0 } else { steps_left - 1 };
         }
         Ok(())
     }

@@ -27,9 +27,9 @@ use transfer::Groups;
 const CORNERS: usize = 8;
 /// No piece: nodes that take no part in the coarse level.
 const NONE: u32 = u32::MAX;
-/// Mean length of the edges of a mesh over the distance of its nodes, (volume per node)^⅓: 1.28 for Kuhn's tetrahedra, a little less for
-/// irregular ones.
-const EDGE_OVER_SPACING: f64 = 1.25;
+/// Length of the edges of a mesh in the mean of their inverse squares, over the distance of its nodes, (volume per node)^⅓, for Kuhn's
+/// tetrahedra; irregular ones have a little less.
+const EDGE_OVER_SPACING: f64 = 1.2;
 
 /// Trilinear interpolation from grid nodes to mesh nodes.
 #[derive(Clone, Debug)]
@@ -86,20 +86,21 @@ impl Cage {
             part.clear();
             stack.push(seed);
             part_of[seed] = number;
-            let (mut length, mut edges) = (0.0, 0usize);
             while let Some(node) = stack.pop() {
                 part.push(node);
                 for other in neighbors(node).filter(|&other| other != node && takes_part(other)) {
-                    length += positions[node].distance(positions[other]);
-                    edges += 1;
                     if part_of[other] == NONE {
                         part_of[other] = number;
                         stack.push(other);
                     }
                 }
             }
-            let spacing = length / edges.max(1) as f64 / EDGE_OVER_SPACING;
-            let grid = Grid::around(part.iter().map(|&node| positions[node]), ratio * spacing);
+            let part_of = &part_of;
+            let edges = part.iter().flat_map(|&node| {
+                let others = neighbors(node).filter(move |&other| other < node && part_of[other] == number);
+                others.map(move |other| (positions[node], positions[other]))
+            });
+            let grid = Grid::around(part.iter().map(|&node| positions[node]), edges, ratio / EDGE_OVER_SPACING);
             for &node in &part {
                 (cell_of[node], fraction[node]) = grid.locate(positions[node]);
             }
@@ -227,31 +228,26 @@ impl Cage {
     }
 }
 
-/// Cubes that fill a box.
+/// Cells that fill a box, between planes across each axis.
 struct Grid {
-    origin: Vec3,
-    size: Vec3,
-    counts: [u32; 3],
+    planes: [Vec<f64>; 3],
 }
 
 impl Grid {
-    /// The grid of cells of about `width` whose border is the box of the points, so that no cell sticks out.
-    fn around(points: impl Iterator<Item = Vec3> + Clone, width: f64) -> Self {
+    /// The grid of cells `ratio` edges wide whose border is the box of the points, so that no cell sticks out.
+    ///
+    /// Where edges are short along an axis the planes across it lie close: meshes graded along their axes are to the grid what even ones are.
+    fn around(
+        points: impl Iterator<Item = Vec3>,
+        edges: impl Iterator<Item = (Vec3, Vec3)> + Clone,
+        ratio: f64,
+    ) -> Self {
         let mut low = Vec3::splat(f64::INFINITY);
         let mut high = -low;
         for p in points {
             (low, high) = (low.min(p), high.max(p));
         }
-        let extent = high - low;
-        let mut counts = [1; 3];
-        let mut size = Vec3::splat(1.0);
-        for axis in 0..3 {
-            if extent[axis] > 0.0 && width > 0.0 {
-                counts[axis] = (extent[axis] / width).round().clamp(1.0, 1e6) as u32;
-                size[axis] = extent[axis] / f64::from(counts[axis]);
-            }
-        }
-        Self { origin: low, size, counts }
+        Self { planes: std::array::from_fn(|axis| planes(axis, low[axis], high[axis], edges.clone(), ratio)) }
     }
 
     /// Cell of a point and its place inside, 0 to 1 along each axis.
@@ -259,21 +255,75 @@ impl Grid {
         let mut cell = [0; 3];
         let mut fraction = [0.0; 3];
         for axis in 0..3 {
-            let place = (point[axis] - self.origin[axis]) / self.size[axis];
-            cell[axis] = (place.floor().max(0.0) as u32).min(self.counts[axis] - 1);
-            fraction[axis] = (place - f64::from(cell[axis])).clamp(0.0, 1.0);
+            let planes = &self.planes[axis];
+            let k = planes.partition_point(|&plane| plane <= point[axis]).clamp(1, planes.len() - 1) - 1;
+            cell[axis] = k as u32;
+            let width = planes[k + 1] - planes[k];
+            let place = if width > 0.0 { (point[axis] - planes[k]) / width } else { 0.0 };
+            fraction[axis] = place.clamp(0.0, 1.0);
         }
         (cell, fraction)
     }
 
     fn corner(&self, cell: [u32; 3], corner: usize) -> Vec3 {
         let vertex = vertex_of(cell, corner);
-        let mut place = self.origin;
-        for axis in 0..3 {
-            place[axis] += f64::from(vertex[axis]) * self.size[axis];
-        }
-        place
+        let at = |axis: usize| self.planes[axis][vertex[axis] as usize];
+        Vec3::new(at(0), at(1), at(2))
     }
+}
+
+/// Slices along an axis in which the length of edges is averaged.
+const SLICES: usize = 256;
+
+/// Planes across an axis from `low` to `high`, `ratio` edges apart.
+fn planes(axis: usize, low: f64, high: f64, edges: impl Iterator<Item = (Vec3, Vec3)>, ratio: f64) -> Vec<f64> {
+    let extent = high - low;
+    if !(extent > 0.0) {
+        return vec![low, low + 1.0];
+    }
+    // The mean of inverse squares looks at the short edges: cubes too small for the long ones cost grid nodes, cubes too large for the short
+    // ones cost iterations.
+    let mut sums = [(0.0f64, 0.0f64); SLICES];
+    for (a, b) in edges {
+        let middle = 0.5 * (a[axis] + b[axis]);
+        let slice = ((middle - low) / extent * SLICES as f64) as usize;
+        let (sum, count) = &mut sums[slice.min(SLICES - 1)];
+        let squared = (a - b).norm_squared();
+        if squared > 0.0 {
+            *sum += 1.0 / squared;
+            *count += 1.0;
+        }
+    }
+    // Slices without edges take those around them.
+    let mut lengths = [0.0f64; SLICES];
+    for (k, length) in lengths.iter_mut().enumerate() {
+        for reach in SLICES / 64.. {
+            let near = &sums[k.saturating_sub(reach)..(k + reach + 1).min(SLICES)];
+            let (sum, count) = near.iter().fold((0.0, 0.0), |(l, c), s| (l + s.0, c + s.1));
+            if count > 0.0 || near.len() == SLICES {
+                *length = if count > 0.0 { (count / sum).sqrt() } else { extent };
+                break;
+            }
+        }
+    }
+    // Cells passed from the border to the end of each slice.
+    let mut passed = [0.0f64; SLICES + 1];
+    for k in 0..SLICES {
+        passed[k + 1] = passed[k] + extent / SLICES as f64 / (ratio * lengths[k]);
+    }
+    let count = passed[SLICES].round().clamp(1.0, 1e6);
+    let mut planes = vec![low];
+    let mut slice = 0;
+    for k in 1..count as usize {
+        let wanted = passed[SLICES] * k as f64 / count;
+        while passed[slice + 1] < wanted {
+            slice += 1;
+        }
+        let fraction = (wanted - passed[slice]) / (passed[slice + 1] - passed[slice]);
+        planes.push(low + extent * (slice as f64 + fraction) / SLICES as f64);
+    }
+    planes.push(high);
+    planes
 }
 
 fn vertex_of(cell: [u32; 3], corner: usize) -> [u32; 3] {

@@ -17,6 +17,7 @@ use sinew_fem::{Simulation, StepError};
 use sinew_scene::compile::compile;
 use sinew_scene::{Override, Scene};
 
+pub(super) use self::mesh::medit;
 use self::scene::{Case, generate};
 use super::super::talk::Talk;
 use super::Failure;

@@ -3,6 +3,7 @@
 mod abuse;
 mod beam;
 mod io;
+mod meshes;
 mod scaling;
 mod scramble;
 mod svd3;
@@ -29,6 +30,8 @@ enum Benchmark {
     Beam(beam::Arguments),
     /// The beam from five thousand tetrahedra to a million: time, memory and how they grow
     Scaling(scaling::Arguments),
+    /// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells) beside those on the beam
+    Meshes(meshes::Arguments),
     /// A scrambled figure of 384,000 tetrahedra finds its rest shape
     Scramble(scramble::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
@@ -43,6 +46,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
+        Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),
         Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),

@@ -154,6 +154,24 @@ impl AssemblyPlan {
     }
 }
 
+impl AssemblyPlan {
+    /// Fills `matrix` with elasticity and damping at `rest` and with inertia, for models whose points are all unknowns.
+    pub fn assemble_rest(&self, problem: &Problem<'_>, rest: &[Vec3], matrix: &mut BlockCsr<f32>) {
+        let model = problem.model;
+        matrix.set_zero();
+        for (index, (block, plan)) in model.elastic.iter().zip(&self.elastic).enumerate() {
+            let Some(plan) = plan else { continue };
+            block.add_tangent(rest, Tangent::Definite, problem.rest_scale(index), plan, matrix.values_mut());
+        }
+        for point in 0..model.kinematics.point_count() {
+            if let PointMap::Free(unknown) = model.kinematics.map(point) {
+                let inertia = Mat3::identity() * problem.point_inertia(point);
+                matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia));
+            }
+        }
+    }
+}
+
 /// Adds Jₐᵀ K J_b where that lies on or below the diagonal.
 fn add_point_block<S: Real>(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Mat3, matrix: &mut BlockCsr<S>) {
     let mut add = |row: u32, column: u32, block: Mat3| {

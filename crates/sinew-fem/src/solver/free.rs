@@ -47,27 +47,8 @@ impl FreeParts {
             is_held[rigid.translation as usize] = true;
             is_held[rigid.rotation as usize] = true;
         }
-        let mut seen = vec![false; count];
-        let mut parts = Vec::new();
-        for seed in 0..count {
-            if seen[seed] {
-                continue;
-            }
-            seen[seed] = true;
-            let (mut part, mut next) = (vec![seed as u32], 0);
-            while let Some(&node) = part.get(next) {
-                next += 1;
-                for slot in pattern.row(node as usize) {
-                    let other = pattern.columns()[slot];
-                    if !std::mem::replace(&mut seen[other as usize], true) {
-                        part.push(other);
-                    }
-                }
-            }
-            if part.iter().all(|&unknown| !is_held[unknown as usize]) {
-                parts.push(part);
-            }
-        }
+        let mut parts = connected_parts(pattern);
+        parts.retain(|part| part.iter().all(|&unknown| !is_held[unknown as usize]));
         let mut masses = vec![0.0; count];
         model.add_lumped_masses(&mut masses);
         Self { parts, masses }
@@ -122,6 +103,29 @@ impl FreeParts {
             if trace > 0.0 { (inertia + Mat3::identity() * (1e-12 * trace)).inverse() * moment } else { Vec3::zero() };
         RigidMotion { center, shift: force / mass, turn }
     }
+}
+
+/// Unknowns of each part that is connected by the matrix.
+pub(super) fn connected_parts(pattern: &BlockPattern) -> Vec<Vec<u32>> {
+    let mut seen = vec![false; pattern.node_count()];
+    let mut parts = Vec::new();
+    for seed in 0..seen.len() {
+        if std::mem::replace(&mut seen[seed], true) {
+            continue;
+        }
+        let (mut part, mut next) = (vec![seed as u32], 0);
+        while let Some(&node) = part.get(next) {
+            next += 1;
+            for slot in pattern.row(node as usize) {
+                let other = pattern.columns()[slot];
+                if !std::mem::replace(&mut seen[other as usize], true) {
+                    part.push(other);
+                }
+            }
+        }
+        parts.push(part);
+    }
+    parts
 }
 
 struct RigidMotion {

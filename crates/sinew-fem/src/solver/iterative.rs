@@ -14,7 +14,11 @@ use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+use super::free::FreeParts;
+use super::params::LinearSolver;
+use super::rest_factor::RestFactor;
 use super::system::{SolveFailure, add_shift, filter_scale};
+use super::v_cycle::VCycle;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -38,9 +42,19 @@ pub(super) struct Iterative {
     /// Iterations per digit of the first solve with the present grid, and of the last.
     first_rate: f64,
     last_rate: f64,
+    kind: Kind,
     wide: Option<Box<Wide>>,
     /// Iterations after which a solution is taken as it is.
     budget: Option<usize>,
+}
+
+/// What turns a residual into a direction.
+enum Kind {
+    /// Diagonal blocks plus cage.
+    Sum,
+    /// Smoothing and cage one after the other.
+    VCycle(VCycle),
+    RestFactor(Box<RestFactor>),
 }
 
 /// What the rare solve in f64 needs; allocated when it is needed first.
@@ -52,7 +66,7 @@ struct Wide {
 }
 
 impl Iterative {
-    pub fn new(model: &Model, plan: &AssemblyPlan, budget: Option<usize>) -> Self {
+    pub fn new(model: &Model, plan: &AssemblyPlan, solver: LinearSolver, budget: Option<usize>) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
         // The cage wraps the bodies as they are at rest; unknowns of rigid bodies are not places and stay outside.
@@ -73,7 +87,15 @@ impl Iterative {
             |node| kinematics.fixed(node),
             |node| is_node[node],
         );
+        let kind = match solver {
+            LinearSolver::VCycle => Kind::VCycle(VCycle::new(nodes)),
+            LinearSolver::RestFactor if RestFactor::serves(model) => {
+                Kind::RestFactor(Box::new(RestFactor::new(model, plan)))
+            }
+            _ => Kind::Sum,
+        };
         Self {
+            kind,
             matrix: BlockCsr::zeros(plan.pattern.clone()),
             sliced: SlicedBlocks::new(&plan.pattern),
             cage,
@@ -90,12 +112,31 @@ impl Iterative {
     /// In words, for the report.
     pub fn describe(&self) -> String {
         let grids: Vec<String> = self.cage.grid_nodes().map(|nodes| nodes.to_string()).collect();
-        format!("a cage of {} nodes", grids.join(" and "))
+        let grids = grids.join(" and ");
+        match self.kind {
+            Kind::Sum => format!("a cage of {grids} nodes"),
+            Kind::VCycle(_) => format!("a V-cycle over a cage of {grids} nodes"),
+            Kind::RestFactor(_) => "a factor of the rest state".to_string(),
+        }
     }
 
     /// Forgets the grid of the last step.
     pub fn begin_step(&mut self) {
         self.cage.forget_grid();
+    }
+
+    /// Turns the factor of the rest state, if that is what preconditions.
+    pub fn prepare(
+        &mut self,
+        at: &Linearization<'_, '_>,
+        plan: &AssemblyPlan,
+        filter: &Filter,
+        free: &FreeParts,
+    ) -> Result<(), SolveFailure> {
+        match &mut self.kind {
+            Kind::RestFactor(factor) => factor.prepare(at, plan, filter, free),
+            Kind::Sum | Kind::VCycle(_) => Ok(()),
+        }
     }
 
     /// Solves A out = rhs to relative accuracy `forcing`, where A is `matrix`, filtered; returns the iterations.
@@ -111,11 +152,15 @@ impl Iterative {
             return Err(SolveFailure::DiagonalBlock { unknown });
         }
         let is_slow = self.last_rate > PATIENCE.max(GROWTH * self.first_rate);
-        if !self.cage.has_grid() || is_slow {
+        let is_new = !matches!(self.kind, Kind::RestFactor(_)) && (!self.cage.has_grid() || is_slow);
+        if is_new {
             self.cage.update_grid(&self.matrix, tangent == Tangent::Definite).map_err(SolveFailure::Factor)?;
             self.first_rate = 0.0;
         }
         self.sliced.fill_from_lower(&self.matrix);
+        if let Kind::VCycle(cycle) = &mut self.kind {
+            cycle.estimate(&self.sliced, self.cage.diagonal_inverses().inverse_blocks());
+        }
         // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
         let scale = norm(rhs);
         parallel::for_each_block_mut((&mut self.rhs[..], rhs), parallel::SUM_BLOCK, |_, (narrow, wide)| {
@@ -130,14 +175,16 @@ impl Iterative {
             absolute_tolerance: 0.0,
             max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
         };
-        let solved = conjugate_gradients(
-            &self.sliced,
-            &mut self.cage,
-            &self.rhs,
-            &mut self.solution,
-            &params,
-            &mut self.scratch,
-        );
+        let Self { kind, sliced, cage, rhs, solution, scratch, .. } = self;
+        let solved = match kind {
+            Kind::Sum => conjugate_gradients(&*sliced, cage, rhs, solution, &params, scratch),
+            Kind::VCycle(cycle) => {
+                conjugate_gradients(&*sliced, &mut cycle.with(sliced, cage), rhs, solution, &params, scratch)
+            }
+            Kind::RestFactor(factor) => {
+                conjugate_gradients(&*sliced, &mut **factor, rhs, solution, &params, scratch)
+            }
+        };
         let info = solved.map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;
         self.last_rate = iterations as f64 / (1.0 / forcing).log10();
@@ -184,7 +231,7 @@ impl Iterative {
         plan.assemble(at, scratch, &mut wide.matrix);
         let scale = filter_scale(&wide.matrix);
         filter.apply(&mut wide.matrix, scale);
-        add_shift(&mut wide.matrix, shift * scale);
+        add_shift(&mut wide.matrix, shift);
         wide.matrix.mirror_lower();
         out.fill(Vec3::zero());
         let Wide { matrix, scratch, residual, correction } = &mut **wide;

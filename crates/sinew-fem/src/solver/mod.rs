@@ -6,13 +6,16 @@ mod battery;
 mod explicit;
 mod free;
 mod guide;
+mod hinge;
 mod integrator;
 mod iterative;
 mod newton;
 mod params;
 mod problem;
+mod rest_factor;
 mod stable_step;
 mod system;
+mod v_cycle;
 
 pub use explicit::{ExplicitError, ExplicitSolver};
 pub use integrator::{NewmarkParams, Regime};

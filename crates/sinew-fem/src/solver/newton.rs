@@ -31,6 +31,8 @@ use crate::state::State;
 
 /// Sufficient decrease: the share of the predicted decrease a step must deliver.
 const ARMIJO: f64 = 1e-4;
+/// Work per length that forces may do against a step at its end, over what they do for it at its start.
+const WORK_SHARE: f64 = 0.9;
 /// A step cut below this fraction distrusts the tangent: the next iteration uses the definite one.
 const DISTRUST: f64 = 0.3;
 /// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
@@ -43,7 +45,7 @@ const STALLED_ROUNDINGS: f64 = 1e3;
 /// steps per frame); in quasistatics the first steps are far from the solution anyway.
 const DYNAMIC_FORCING: f64 = 0.02;
 const STATIC_FORCING: f64 = 0.1;
-/// Shifts of a definite tangent that is singular or leads nowhere, over its mean diagonal: the least that f32 can see, the growth from try to
+/// Shifts of a definite tangent that is singular or leads nowhere, over its diagonal: the least that f32 can see, the growth from try to
 /// try, and the most, with which a step is nearly one along the gradient.
 const LEAST_SHIFT: f64 = 1e-5;
 const SHIFT_GROWTH: f64 = 30.0;
@@ -128,6 +130,11 @@ impl NewtonSolver {
     /// The choices.
     pub fn params(&self) -> &SolverParams {
         &self.params
+    }
+
+    /// Number of parts of the model that nothing holds: quasistatics decides their shape, not their place.
+    pub fn free_parts(&mut self, model: &Model) -> usize {
+        self.system(model).free().parts().len()
     }
 
     /// What `auto` chose for this model, in words.
@@ -263,7 +270,7 @@ fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, 
 
 /// How a direction was found.
 struct Direction {
-    /// Multiple of the mean diagonal that was added to the tangent.
+    /// Multiple of the diagonal that was added to the tangent.
     shift: f64,
     /// Whether a node would have moved further than the longest stride, so that the step was cut to that.
     is_cut: bool,
@@ -320,6 +327,9 @@ impl Attempt<'_> {
             is_running_away = direction.is_cut;
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, report);
+            if std::env::var_os("TRACE").is_some() {
+                eprintln!("it {} res {:.3e} E {:.6e} slope {:.2e} step {:?} definite {} shift {:.1e} cut {} lin {}", report.newton_iterations, residual, merit.potential.unwrap_or(f64::NAN), slope, step.map(|s| s.0), definite, direction.shift, direction.is_cut, report.linear_iterations);
+            }
             previous_residual = residual;
             match step {
                 Some((fraction, new_merit)) => {
@@ -466,7 +476,7 @@ impl Attempt<'_> {
         let model = self.problem.model;
         let history = &self.problem.ctx.previous.history;
         let Some(potential) = merit.potential else { return merit };
-        if history.depth == 0 || self.params.regime == Regime::Quasistatic {
+        if history.depth == 0 {
             return merit;
         }
         let h = self.problem.ctx.dt;
@@ -489,6 +499,8 @@ impl Attempt<'_> {
     fn evaluate_trial(&mut self, fraction: f64) -> Merit {
         let kinematics = &self.problem.model.kinematics;
         kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
+        let Work { q, trial, direction, .. } = &mut *self.work;
+        self.system.hinges().bend(&q.vectors, direction, fraction, &mut trial.vectors);
         kinematics.place(&self.work.trial, &mut self.work.trial_x);
         self.gradient_at_trial()
     }
@@ -612,8 +624,7 @@ impl Attempt<'_> {
     }
 
     /// Solves H δ = −g into `direction`, with the exact tangent first unless `definite`. Where that gives no usable direction, the definite
-    /// tangent gets a multiple of the identity, at least `shift` times its mean diagonal: a cell without any volume resists only some
-    /// of its motions.
+    /// tangent gets at least `shift` times its diagonal on top: a cell without any volume resists only some of its motions.
     fn find_direction(
         &mut self,
         definite: bool,
@@ -642,6 +653,7 @@ impl Attempt<'_> {
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;
                 self.system.free().project_step(&self.work.q.vectors, &mut self.work.direction);
+                self.system.hinges().limit(&self.work.q.vectors, &mut self.work.direction);
                 let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
                 // Written so that NaN fails.
                 if !(distance < f64::INFINITY) {
@@ -707,7 +719,12 @@ impl Attempt<'_> {
                         && fraction * slope.abs() <= 16.0 * rounding
                         && trial_residual < residual)
             }
-            None => trial_residual <= residual * (1.0 - ARMIJO * fraction),
+            // Forces without a potential still do work: the trapezoidal rule along the step takes its place. The residual alone would
+            // stop at every fold of the way.
+            None => {
+                let trial_slope = dot(&self.work.trial_gradient, &self.work.direction);
+                trial_residual <= residual * (1.0 - ARMIJO * fraction) || trial_slope <= WORK_SHARE * slope.abs()
+            }
         }
     }
 

@@ -16,11 +16,15 @@ pub enum Projection {
 /// How the linear systems are solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinearSolver {
-    /// Cholesky for small systems and for nearly incompressible ones of moderate size, conjugate gradients with a coarse cage for the rest.
+    /// The fastest for the number of nodes, the compressibility and the regime; the report says which and why.
     #[default]
     Auto,
-    /// Conjugate gradients in f32, preconditioned by diagonal blocks and a coarse cage, inside Newton in f64.
+    /// Conjugate gradients in f32, preconditioned by diagonal blocks plus a coarse cage, inside Newton in f64.
     Cg,
+    /// The same with smoothing and cage one after the other, for large bodies that are nearly incompressible.
+    VCycle,
+    /// The same with a factor of the rest state that turns with the flesh, for small bodies.
+    RestFactor,
     /// Sparse Cholesky factor in f64.
     Cholesky,
 }

@@ -136,6 +136,20 @@ impl<'a> Problem<'a> {
         self.model.masses[point] * self.scheme.inertia + self.damping_factor(point)
     }
 
+    /// Stiffness of a block with what its damping adds, over that of its material.
+    pub fn rest_scale(&self, index: usize) -> f64 {
+        let model = self.model;
+        let damping = model.stiffness_damping[index] + model.tissue_damping[index];
+        model.stiffness_of(&model.elastic[index], self.ctx.control) * (1.0 + self.scheme.rate * damping)
+    }
+
+    /// All that the matrix of the rest state depends on besides the model.
+    pub fn rest_key(&self, key: &mut Vec<f64>) {
+        key.clear();
+        key.extend([self.scheme.inertia, self.scheme.rate]);
+        key.extend((0..self.model.elastic.len()).map(|index| self.rest_scale(index)));
+    }
+
     fn damping_factor(&self, point: usize) -> f64 {
         self.model.masses[point] * self.model.mass_damping[point] * self.scheme.rate
     }

@@ -11,8 +11,10 @@ use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 use super::free::FreeParts;
+use super::hinge::Hinges;
 use super::iterative::Iterative;
 use super::params::{LinearSolver, SolverParams};
+use super::rest_factor::RestFactor;
 use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -27,6 +29,9 @@ const STIFF_VOLUME: f64 = 48.0;
 
 /// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
 const FREE_SPRING: f64 = 1e-6;
+
+/// Least stiffness of a node that a shift is taken of, over the mean.
+const SHIFT_FLOOR: f64 = 1e-6;
 
 /// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +79,8 @@ pub(crate) struct LinearSystem {
     filter: Filter,
     /// Parts that nothing holds, in quasistatics; inertia holds everything.
     free: FreeParts,
+    /// Parts that pins let turn, in quasistatics.
+    hinges: Hinges,
     backend: Backend,
     scratch: AssemblyScratch,
     point_count: usize,
@@ -87,9 +94,7 @@ impl LinearSystem {
     pub fn new(model: &Model, params: &SolverParams) -> Self {
         let plan = AssemblyPlan::new(model);
         let nodes = model.kinematics.unknown_count();
-        let (is_direct, reason) = match params.linear {
-            LinearSolver::Cg => (false, "as asked".to_string()),
-            LinearSolver::Cholesky => (true, "as asked".to_string()),
+        let (solver, reason) = match params.linear {
             LinearSolver::Auto => {
                 let is_stiff = model.elastic.iter().any(|block| block.largest_volume_stiffness() >= STIFF_VOLUME);
                 let (limit, regime) = match (is_stiff, params.regime.is_dynamic()) {
@@ -98,27 +103,34 @@ impl LinearSystem {
                     (true, false) => (DIRECT_STIFF_STATIC_NODES, "quasistatic, nearly incompressible"),
                     (true, true) => (DIRECT_STIFF_DYNAMIC_NODES, "dynamic, nearly incompressible"),
                 };
-                let is_direct = nodes <= limit;
-                let relation = if is_direct { "at most" } else { "more than" };
-                (is_direct, format!("{nodes} nodes, {relation} {limit} ({regime})"))
+                let (solver, relation) = match nodes <= limit {
+                    true => (LinearSolver::Cholesky, "at most"),
+                    false => (LinearSolver::Cg, "more than"),
+                };
+                (solver, format!("{nodes} nodes, {relation} {limit} ({regime})"))
             }
+            LinearSolver::RestFactor if !RestFactor::serves(model) => {
+                (LinearSolver::Cg, "a factor of the rest state serves bodies without bound nodes and rigid parts only".into())
+            }
+            solver => (solver, "as asked".to_string()),
         };
-        let (backend, name) = if is_direct {
+        let (backend, name) = if solver == LinearSolver::Cholesky {
             let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
             let factor = Box::new(factor.expect("a pattern in memory can be analysed"));
             (Backend::Direct { matrix: BlockCsr::zeros(plan.pattern.clone()), factor }, "Cholesky".to_string())
         } else {
-            let iterative = Box::new(Iterative::new(model, &plan, params.budget.map(|budget| budget.linear)));
+            let iterative = Box::new(Iterative::new(model, &plan, solver, params.budget.map(|budget| budget.linear)));
             let name = format!("conjugate gradients with {}", iterative.describe());
             (Backend::Iterative(iterative), name)
         };
-        let free = match params.regime.is_dynamic() {
-            false => FreeParts::find(model, &plan.pattern),
-            true => FreeParts::default(),
+        let (free, hinges) = match params.regime.is_dynamic() {
+            false => (FreeParts::find(model, &plan.pattern), Hinges::find(model, &plan.pattern)),
+            true => (FreeParts::default(), Hinges::default()),
         };
         Self {
             filter: Filter::new(&model.kinematics, &plan.pattern),
             free,
+            hinges,
             plan: Arc::new(plan),
             backend,
             scratch: AssemblyScratch::default(),
@@ -142,6 +154,11 @@ impl LinearSystem {
     /// Parts that nothing holds.
     pub fn free(&self) -> &FreeParts {
         &self.free
+    }
+
+    /// Parts that pins let turn.
+    pub fn hinges(&self) -> &Hinges {
+        &self.hinges
     }
 
     /// Prescribed rows and columns.
@@ -172,8 +189,8 @@ impl LinearSystem {
         }
     }
 
-    /// Solves (H + s I) out = rhs to relative accuracy `forcing` with the matrix H just assembled for `at`, s being `shift` times its mean
-    /// diagonal; returns the iterations (1 for a direct solve).
+    /// Solves (H + s D) out = rhs to relative accuracy `forcing` with the matrix H just assembled for `at`, s being `shift` and D the means of
+    /// its diagonal blocks; returns the iterations (1 for a direct solve).
     pub fn solve(
         &mut self,
         at: &Linearization<'_, '_>,
@@ -192,7 +209,8 @@ impl LinearSystem {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
                 hold_softly(&self.free, &mut iterative.matrix, scale);
-                add_shift(&mut iterative.matrix, shift * f64::from(scale));
+                add_shift(&mut iterative.matrix, shift);
+                iterative.prepare(at, &self.plan, &self.filter, &self.free)?;
                 match iterative.solve(at.tangent, rhs, out, forcing) {
                     Err(_) if at.tangent == Tangent::Definite => {
                         iterative.solve_wide(&self.plan, at, &self.filter, shift, &mut self.scratch, rhs, out, forcing)
@@ -204,7 +222,7 @@ impl LinearSystem {
                 let scale = filter_scale(matrix);
                 self.filter.apply(matrix, scale);
                 hold_softly(&self.free, matrix, scale);
-                add_shift(matrix, shift * scale);
+                add_shift(matrix, shift);
                 matrix.mirror_lower();
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;
                 out.copy_from_slice(rhs);
@@ -242,18 +260,24 @@ fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64 {
 
 /// Springs on free parts that make their singular matrices definite. They are so weak that they slow down only the softest of all shape
 /// changes.
-fn hold_softly<S: Real>(free: &FreeParts, matrix: &mut BlockCsr<S>, scale: S) {
+pub(super) fn hold_softly<S: Real>(free: &FreeParts, matrix: &mut BlockCsr<S>, scale: S) {
     let spring = Mat3::identity() * (scale * S::from_f64(FREE_SPRING));
     for &unknown in free.parts().iter().flatten() {
         matrix.add_diagonal(unknown as usize, &spring);
     }
 }
 
-/// A multiple of the identity on top.
+/// Adds `shift` times the mean of each diagonal block to it [Marquardt63]: nodes of stiff cells, which may be stiffer by many orders where they
+/// are crushed, say nothing about the others.
 pub(super) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     if shift > 0.0 {
-        let shift = Mat3::identity() * S::from_f64(shift);
-        (0..matrix.node_count()).for_each(|node| matrix.add_diagonal(node, &shift));
+        // What a node without any stiffness gets.
+        let least = SHIFT_FLOOR * filter_scale(matrix).to_f64();
+        for node in 0..matrix.node_count() {
+            let own = matrix.diagonal_block(node).trace().to_f64() / 3.0;
+            let spring = Mat3::identity() * S::from_f64(shift * own.max(least));
+            matrix.add_diagonal(node, &spring);
+        }
     }
 }
 

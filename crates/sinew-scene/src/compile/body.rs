@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
-use sinew_fem::material::{ElasticModuli, Extension, Inversion, MaterialSpec, VolumeForm};
+use sinew_fem::material::{ElasticModuli, Extension, Inversion, Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
 use sinew_fem::start::{Start, scrambled};
 use sinew_geometry::CellMesh;
@@ -53,6 +53,12 @@ impl Compiler<'_> {
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let place = pose(body.position, body.rotation.as_ref());
         let mut materials = self.materials(index, body, &mesh, &regions, &inside)?;
+        if materials.iter().any(|spec| spec.law() != Law::Linear && spec.lame().1 < 0.0) {
+            self.notes.push(format!(
+                "body \"{}\" widens when stretched (Poisson's ratio below zero): large strains lower the energy of such a law without end",
+                body.name
+            ));
+        }
         self.lay_fibers(index, body, &mesh, &place, &mut materials).map_err(|problem| vec![problem])?;
         let densities = match inside.is_empty() {
             true => vec![body.density; mesh.cell_count()],

@@ -18,6 +18,11 @@ impl Compiler<'_> {
         let Some(regime) = regime(self.scene) else { return self.explicit_solver(model) };
         let mut solver = NewtonSolver::new(solver_params(self.scene, regime));
         self.notes.push(format!("linear solver: {}", solver.linear_solver_reason(model)));
+        match solver.free_parts(model) {
+            0 => {}
+            1 => self.notes.push("one part is held by nothing: quasistatics finds its shape and leaves it where it is".into()),
+            n => self.notes.push(format!("{n} parts are held by nothing: quasistatics finds their shapes and leaves them where they are")),
+        }
         Ok(Box::new(solver))
     }
 
@@ -96,6 +101,8 @@ fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
         linear: match settings.linear {
             spec::LinearSolver::Auto => LinearSolver::Auto,
             spec::LinearSolver::Cg => LinearSolver::Cg,
+            spec::LinearSolver::VCycle => LinearSolver::VCycle,
+            spec::LinearSolver::RestFactor => LinearSolver::RestFactor,
             spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
         },
         untangle: settings.untangle,

@@ -80,10 +80,14 @@ words! {
 words! {
     /// How the linear systems of Newton's method are solved.
     pub enum LinearSolver {
-        /// Whichever is faster for the size of the system.
+        /// Whichever is fastest for the number of nodes, the compressibility and the regime; the report says why.
         "auto" => Auto,
-        /// Preconditioned conjugate gradients.
+        /// Conjugate gradients, preconditioned by diagonal blocks plus a coarse cage.
         "cg" => Cg,
+        /// Conjugate gradients, preconditioned by smoothing and a coarse cage one after the other: for large, nearly incompressible bodies.
+        "v_cycle" => VCycle,
+        /// Conjugate gradients, preconditioned by a factor of the rest state that turns with the flesh: for small bodies.
+        "rest_factor" => RestFactor,
         /// Sparse Cholesky factorisation.
         "cholesky" => Cholesky,
     }
@@ -106,7 +110,8 @@ table! {
         kind as "type": SolverKind = word(), default("implicit_euler");
         /// Newton stops when the residual is this fraction of the residual before the step.
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
-        /// Most Newton iterations of a step before it is given up and halved.
+        /// Most Newton iterations of a step before it is given up and halved. Few steps take more than 10; flesh that was thrown together at
+        /// random has a long way to go.
         max_newton: usize = whole(1, 100_000), default(200);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");

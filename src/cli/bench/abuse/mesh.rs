@@ -282,7 +282,7 @@ fn smallest_angle(nodes: [u32; 4], positions: &[Vec3]) -> f64 {
 }
 
 /// A mesh of tetrahedra as Medit writes it.
-fn medit(positions: &[Vec3], tets: &[[u32; 4]]) -> String {
+pub fn medit(positions: &[Vec3], tets: &[[u32; 4]]) -> String {
     let mut text = format!("MeshVersionFormatted 2\nDimension 3\nVertices\n{}\n", positions.len());
     for x in positions {
         let _ = writeln!(text, "{:e} {:e} {:e} 0", x.x, x.y, x.z);

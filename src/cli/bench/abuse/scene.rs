@@ -284,7 +284,8 @@ impl Draft {
             (15.0, Hold::Faces),
             (12.0, Hold::Node),
             (12.0, Hold::Nothing),
-            (if is_block { 12.0 } else { 0.0 }, Hold::Symmetry),
+            // Of several pieces only the first would be held.
+            (if is_block && self.shape.pieces == 1 { 12.0 } else { 0.0 }, Hold::Symmetry),
             (9.0, Hold::Roller),
         ]);
         self.hold(hold);
