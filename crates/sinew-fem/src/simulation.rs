@@ -302,12 +302,14 @@ impl Simulation {
         rollbacks: &mut usize,
     ) -> Result<(), StepError> {
         let mut longest = f64::INFINITY;
-        let mut steps_left = 0;
+        let (mut steps_left, mut cadence) = (0, STEPS_PER_ESTIMATE);
         while self.state.time < end {
             let now = self.state.time;
             if steps_left == 0 {
-                steps_left = STEPS_PER_ESTIMATE;
                 let stable = self.solver.stable_step(&self.model, &self.state, &self.control).unwrap_or(f64::INFINITY);
+                // Flesh that is being crushed stiffens from step to step: then every step is asked.
+                cadence = if safety * stable < 0.9 * longest { 1 } else { (2 * cadence).min(STEPS_PER_ESTIMATE) };
+                steps_left = cadence;
                 longest = safety * stable;
                 // Written so that NaN fails too.
                 if !((end - now) / longest <= MOST_EXPLICIT_STEPS) {

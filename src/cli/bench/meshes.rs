@@ -55,7 +55,10 @@ fn run_all(arguments: &Arguments, folder: &std::path::Path, talk: Talk) -> Resul
         ("beam", format!("{{ from = \"box\", size = [0.4, 0.1, 0.1], cells = [{}, {across}, {across}] }}", 4 * across)),
         ("torus", format!("{{ from = \"torus\", radius = 0.15, tube = 0.05, cell = {cell:?} }}")),
         ("figure", format!("{{ from = \"figure\", height = 0.4, cells = {} }}", 6 * across)),
-        ("fusiform", format!("{{ from = \"fusiform\", length = 0.4, radius = 0.065, end_radius = 0.03, cell = {cell:?} }}")),
+        (
+            "fusiform",
+            format!("{{ from = \"fusiform\", length = 0.4, radius = 0.065, end_radius = 0.03, cell = {cell:?} }}"),
+        ),
         ("graded", format!("{{ from = \"file\", file = {:?} }}", graded.display().to_string())),
     ];
     let mut runs = Vec::new();
@@ -92,7 +95,9 @@ fn run_all(arguments: &Arguments, folder: &std::path::Path, talk: Talk) -> Resul
             }
             let ratio = per_newton / of_beam;
             largest = largest.max(ratio);
-            talk.note(&format!("{regime}, {name}, {cells} cells: {per_newton:.1} iterations, {ratio:.2} of the beam's"));
+            talk.note(&format!(
+                "{regime}, {name}, {cells} cells: {per_newton:.1} iterations, {ratio:.2} of the beam's"
+            ));
             runs.push(json!({
                 "regime": regime,
                 "mesh": name,

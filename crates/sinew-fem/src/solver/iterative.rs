@@ -181,9 +181,7 @@ impl Iterative {
             Kind::VCycle(cycle) => {
                 conjugate_gradients(&*sliced, &mut cycle.with(sliced, cage), rhs, solution, &params, scratch)
             }
-            Kind::RestFactor(factor) => {
-                conjugate_gradients(&*sliced, &mut **factor, rhs, solution, &params, scratch)
-            }
+            Kind::RestFactor(factor) => conjugate_gradients(&*sliced, &mut **factor, rhs, solution, &params, scratch),
         };
         let info = solved.map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;

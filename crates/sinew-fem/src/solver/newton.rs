@@ -51,7 +51,9 @@ const LEAST_SHIFT: f64 = 1e-5;
 const SHIFT_GROWTH: f64 = 30.0;
 const MOST_SHIFT: f64 = 1.0;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
-const MAX_DRIVE: usize = 30;
+const MAX_DRIVE: usize = 60;
+/// Iterations of the interior after each of them that could not go all the way.
+const RELAXATIONS: usize = 2;
 
 /// The one nonlinear solver: quasistatics and the implicit schemes of [`Regime`]. Its memory is laid out for the first model it meets; another model needs
 /// another solver.
@@ -328,7 +330,18 @@ impl Attempt<'_> {
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, report);
             if std::env::var_os("TRACE").is_some() {
-                eprintln!("it {} res {:.3e} E {:.6e} slope {:.2e} step {:?} definite {} shift {:.1e} cut {} lin {}", report.newton_iterations, residual, merit.potential.unwrap_or(f64::NAN), slope, step.map(|s| s.0), definite, direction.shift, direction.is_cut, report.linear_iterations);
+                eprintln!(
+                    "it {} res {:.3e} E {:.6e} slope {:.2e} step {:?} definite {} shift {:.1e} cut {} lin {}",
+                    report.newton_iterations,
+                    residual,
+                    merit.potential.unwrap_or(f64::NAN),
+                    slope,
+                    step.map(|s| s.0),
+                    definite,
+                    direction.shift,
+                    direction.is_cut,
+                    report.linear_iterations
+                );
             }
             previous_residual = residual;
             match step {
@@ -607,8 +620,26 @@ impl Attempt<'_> {
             if fraction == 1.0 {
                 return Ok(());
             }
+            self.relax(report)?;
         }
         Err(Failure::NotFinite)
+    }
+
+    /// A few iterations with the pins where they are, on the way to their targets: cells that were about to be crushed get their volume back.
+    fn relax(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let mut merit = self.gradient_at_iterate();
+        let max_stride = self.max_stride();
+        for _ in 0..RELAXATIONS {
+            report.newton_iterations += 1;
+            self.find_direction(true, 0.0, STATIC_FORCING, max_stride, report)?;
+            let slope = dot(&self.work.gradient, &self.work.direction);
+            let residual = norm(&self.work.gradient);
+            match self.line_search(merit, slope, residual, report) {
+                Some((_, lower)) => merit = lower,
+                None => break,
+            }
+        }
+        Ok(())
     }
 
     /// Merit, point gradient and filtered gradient over the unknowns at the iterate.

@@ -109,9 +109,10 @@ impl LinearSystem {
                 };
                 (solver, format!("{nodes} nodes, {relation} {limit} ({regime})"))
             }
-            LinearSolver::RestFactor if !RestFactor::serves(model) => {
-                (LinearSolver::Cg, "a factor of the rest state serves bodies without bound nodes and rigid parts only".into())
-            }
+            LinearSolver::RestFactor if !RestFactor::serves(model) => (
+                LinearSolver::Cg,
+                "a factor of the rest state serves bodies without bound nodes and rigid parts only".into(),
+            ),
             solver => (solver, "as asked".to_string()),
         };
         let (backend, name) = if solver == LinearSolver::Cholesky {

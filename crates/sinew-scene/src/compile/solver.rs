@@ -20,8 +20,12 @@ impl Compiler<'_> {
         self.notes.push(format!("linear solver: {}", solver.linear_solver_reason(model)));
         match solver.free_parts(model) {
             0 => {}
-            1 => self.notes.push("one part is held by nothing: quasistatics finds its shape and leaves it where it is".into()),
-            n => self.notes.push(format!("{n} parts are held by nothing: quasistatics finds their shapes and leaves them where they are")),
+            1 => self
+                .notes
+                .push("one part is held by nothing: quasistatics finds its shape and leaves it where it is".into()),
+            n => self.notes.push(format!(
+                "{n} parts are held by nothing: quasistatics finds their shapes and leaves them where they are"
+            )),
         }
         Ok(Box::new(solver))
     }
