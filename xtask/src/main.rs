@@ -7,6 +7,7 @@ mod judges;
 mod scenes;
 mod step;
 mod test;
+mod venv;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
