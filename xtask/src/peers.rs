@@ -154,7 +154,7 @@ fn compare(options: &Options) -> Result<Report, String> {
         rows.push(match result {
             Ok((run, median_seconds)) => {
                 eprintln!("{name}: computing where its law ends");
-                let (reference, verdict) = law::judge(&program, options.size, &run);
+                let (reference, verdict) = law::judge(&program, options.size, &run, FRAMES);
                 Row::Ran { run: Box::new(run), median_seconds, reference, verdict }
             }
             Err(reason) => Row::Skipped { name, reason },
@@ -207,8 +207,8 @@ fn time_engine(
         let json = engine::run_script(environment, &script, &arguments, options.cap_seconds)?;
         runs.push(Run::from_json(&json)?);
     }
-    runs.sort_by(|a, b| a.seconds_per_frame.total_cmp(&b.seconds_per_frame));
-    let median = runs[runs.len() / 2].seconds_per_frame;
+    runs.sort_by(|a, b| a.counted_seconds().total_cmp(&b.counted_seconds()));
+    let median = runs[runs.len() / 2].counted_seconds();
     Ok((runs.swap_remove(0), median))
 }
 

@@ -102,7 +102,20 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+/// Below this share of a core the machine was busy with something else.
+const BUSY: f64 = 0.9;
+
 impl Run {
+    /// Whether other programs took processor time away.
+    pub fn is_disturbed(&self) -> bool {
+        self.cores < BUSY
+    }
+
+    /// The time that counts [s]: wall-clock time, or processor time where the machine was busy, which errs in favour of the engine.
+    pub fn counted_seconds(&self) -> f64 {
+        if self.is_disturbed() { self.seconds_per_frame * self.cores } else { self.seconds_per_frame }
+    }
+
     /// Reads the line of a script.
     pub fn from_json(json: &Json) -> Result<Self, String> {
         let text = |key: &str| json.text(key).map(String::from).ok_or(format!("the report has no \"{key}\""));

@@ -18,6 +18,8 @@ const REFERENCE_SECONDS: f64 = 900.0;
 pub enum Verdict {
     /// The tip is where the law says, up to `miss` [m].
     OnLaw { miss: f64 },
+    /// The same of a run that the cap ended early: the first frames tell laws and solvers hardly apart.
+    SoFar { miss: f64 },
     /// It solved the law with the rotations of the step before, which for steps of this length is `miss` [m] away from the law.
     Lags { miss: f64 },
     /// It did not solve the problem.
@@ -32,6 +34,11 @@ impl Verdict {
     /// Whether the problem was solved, so that its time may be compared.
     pub fn is_on_law(&self) -> bool {
         matches!(self, Verdict::OnLaw { .. })
+    }
+
+    /// The verdict on a run that did not get through all frames.
+    fn of_part(self) -> Self {
+        if let Verdict::OnLaw { miss } = self { Verdict::SoFar { miss } } else { self }
     }
 
     /// Compares a tip with that of the converged law, and with that of the lagged one.
@@ -49,7 +56,12 @@ impl Verdict {
 }
 
 /// Computes the reference for as many frames as the engine got through, and compares.
-pub fn judge(program: &Path, size: &str, run: &Run) -> (Option<Tip>, Verdict) {
+pub fn judge(program: &Path, size: &str, run: &Run, frames: usize) -> (Option<Tip>, Verdict) {
+    let (reference, verdict) = judge_frames(program, size, run);
+    (reference, if run.frames < frames { verdict.of_part() } else { verdict })
+}
+
+fn judge_frames(program: &Path, size: &str, run: &Run) -> (Option<Tip>, Verdict) {
     let converged = match reference(program, size, run, Rotation::Converged) {
         Ok(tip) => tip,
         Err(reason) => return (None, Verdict::Unjudged(reason)),
@@ -144,6 +156,13 @@ mod tests {
         assert!(matches!(Verdict::of(tip(-0.3596, -0.2020), LAW, lagged), Verdict::Lags { .. }));
         assert!(matches!(Verdict::of(tip(-0.340, -0.203), LAW, lagged), Verdict::Misses { .. }));
         assert!(Verdict::of(tip(-0.356, -0.230), LAW, lagged).is_on_law());
+    }
+
+    #[test]
+    fn a_part_of_the_frames_proves_nothing_but_a_miss() {
+        let so_far = Verdict::of(tip(-0.356, -0.230), LAW, None).of_part();
+        assert!(matches!(so_far, Verdict::SoFar { .. }) && !so_far.is_on_law());
+        assert!(matches!(Verdict::of(tip(-0.4, -0.230), LAW, None).of_part(), Verdict::Misses { .. }));
     }
 
     #[test]

@@ -6,9 +6,6 @@ use super::engine::{Run, Tip};
 use super::law::Verdict;
 use crate::json::Json;
 
-/// Below this share of a core the machine was busy with something else, and times are too long.
-const BUSY: f64 = 0.9;
-
 /// Our own times, the best of before and after the others [s].
 #[derive(Clone, Copy, Debug)]
 pub struct Ours {
@@ -29,7 +26,7 @@ pub enum Row {
     Ran {
         /// The run with the least time per frame.
         run: Box<Run>,
-        /// Median over the runs of the seconds per frame.
+        /// Median over the runs of the seconds per frame that count.
         median_seconds: f64,
         /// Tip of the reference.
         reference: Option<Tip>,
@@ -70,6 +67,7 @@ fn verdict_text(verdict: &Verdict, run: &Run, frames: usize) -> String {
     let millimetres = |miss: &f64| format!("{:.1} mm", 1e3 * miss);
     let mut text = match verdict {
         Verdict::OnLaw { miss } => format!("on its law ({})", millimetres(miss)),
+        Verdict::SoFar { miss } => format!("so far on its law ({})", millimetres(miss)),
         Verdict::Lags { miss } => format!("rotations lag a step: {} off its law", millimetres(miss)),
         Verdict::Misses { miss } => format!("misses its law by {}: did not solve the problem", millimetres(miss)),
         Verdict::Diverged => "diverged: did not solve the problem".into(),
@@ -81,14 +79,14 @@ fn verdict_text(verdict: &Verdict, run: &Run, frames: usize) -> String {
     for note in &run.notes {
         let _ = write!(text, "; {note}");
     }
-    if run.cores < BUSY {
-        let _ = write!(text, "; busy machine, had {:.1} of a core", run.cores);
+    if run.is_disturbed() {
+        let _ = write!(text, "; had {:.1} of a core, processor time counted", run.cores);
     }
     text
 }
 
 impl Report {
-    /// The table in Markdown. Ratios of engines that did not solve the problem stand in brackets.
+    /// The table in Markdown. Ratios of engines that did not solve the problem, or not all of it, stand in brackets.
     pub fn to_markdown(&self) -> String {
         let ours = &self.ours;
         let mut text = format!(
@@ -114,14 +112,14 @@ impl Report {
             let _ = match row {
                 Row::Ran { run, reference, verdict, .. } => {
                     let ratio = |ours: f64| {
-                        let ratio = short(run.seconds_per_frame / ours);
+                        let ratio = short(run.counted_seconds() / ours);
                         if verdict.is_on_law() { ratio } else { format!("({ratio})") }
                     };
                     let cells = [
                         format!("{} {}", run.engine, run.version),
                         run.law.replace('_', " "),
                         run.solver.clone(),
-                        short(run.seconds_per_frame),
+                        short(run.counted_seconds()),
                         ratio(ours.all),
                         ratio(ours.one),
                         tip_text(run.tip),
@@ -174,11 +172,12 @@ impl Report {
                     ("tets", Json::Number(run.tets as f64)),
                     ("frames", Json::Number(run.frames as f64)),
                     ("seconds_per_frame", Json::Number(run.seconds_per_frame)),
-                    ("seconds_per_frame_median", Json::Number(*median_seconds)),
+                    ("counted_seconds_median", Json::Number(*median_seconds)),
                     ("median_frame_seconds", Json::Number(run.median_frame_seconds)),
                     ("cores", Json::Number(run.cores)),
-                    ("ratio", Json::Number(run.seconds_per_frame / self.ours.all)),
-                    ("ratio_one_thread", Json::Number(run.seconds_per_frame / self.ours.one)),
+                    ("counted_seconds", Json::Number(run.counted_seconds())),
+                    ("ratio", Json::Number(run.counted_seconds() / self.ours.all)),
+                    ("ratio_one_thread", Json::Number(run.counted_seconds() / self.ours.one)),
                     ("tip_min", tip(run.tip.map(|tip| tip.min))),
                     ("tip_end", tip(run.tip.map(|tip| tip.end))),
                     ("reference_tip_min", tip(reference.map(|tip| tip.min))),
@@ -257,8 +256,10 @@ mod tests {
     #[test]
     fn capped_and_disturbed_runs_say_so() {
         let capped = Run { frames: 13, cores: 0.5, notes: vec!["2 warnings".into()], ..run() };
-        let table = report(vec![ran(capped, Verdict::OnLaw { miss: 0.0 })]).to_markdown();
-        assert!(table.contains("13 of 60 frames; 2 warnings; busy machine, had 0.5 of a core"), "{table}");
+        let table = report(vec![ran(capped, Verdict::SoFar { miss: 0.0 })]).to_markdown();
+        assert!(table.contains("(0.0 mm), 13 of 60 frames; 2 warnings; had 0.5 of a core"), "{table}");
+        // 0.3 s at half a core are 0.15 s of work, 15 times ours.
+        assert!(table.contains("| 0.150 | (15.0) | (10.0) |"), "{table}");
     }
 
     #[test]
