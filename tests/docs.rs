@@ -22,7 +22,7 @@ fn backquoted(text: &str) -> Vec<String> {
 
 /// Whether a backquoted piece is meant as a path of the repository.
 fn is_path(piece: &str) -> bool {
-    let top = ["crates/", "docs/", "scenes/", "tests/", "src/", "examples/", "xtask/", ".ci/", ".cargo/"];
+    let top = ["benches/", "crates/", "docs/", "scenes/", "tests/", "src/", "examples/", "xtask/", ".ci/", ".cargo/"];
     let is_file = !piece.contains('/')
         && [".md", ".toml", ".bib"].iter().any(|extension| piece.ends_with(extension))
         && !piece.starts_with('.')

@@ -3,10 +3,13 @@
 //! Standard library only, so that the first `cargo xtask` on a fresh clone compiles in a second.
 
 mod deny;
+mod json;
 mod judges;
+mod peers;
 mod scenes;
 mod step;
 mod test;
+mod venv;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -24,6 +27,13 @@ Commands:
   docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts
   demo                            Run the demo and write the picture of the README (docs/images/demo.png)
   bench                           Run `sinew bench svd3` and `sinew bench beam` and print their JSON
+  bench peers [OPTIONS]           Time the beam in other engines and in ours, in one run; installs them below target/peers
+                                  --size S|L        size of the mesh [default: S]
+                                  --only NAME,...   of felupe, genesis, drake, mujoco, newton
+                                  --repeats N       runs of each engine, the best is told [default: 1; ours 3]
+                                  --cap SECONDS     of stepping per run; frames are counted [default: 120]
+                                  --program FILE    time this program instead of building ours
+                                  --json            print the report as JSON instead of a table
 ";
 
 fn main() -> ExitCode {
@@ -99,8 +109,11 @@ fn poster(folder: &std::path::Path) -> Option<PathBuf> {
     pictures.into_iter().nth(moment)
 }
 
-/// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`.
+/// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`. `bench peers` is a chore of its own.
 fn bench(rest: &[String]) -> ExitCode {
+    if let Some(("peers", options)) = rest.split_first().map(|(name, options)| (name.as_str(), options)) {
+        return peers::run(options);
+    }
     let build = step::stream("build", &mut step::cargo(["build", "--quiet", "--release"]));
     if build.is_failure() {
         return finish(&build);

@@ -1,0 +1,285 @@
+//! The engines, how a script of `benches/peers/` is run, and what it reports.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::json::Json;
+use crate::step::{root, target};
+use crate::venv::Environment;
+
+/// An engine; its script is `benches/peers/run_NAME.py`, its packages stand in `benches/peers/requirements/NAME.txt`.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine {
+    /// Name, as `--only` takes it.
+    pub name: &'static str,
+    /// What `--setting` of the script is set to, one row of the table each; a script with one setting does not ask.
+    pub settings: &'static [Option<&'static str>],
+}
+
+/// All engines. The second setting of an engine is the one that solves the problem where its usual one does not.
+pub const ENGINES: [Engine; 5] = [
+    Engine { name: "felupe", settings: &[None] },
+    Engine { name: "genesis", settings: &[None] },
+    Engine { name: "drake", settings: &[Some("linear_corotated"), Some("corotated")] },
+    Engine { name: "mujoco", settings: &[Some("discrete"), Some("explicit")] },
+    Engine { name: "newton", settings: &[Some("10"), Some("20")] },
+];
+
+/// Seconds that a script may take beside its steps: importing packages and compiling kernels take up to two minutes.
+const SETUP_SECONDS: f64 = 300.0;
+
+/// Where environments, files of engines and reports are.
+pub fn folder() -> PathBuf {
+    target().join("peers")
+}
+
+/// Folder of the scripts.
+fn scripts() -> PathBuf {
+    root().join("benches/peers")
+}
+
+/// The environment of an engine, installed where it is not.
+pub fn environment(name: &str) -> Result<Environment, String> {
+    let environment = Environment::new(folder().join(name));
+    environment.install(&scripts().join("requirements").join(format!("{name}.txt")), || Ok(()))?;
+    Ok(environment)
+}
+
+/// Vertical displacement of the free end, mean over its nodes [m].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tip {
+    /// The lowest of all frames: the first swing.
+    pub min: f64,
+    /// In the last frame.
+    pub end: f64,
+}
+
+impl Tip {
+    /// Reads `tip_min` and `tip_end`.
+    pub fn from_json(json: &Json) -> Option<Self> {
+        Some(Self { min: json.number("tip_min")?, end: json.number("tip_end")? })
+    }
+
+    /// The larger of both differences [m]; infinite when one of them is no number, which `max` would pass over.
+    pub fn distance(&self, other: &Tip) -> f64 {
+        let difference = |a: f64, b: f64| if (a - b).is_finite() { (a - b).abs() } else { f64::INFINITY };
+        difference(self.min, other.min).max(difference(self.end, other.end))
+    }
+}
+
+/// What a script reports of its run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Engine as it writes itself.
+    pub engine: String,
+    /// Its version.
+    pub version: String,
+    /// Solver and its settings.
+    pub solver: String,
+    /// Elastic law, by our names where we have it.
+    pub law: String,
+    /// Whether the rotations of the law are those of the step before.
+    pub is_lagged: bool,
+    /// Scheme in time: `implicit_euler`, `explicit` or `newmark BETA GAMMA`.
+    pub scheme: String,
+    /// Steps per frame.
+    pub substeps: usize,
+    /// Number of tetrahedra.
+    pub tets: usize,
+    /// Frames that were computed before the cap.
+    pub frames: usize,
+    /// Mean over the frames [s].
+    pub seconds_per_frame: f64,
+    /// Median over the frames [s].
+    pub median_frame_seconds: f64,
+    /// Processor time per wall-clock time.
+    pub cores: f64,
+    /// Where the tip went; absent when it left the finite numbers.
+    pub tip: Option<Tip>,
+    /// What the engine complained about.
+    pub notes: Vec<String>,
+}
+
+/// Below this share of a core the machine was busy with something else.
+const BUSY: f64 = 0.9;
+
+impl Run {
+    /// Whether other programs took processor time away.
+    pub fn is_disturbed(&self) -> bool {
+        self.cores < BUSY
+    }
+
+    /// The time that counts [s]: wall-clock time, or processor time where the machine was busy, which errs in favour of the engine.
+    pub fn counted_seconds(&self) -> f64 {
+        if self.is_disturbed() { self.seconds_per_frame * self.cores } else { self.seconds_per_frame }
+    }
+
+    /// Reads the line of a script.
+    pub fn from_json(json: &Json) -> Result<Self, String> {
+        let text = |key: &str| json.text(key).map(String::from).ok_or(format!("the report has no \"{key}\""));
+        let number = |key: &str| json.number(key).ok_or(format!("the report has no \"{key}\""));
+        let notes = match json.get("notes") {
+            Some(Json::List(notes)) => notes,
+            _ => &Vec::new(),
+        };
+        let as_text = |note: &Json| if let Json::Text(text) = note { Some(text.clone()) } else { None };
+        Ok(Self {
+            engine: text("engine")?,
+            version: text("version")?,
+            solver: text("solver")?,
+            law: text("law")?,
+            is_lagged: json.get("lagged") == Some(&Json::Bool(true)),
+            scheme: text("scheme")?,
+            substeps: number("substeps")? as usize,
+            tets: number("tets")? as usize,
+            frames: number("frames")? as usize,
+            seconds_per_frame: number("seconds_per_frame")?,
+            median_frame_seconds: number("median_frame_seconds")?,
+            cores: number("cores")?,
+            tip: Tip::from_json(json),
+            notes: notes.iter().filter_map(as_text).collect(),
+        })
+    }
+}
+
+/// Runs a script and returns the line it ends with; it is stopped when it takes much longer than its steps may.
+pub fn run_script(
+    environment: &Environment,
+    script: &str,
+    arguments: &[String],
+    cap_seconds: f64,
+) -> Result<Json, String> {
+    let work = folder().join("work");
+    std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
+    let mut command = Command::new(environment.python());
+    command.arg(scripts().join(script)).args(arguments);
+    command.arg("--cap").arg(cap_seconds.to_string()).arg("--work").arg(&work);
+    command.current_dir(&work).env("PYTHONDONTWRITEBYTECODE", "1");
+    let limit = Duration::from_secs_f64(cap_seconds + SETUP_SECONDS);
+    let (is_success, stdout, stderr) = output_within(&mut command, limit)?;
+    if !is_success {
+        return Err(complaint(&stdout, &stderr));
+    }
+    last_report(&stdout).ok_or_else(|| "it reported nothing".into())
+}
+
+/// The last line that is a JSON object; engines print what they like before it.
+fn last_report(stdout: &str) -> Option<Json> {
+    stdout.lines().rev().filter(|line| line.starts_with('{')).find_map(|line| Json::parse(line).ok())
+}
+
+/// The last thing a failed script said.
+fn complaint(stdout: &str, stderr: &str) -> String {
+    // Codes that switch off colours have a letter too.
+    let says_something = |line: &&str| line.chars().filter(|c| c.is_alphabetic()).count() > 3;
+    let line = stderr.lines().rfind(says_something).or_else(|| stdout.lines().rfind(says_something));
+    line.unwrap_or("it broke off without a word").trim().chars().take(200).collect()
+}
+
+/// Whether a command succeeded, with what it wrote; a command that takes longer is killed.
+fn output_within(command: &mut Command, limit: Duration) -> Result<(bool, String, String), String> {
+    let start = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("it cannot be started: {error}"))?;
+    let stdout = child.stdout.take().map(|pipe| std::thread::spawn(move || drain(pipe)));
+    let stderr = child.stderr.take().map(|pipe| std::thread::spawn(move || drain(pipe)));
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if start.elapsed() > limit => {
+                // It may have ended in this moment; either way it is waited for.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("it was stopped after {:.0} s", limit.as_secs_f64()));
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(50)),
+            Err(error) => return Err(error.to_string()),
+        }
+    };
+    let text = |thread: Option<std::thread::JoinHandle<String>>| {
+        thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
+    };
+    Ok((status.success(), text(stdout), text(stderr)))
+}
+
+fn drain(mut pipe: impl Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is still worth telling.
+    let _ = pipe.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Runs our program's beam with overrides of the scene and returns its report.
+pub fn run_ours(
+    program: &Path,
+    size: &str,
+    repeats: usize,
+    threads: Option<usize>,
+    overrides: &[String],
+) -> Result<Json, String> {
+    let mut command = Command::new(program);
+    command.current_dir(root()).args(["bench", "beam", "--json", "--quiet", "--size", size]);
+    command.arg("--repeats").arg(repeats.to_string());
+    if let Some(threads) = threads {
+        command.arg("--threads").arg(threads.to_string());
+    }
+    for change in overrides {
+        command.arg("--set").arg(change);
+    }
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Err(format!("sinew bench beam: {}", complaint(&stdout, &stderr)));
+    }
+    last_report(&stdout).ok_or_else(|| "sinew bench beam reported nothing".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_is_found_behind_what_engines_print() {
+        let stdout = "Warp initialised\n{not json\n{\"engine\": \"Newton\", \"tip_min\": null}\nbye\n";
+        assert_eq!(last_report(stdout).and_then(|json| json.text("engine").map(String::from)), Some("Newton".into()));
+        assert_eq!(last_report("nothing\n"), None);
+    }
+
+    #[test]
+    fn a_report_becomes_a_run_and_what_is_missing_is_named() {
+        let line = r#"{"engine": "Drake", "version": "1", "solver": "its default", "law": "linear_corotated", "lagged": true,
+            "scheme": "newmark 0.5 1.0", "substeps": 1, "tets": 5184, "frames": 60, "seconds_per_frame": 0.1,
+            "median_frame_seconds": 0.09, "cores": 1.0, "tip_min": -0.36, "tip_end": -0.2, "notes": ["a", "b"]}"#;
+        let run = Run::from_json(&Json::parse(line).expect("valid")).expect("complete");
+        assert_eq!((run.frames, run.substeps, run.is_lagged, run.notes.len()), (60, 1, true, 2));
+        assert_eq!(run.tip, Some(Tip { min: -0.36, end: -0.2 }));
+        let without = line.replace("frames\"", "frame\"");
+        let error = Run::from_json(&Json::parse(&without).expect("valid")).expect_err("incomplete");
+        assert!(error.contains("\"frames\""), "{error}");
+    }
+
+    #[test]
+    fn a_failed_script_is_blamed_by_its_last_words() {
+        assert_eq!(
+            complaint("noise", "Traceback\nImportError: no module\n\u{1b}[0m \n  ^^^\n"),
+            "ImportError: no module"
+        );
+        assert_eq!(complaint("", ""), "it broke off without a word");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_script_that_hangs_is_stopped() {
+        let slow = output_within(Command::new("sleep").arg("30"), Duration::from_millis(100));
+        assert!(slow.is_err_and(|reason| reason.contains("stopped")));
+    }
+}

@@ -1,0 +1,93 @@
+//! Virtual environments of Python below the target folder: for the judges of our files, and for engines to compare with.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Names under which Python 3 is looked for.
+const INTERPRETERS: [&str; 2] = ["python3", "python"];
+
+/// A folder with `venv/` in it, and a stamp that says what was installed there.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    folder: PathBuf,
+}
+
+impl Environment {
+    /// The environment of a folder; nothing is made yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Where the environment is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its interpreter.
+    pub fn python(&self) -> PathBuf {
+        let venv = self.folder.join("venv");
+        if cfg!(windows) { venv.join("Scripts/python.exe") } else { venv.join("bin/python") }
+    }
+
+    /// Installs what a list of packages names, unless that was done before; `then` installs what does not come by pip.
+    pub fn install(&self, requirements: &Path, then: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+        let wanted = std::fs::read_to_string(requirements)
+            .map_err(|error| format!("cannot read {}: {error}", requirements.display()))?;
+        let stamp = self.folder.join("installed");
+        if self.python().is_file() && std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&self.folder).map_err(|error| error.to_string())?;
+        let mut pip = if self.has_pip() { self.own_pip() } else { self.create()? };
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
+        quietly("pip", &mut pip)?;
+        then()?;
+        std::fs::write(stamp, wanted).map_err(|error| error.to_string())
+    }
+
+    fn own_pip(&self) -> Command {
+        let mut pip = Command::new(self.python());
+        pip.args(["-m", "pip"]);
+        pip
+    }
+
+    fn has_pip(&self) -> bool {
+        self.python().is_file() && quietly("pip", self.own_pip().arg("--version")).is_ok()
+    }
+
+    /// Makes the environment and returns the pip that installs into it: its own, or where Python comes without `ensurepip` the
+    /// pip of the system, told where to install.
+    fn create(&self) -> Result<Command, String> {
+        let python = interpreter()?;
+        let venv = self.folder.join("venv");
+        let made = quietly("venv", Command::new(python).args(["-m", "venv"]).arg(&venv));
+        if made.is_ok() && self.has_pip() {
+            return Ok(self.own_pip());
+        }
+        quietly("venv", Command::new(python).args(["-m", "venv", "--clear", "--without-pip"]).arg(&venv))?;
+        quietly("pip", Command::new(python).args(["-m", "pip", "--version"]))?;
+        let mut pip = Command::new(python);
+        pip.args(["-m", "pip", "--python"]).arg(self.python());
+        Ok(pip)
+    }
+}
+
+/// The first name under which Python 3 answers.
+fn interpreter() -> Result<&'static str, String> {
+    let is_python3 = |name: &&&str| {
+        let test = "import sys; sys.exit(sys.version_info[0] != 3)";
+        quietly(name, Command::new(name).args(["-c", test])).is_ok()
+    };
+    INTERPRETERS.iter().find(is_python3).copied().ok_or_else(|| "Python 3 is not installed".into())
+}
+
+/// Runs an installer; what it says is told only when it fails.
+pub fn quietly(name: &str, command: &mut Command) -> Result<(), String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{name} cannot be started: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    Err(format!("{name}: {last}"))
+}
