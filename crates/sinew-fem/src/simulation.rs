@@ -318,7 +318,8 @@ impl Simulation {
             }
             let target = even_target(now, end, longest);
             let before = *rollbacks;
-            self.advance(target, self.params.max_halvings, total, rollbacks)?;
+            // Steps that cost so little may be cut further than others.
+            self.advance(target, 2 * self.params.max_halvings, total, rollbacks)?;
             // A step that had to be halved says that the estimate has aged.
             steps_left = if *rollbacks > before { 0 } else { steps_left - 1 };
         }

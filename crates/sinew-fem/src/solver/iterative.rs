@@ -3,21 +3,21 @@
 //! Half the memory traffic makes an f32 iteration twice as fast, and Newton's method corrects what rounding spoils: a step that is exact to
 //! one part in a thousand is all it asks for. The cage ([`sinew_math::cage`]) keeps the number of iterations the same for every size of
 //! mesh. Where f32 gets nowhere with a matrix known to be definite (slender bodies, huge contrasts of stiffness), the system is assembled
-//! and solved once more in f64, with the f32 cage as preconditioner.
+//! and solved once more in f64: by a factor, or for large bodies with the f32 cage as preconditioner.
 //!
 //! The grid matrix is computed for the first solve of a step and kept for the others until they take half as long again. It is never
 //! kept from step to step: a run that is resumed would differ.
 
 use sinew_math::cage::{CageParams, CagePreconditioner};
+use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
 use sinew_math::krylov::{CgOutcome, CgParams, CgScratch, Preconditioner, conjugate_gradients, norm};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
-use super::free::FreeParts;
+use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
 use super::params::LinearSolver;
 use super::rest_factor::RestFactor;
-use super::system::{SolveFailure, add_shift, filter_scale};
+use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
 use super::v_cycle::VCycle;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
@@ -29,7 +29,9 @@ const FINEST_FORCING: f64 = 1e-4;
 const PATIENCE: f64 = 30.0;
 const GROWTH: f64 = 1.5;
 const MAX_ITERATIONS: usize = 2000;
-const MAX_WIDE_ITERATIONS: usize = 10_000;
+const MAX_WIDE_ITERATIONS: usize = 4000;
+/// Nodes up to which a factor takes no longer than the iterations in f64 that it replaces.
+const FACTOR_NODES: usize = 8000;
 
 /// The iterative solver with its memory.
 pub(super) struct Iterative {
@@ -60,6 +62,7 @@ enum Kind {
 /// What the rare solve in f64 needs; allocated when it is needed first.
 struct Wide {
     matrix: BlockCsr<f64>,
+    factor: Option<Box<Cholesky<f64>>>,
     scratch: CgScratch<f64>,
     residual: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
@@ -126,15 +129,9 @@ impl Iterative {
     }
 
     /// Turns the factor of the rest state, if that is what preconditions.
-    pub fn prepare(
-        &mut self,
-        at: &Linearization<'_, '_>,
-        plan: &AssemblyPlan,
-        filter: &Filter,
-        free: &FreeParts,
-    ) -> Result<(), SolveFailure> {
+    pub fn prepare(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>) -> Result<(), SolveFailure> {
         match &mut self.kind {
-            Kind::RestFactor(factor) => factor.prepare(at, plan, filter, free),
+            Kind::RestFactor(factor) => factor.prepare(at, frame),
             Kind::Sum | Kind::VCycle(_) => Ok(()),
         }
     }
@@ -158,7 +155,7 @@ impl Iterative {
             self.first_rate = 0.0;
         }
         self.sliced.fill_from_lower(&self.matrix);
-        if let Kind::VCycle(cycle) = &mut self.kind {
+        if let (Kind::VCycle(cycle), true) = (&mut self.kind, is_new) {
             cycle.estimate(&self.sliced, self.cage.diagonal_inverses().inverse_blocks());
         }
         // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
@@ -208,19 +205,23 @@ impl Iterative {
     /// Assembles and solves in f64.
     pub fn solve_wide(
         &mut self,
-        plan: &AssemblyPlan,
         at: &Linearization<'_, '_>,
-        filter: &Filter,
+        frame: Frame<'_>,
         shift: f64,
         scratch: &mut AssemblyScratch,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
+        let Frame { plan, filter, free } = frame;
         let nodes = rhs.len();
         let wide = self.wide.get_or_insert_with(|| {
             Box::new(Wide {
                 matrix: BlockCsr::zeros(plan.pattern.clone()),
+                factor: (nodes <= FACTOR_NODES)
+                    .then(|| SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare()).ok())
+                    .flatten()
+                    .map(Box::new),
                 scratch: CgScratch::new(),
                 residual: vec![Vec3::zero(); nodes],
                 correction: vec![Vec3::zero(); nodes],
@@ -229,10 +230,17 @@ impl Iterative {
         plan.assemble(at, scratch, &mut wide.matrix);
         let scale = filter_scale(&wide.matrix);
         filter.apply(&mut wide.matrix, scale);
+        hold_softly(free, &mut wide.matrix, scale);
         add_shift(&mut wide.matrix, shift);
         wide.matrix.mirror_lower();
+        let Wide { matrix, factor, scratch, residual, correction } = &mut **wide;
+        if let Some(factor) = factor {
+            factor.refactor(matrix).map_err(SolveFailure::Factor)?;
+            out.copy_from_slice(rhs);
+            factor.solve_in_place(out).map_err(SolveFailure::Factor)?;
+            return Ok(1);
+        }
         out.fill(Vec3::zero());
-        let Wide { matrix, scratch, residual, correction } = &mut **wide;
         let mut widened = Widened { cage: &mut self.cage, residual, correction };
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };

@@ -329,20 +329,6 @@ impl Attempt<'_> {
             is_running_away = direction.is_cut;
             let slope = dot(&self.work.gradient, &self.work.direction);
             let step = self.line_search(merit, slope, residual, report);
-            if std::env::var_os("TRACE").is_some() {
-                eprintln!(
-                    "it {} res {:.3e} E {:.6e} slope {:.2e} step {:?} definite {} shift {:.1e} cut {} lin {}",
-                    report.newton_iterations,
-                    residual,
-                    merit.potential.unwrap_or(f64::NAN),
-                    slope,
-                    step.map(|s| s.0),
-                    definite,
-                    direction.shift,
-                    direction.is_cut,
-                    report.linear_iterations
-                );
-            }
             previous_residual = residual;
             match step {
                 Some((fraction, new_merit)) => {

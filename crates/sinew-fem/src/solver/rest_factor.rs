@@ -13,9 +13,8 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
-use super::assembly::{AssemblyPlan, Filter, Linearization};
-use super::free::FreeParts;
-use super::system::{SolveFailure, add_shift, filter_scale, hold_softly};
+use super::assembly::{AssemblyPlan, Linearization};
+use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
 use crate::kinematics::PointMap;
 use crate::model::Model;
 
@@ -72,9 +71,7 @@ impl RestFactor {
     pub fn prepare(
         &mut self,
         at: &Linearization<'_, '_>,
-        plan: &AssemblyPlan,
-        filter: &Filter,
-        free: &FreeParts,
+        Frame { plan, filter, free }: Frame<'_>,
     ) -> Result<(), SolveFailure> {
         let model = at.problem.model;
         at.problem.rest_key(&mut self.wanted);

@@ -19,13 +19,18 @@ use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
 
-/// Unknown nodes up to which `auto` factorises: below, a factor costs no more than the iterations it saves.
-const DIRECT_NODES: usize = 600;
-/// The same for nearly incompressible flesh in dynamics and in quasistatics, where conjugate gradients need five times the iterations.
-const DIRECT_STIFF_DYNAMIC_NODES: usize = 2000;
-const DIRECT_STIFF_STATIC_NODES: usize = 6000;
-/// λ/μ from which flesh counts as nearly incompressible: ν = 0.49.
+/// Nodes up to which `auto` factorises every tangent, in dynamics and in quasistatics, where a factor also tells definite from indefinite
+/// without doubt.
+const DIRECT_DYNAMIC_NODES: usize = 200;
+const DIRECT_STATIC_NODES: usize = 600;
+/// Nodes up to which nearly incompressible flesh is preconditioned by a factor of its rest state, and those from which a V-cycle pays.
+const REST_FACTOR_NODES: usize = 600;
+const V_CYCLE_NODES: usize = 2000;
+/// The same as the first for flesh that hardly changes its volume at all.
+const REST_FACTOR_STIFF_NODES: usize = 1500;
+/// λ/μ from which flesh counts as nearly incompressible: ν = 0.49; and as hardly compressible at all: ν = 0.497.
 const STIFF_VOLUME: f64 = 48.0;
+const VERY_STIFF_VOLUME: f64 = 165.0;
 
 /// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
 const FREE_SPRING: f64 = 1e-6;
@@ -73,6 +78,14 @@ enum Backend {
     Direct { matrix: BlockCsr<f64>, factor: Box<Cholesky<f64>> },
 }
 
+/// What does not change from matrix to matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
+    pub plan: &'a AssemblyPlan,
+    pub filter: &'a Filter,
+    pub free: &'a FreeParts,
+}
+
 /// A linear system that is assembled and solved again and again.
 pub(crate) struct LinearSystem {
     plan: Arc<AssemblyPlan>,
@@ -93,22 +106,8 @@ pub(crate) struct LinearSystem {
 impl LinearSystem {
     pub fn new(model: &Model, params: &SolverParams) -> Self {
         let plan = AssemblyPlan::new(model);
-        let nodes = model.kinematics.unknown_count();
         let (solver, reason) = match params.linear {
-            LinearSolver::Auto => {
-                let is_stiff = model.elastic.iter().any(|block| block.largest_volume_stiffness() >= STIFF_VOLUME);
-                let (limit, regime) = match (is_stiff, params.regime.is_dynamic()) {
-                    (false, false) => (DIRECT_NODES, "quasistatic"),
-                    (false, true) => (DIRECT_NODES, "dynamic"),
-                    (true, false) => (DIRECT_STIFF_STATIC_NODES, "quasistatic, nearly incompressible"),
-                    (true, true) => (DIRECT_STIFF_DYNAMIC_NODES, "dynamic, nearly incompressible"),
-                };
-                let (solver, relation) = match nodes <= limit {
-                    true => (LinearSolver::Cholesky, "at most"),
-                    false => (LinearSolver::Cg, "more than"),
-                };
-                (solver, format!("{nodes} nodes, {relation} {limit} ({regime})"))
-            }
+            LinearSolver::Auto => choose(model, params.regime.is_dynamic()),
             LinearSolver::RestFactor if !RestFactor::serves(model) => (
                 LinearSolver::Cg,
                 "a factor of the rest state serves bodies without bound nodes and rigid parts only".into(),
@@ -211,10 +210,11 @@ impl LinearSystem {
                 self.filter.apply(&mut iterative.matrix, scale);
                 hold_softly(&self.free, &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
-                iterative.prepare(at, &self.plan, &self.filter, &self.free)?;
+                let frame = Frame { plan: &self.plan, filter: &self.filter, free: &self.free };
+                iterative.prepare(at, frame)?;
                 match iterative.solve(at.tangent, rhs, out, forcing) {
                     Err(_) if at.tangent == Tangent::Definite => {
-                        iterative.solve_wide(&self.plan, at, &self.filter, shift, &mut self.scratch, rhs, out, forcing)
+                        iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing)
                     }
                     result => result,
                 }
@@ -252,6 +252,30 @@ impl LinearSystem {
             Backend::Direct { matrix, .. } => rounding_floor(matrix, q),
         }
     }
+}
+
+/// What `auto` takes, and why: the figures behind it are in `docs/design/linear-systems.md`.
+fn choose(model: &Model, is_dynamic: bool) -> (LinearSolver, String) {
+    let nodes = model.kinematics.unknown_count();
+    let stiffness = model.elastic.iter().map(|block| block.largest_volume_stiffness()).fold(0.0, f64::max);
+    let (direct, regime) =
+        if is_dynamic { (DIRECT_DYNAMIC_NODES, "dynamic") } else { (DIRECT_STATIC_NODES, "quasistatic") };
+    let factor = match stiffness {
+        s if s >= VERY_STIFF_VOLUME => REST_FACTOR_STIFF_NODES,
+        s if s >= STIFF_VOLUME => REST_FACTOR_NODES,
+        _ => 0,
+    };
+    let volume = if stiffness >= STIFF_VOLUME { ", nearly incompressible" } else { "" };
+    let (solver, relation, limit) = if nodes <= direct {
+        (LinearSolver::Cholesky, "at most", direct)
+    } else if nodes <= factor && RestFactor::serves(model) {
+        (LinearSolver::RestFactor, "at most", factor)
+    } else if stiffness >= STIFF_VOLUME && is_dynamic && nodes > V_CYCLE_NODES {
+        (LinearSolver::VCycle, "more than", V_CYCLE_NODES)
+    } else {
+        (LinearSolver::Cg, "more than", direct.max(factor))
+    };
+    (solver, format!("{nodes} nodes, {relation} {limit} ({regime}{volume})"))
 }
 
 fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64 {

@@ -15,7 +15,7 @@ use sinew_math::{Mat3, Vec3};
 /// Products per smoothing, the first of which is with zero.
 const DEGREE: usize = 2;
 /// Share of the largest eigenvalue from which the smoother works; the grid does the rest.
-const LOWEST_SHARE: f32 = 0.2;
+const LOWEST_SHARE: f32 = 0.1;
 /// Iterations of the power method, and what is added to its estimate from below.
 const POWER_ITERATIONS: usize = 12;
 const POWER_MARGIN: f32 = 1.15;
