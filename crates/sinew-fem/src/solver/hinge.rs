@@ -61,6 +61,11 @@ impl Hinges {
         Self { hinges, masses }
     }
 
+    /// Unknowns of all of them.
+    pub fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.hinges.iter().flat_map(|hinge| hinge.nodes.iter().copied())
+    }
+
     /// Shortens a step that turns a part too far, as a whole: so it still descends.
     pub fn limit(&self, q: &[Vec3], step: &mut [Vec3]) {
         let furthest = self.hinges.iter().map(|hinge| self.turn(hinge, q, step).norm()).fold(0.0, f64::max);

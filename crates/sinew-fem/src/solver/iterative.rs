@@ -213,7 +213,7 @@ impl Iterative {
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
-        let Frame { plan, filter, free } = frame;
+        let Frame { plan, filter, free, hinges } = frame;
         let nodes = rhs.len();
         let wide = self.wide.get_or_insert_with(|| {
             Box::new(Wide {
@@ -230,7 +230,7 @@ impl Iterative {
         plan.assemble(at, scratch, &mut wide.matrix);
         let scale = filter_scale(&wide.matrix);
         filter.apply(&mut wide.matrix, scale);
-        hold_softly(free, &mut wide.matrix, scale);
+        hold_softly(free, hinges, at.tangent, &mut wide.matrix, scale);
         add_shift(&mut wide.matrix, shift);
         wide.matrix.mirror_lower();
         let Wide { matrix, factor, scratch, residual, correction } = &mut **wide;

@@ -606,7 +606,9 @@ impl Attempt<'_> {
             if fraction == 1.0 {
                 return Ok(());
             }
-            self.relax(report)?;
+            if self.params.budget.is_none() {
+                self.relax(report)?;
+            }
         }
         Err(Failure::NotFinite)
     }

@@ -16,6 +16,7 @@ use sinew_math::{Mat3, Vec3};
 use super::assembly::{AssemblyPlan, Linearization};
 use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
 use crate::kinematics::PointMap;
+use crate::material::Tangent;
 use crate::model::Model;
 
 /// Added to the diagonal, over it: the rounding of f32 in factors of stiff, nearly incompressible flesh.
@@ -71,7 +72,7 @@ impl RestFactor {
     pub fn prepare(
         &mut self,
         at: &Linearization<'_, '_>,
-        Frame { plan, filter, free }: Frame<'_>,
+        Frame { plan, filter, free, hinges }: Frame<'_>,
     ) -> Result<(), SolveFailure> {
         let model = at.problem.model;
         at.problem.rest_key(&mut self.wanted);
@@ -80,7 +81,7 @@ impl RestFactor {
             plan.assemble_rest(at.problem, &self.rest, &mut self.matrix);
             let scale = filter_scale(&self.matrix);
             filter.apply(&mut self.matrix, scale);
-            hold_softly(free, &mut self.matrix, scale);
+            hold_softly(free, hinges, Tangent::Definite, &mut self.matrix, scale);
             add_shift(&mut self.matrix, SHIFT);
             self.matrix.mirror_lower();
             self.factor.refactor(&self.matrix).map_err(SolveFailure::Factor)?;

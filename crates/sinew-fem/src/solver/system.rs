@@ -84,6 +84,7 @@ pub(super) struct Frame<'a> {
     pub plan: &'a AssemblyPlan,
     pub filter: &'a Filter,
     pub free: &'a FreeParts,
+    pub hinges: &'a Hinges,
 }
 
 /// A linear system that is assembled and solved again and again.
@@ -208,9 +209,9 @@ impl LinearSystem {
             Backend::Iterative(iterative) => {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
-                hold_softly(&self.free, &mut iterative.matrix, scale);
+                hold_softly(&self.free, &self.hinges, at.tangent, &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
-                let frame = Frame { plan: &self.plan, filter: &self.filter, free: &self.free };
+                let frame = Frame { plan: &self.plan, filter: &self.filter, free: &self.free, hinges: &self.hinges };
                 iterative.prepare(at, frame)?;
                 match iterative.solve(at.tangent, rhs, out, forcing) {
                     Err(_) if at.tangent == Tangent::Definite => {
@@ -222,7 +223,7 @@ impl LinearSystem {
             Backend::Direct { matrix, factor } => {
                 let scale = filter_scale(matrix);
                 self.filter.apply(matrix, scale);
-                hold_softly(&self.free, matrix, scale);
+                hold_softly(&self.free, &self.hinges, at.tangent, matrix, scale);
                 add_shift(matrix, shift);
                 matrix.mirror_lower();
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;
@@ -283,12 +284,21 @@ fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64 {
     4.0 * f64::EPSILON * sum(q.vectors.len(), |node| force(node).powi(2)).sqrt()
 }
 
-/// Springs on free parts that make their singular matrices definite. They are so weak that they slow down only the softest of all shape
-/// changes.
-pub(super) fn hold_softly<S: Real>(free: &FreeParts, matrix: &mut BlockCsr<S>, scale: S) {
+/// Springs on free parts, and where the tangent is the definite one on hinged parts, that make their singular matrices definite. They are so weak that
+/// they slow down only the softest of all shape changes. The exact tangent of a hinged part that hangs is not singular.
+pub(super) fn hold_softly<S: Real>(
+    free: &FreeParts,
+    hinges: &Hinges,
+    tangent: Tangent,
+    matrix: &mut BlockCsr<S>,
+    scale: S,
+) {
     let spring = Mat3::identity() * (scale * S::from_f64(FREE_SPRING));
     for &unknown in free.parts().iter().flatten() {
         matrix.add_diagonal(unknown as usize, &spring);
+    }
+    if tangent == Tangent::Definite {
+        hinges.nodes().for_each(|unknown| matrix.add_diagonal(unknown as usize, &spring));
     }
 }
 

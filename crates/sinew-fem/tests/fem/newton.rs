@@ -353,7 +353,8 @@ fn extended_flesh_comes_back_from_inside_out() {
         ];
         for (name, scale) in starts {
             let mut noise = Noise(7);
-            let mut run = Run::new(model(), SolverParams { max_newton: 200, ..quasistatic() });
+            // From a line no side is nearer than the other: without the guide it may keep a twist.
+            let mut run = Run::new(model(), SolverParams { untangle: name == "a line", ..quasistatic() });
             run.disturb(|_, x| Vec3::new(x.x * scale[0], x.y * scale[1], x.z * scale[2]) + noise.vector() * 1e-4);
             let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?} {name}: {error}"));
             for (a, b) in rest.state.positions.iter().zip(&run.state.positions) {
