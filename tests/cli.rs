@@ -214,6 +214,7 @@ fn generated_command_line_reference_is_fresh() {
         "bench abuse",
         "bench beam",
         "bench io",
+        "bench meshes",
         "bench scaling",
         "bench scramble",
         "bench svd3",

@@ -30,8 +30,11 @@ const PATIENCE: f64 = 30.0;
 const GROWTH: f64 = 1.5;
 const MAX_ITERATIONS: usize = 2000;
 const MAX_WIDE_ITERATIONS: usize = 4000;
-/// Nodes up to which a factor takes no longer than the iterations in f64 that it replaces.
+/// Nodes up to which a factor takes no longer than the iterations in f64 that it replaces, iterations in f32 after which it takes over there, and
+/// how often in a step that may happen before it is asked first.
 const FACTOR_NODES: usize = 8000;
+const MAX_SMALL_ITERATIONS: usize = 400;
+const PATIENT_SOLVES: usize = 2;
 
 /// The iterative solver with its memory.
 pub(super) struct Iterative {
@@ -46,6 +49,8 @@ pub(super) struct Iterative {
     last_rate: f64,
     kind: Kind,
     wide: Option<Box<Wide>>,
+    /// Solves of this step that f32 could not do.
+    failures: usize,
     /// Iterations after which a solution is taken as it is.
     budget: Option<usize>,
 }
@@ -108,6 +113,7 @@ impl Iterative {
             first_rate: 0.0,
             last_rate: 0.0,
             wide: None,
+            failures: 0,
             budget,
         }
     }
@@ -126,6 +132,12 @@ impl Iterative {
     /// Forgets the grid of the last step.
     pub fn begin_step(&mut self) {
         self.cage.forget_grid();
+        self.failures = 0;
+    }
+
+    /// Whether this step has shown that its matrices want a factor.
+    pub fn wants_factor(&self) -> bool {
+        self.failures >= PATIENT_SOLVES && self.budget.is_none() && self.rhs.len() <= FACTOR_NODES
     }
 
     /// Turns the factor of the rest state, if that is what preconditions.
@@ -167,10 +179,11 @@ impl Iterative {
         });
         self.solution.fill(Vec3::zero());
         let forcing = forcing.max(FINEST_FORCING);
+        let most = if self.rhs.len() <= FACTOR_NODES { MAX_SMALL_ITERATIONS } else { MAX_ITERATIONS };
         let params = CgParams {
             relative_tolerance: forcing,
             absolute_tolerance: 0.0,
-            max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
+            max_iterations: self.budget.unwrap_or(most),
         };
         let Self { kind, sliced, cage, rhs, solution, scratch, .. } = self;
         let solved = match kind {
@@ -213,6 +226,7 @@ impl Iterative {
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
+        self.failures += 1;
         let Frame { plan, filter, free, hinges } = frame;
         let nodes = rhs.len();
         let wide = self.wide.get_or_insert_with(|| {

@@ -50,7 +50,7 @@ pub struct SolverParams {
     /// errors far below those of the mesh.
     pub tolerance: f64,
     /// Newton iterations after which a step has failed. A converging step takes fewer than 10, a hard one 30, flesh that was
-    /// thrown together at random and untangles itself up to 200.
+    /// thrown together at random and untangles itself some hundreds.
     pub max_newton: usize,
     /// When the tangent is made definite.
     pub projection: Projection,
@@ -68,7 +68,7 @@ impl Default for SolverParams {
         Self {
             regime: Regime::Quasistatic,
             tolerance: 1e-6,
-            max_newton: 200,
+            max_newton: 400,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
             untangle: false,

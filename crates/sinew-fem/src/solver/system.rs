@@ -212,6 +212,9 @@ impl LinearSystem {
                 hold_softly(&self.free, &self.hinges, at.tangent, &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
                 let frame = Frame { plan: &self.plan, filter: &self.filter, free: &self.free, hinges: &self.hinges };
+                if iterative.wants_factor() {
+                    return iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing);
+                }
                 iterative.prepare(at, frame)?;
                 match iterative.solve(at.tangent, rhs, out, forcing) {
                     Err(_) if at.tangent == Tangent::Definite => {

@@ -112,7 +112,7 @@ table! {
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
         /// Most Newton iterations of a step before it is given up and halved. Few steps take more than 10; flesh that was thrown together at
         /// random has a long way to go.
-        max_newton: usize = whole(1, 100_000), default(200);
+        max_newton: usize = whole(1, 100_000), default(400);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");
         /// When element Hessians are made definite.
