@@ -22,7 +22,7 @@ fn a_minimal_scene_has_sensible_defaults() {
     assert_eq!((scene.duration, scene.frame_rate, scene.up, scene.frame_count()), (2.0, 60.0, Up::Z, 120));
     assert_eq!((scene.gravity, scene.gravity_vector()), (Gravity::Down(9.81), [0.0, 0.0, -9.81]));
     assert_eq!(scene.solver.kind, SolverKind::ImplicitEuler);
-    assert_eq!((scene.solver.tolerance, scene.solver.max_newton, scene.solver.substeps), (1e-6, 400, None));
+    assert_eq!((scene.solver.tolerance, scene.solver.max_newton, scene.solver.substeps), (1e-6, 100, None));
     assert_eq!((&scene.record.csv, &scene.record.vtu), (&Output::On, &Output::Off));
     assert!((scene.record.camera.fov.to_degrees() - 35.0).abs() < 1e-12);
 }

@@ -50,6 +50,12 @@ const STATIC_FORCING: f64 = 0.1;
 const LEAST_SHIFT: f64 = 1e-5;
 const SHIFT_GROWTH: f64 = 30.0;
 const MOST_SHIFT: f64 = 1.0;
+/// How many times `max_newton` a step may take that starts with inverted cells.
+const SCRAMBLED_PATIENCE: usize = 4;
+/// Iterations without a lower residual after which steps are shortened where there is no potential, and by what shift at first; it grows tenfold
+/// with as many again.
+const CALM_AGE: usize = 10;
+const CALM_SHIFT: f64 = 1e-3;
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
 const MAX_DRIVE: usize = 60;
 /// Iterations of the interior after each of them that could not go all the way.
@@ -278,6 +284,26 @@ struct Direction {
     is_cut: bool,
 }
 
+/// The lowest residual so far, and how many iterations ago that was.
+struct Best {
+    residual: f64,
+    age: usize,
+}
+
+impl Best {
+    /// The shift that makes steps shorter while the residual does not fall. Without a potential nothing else keeps iterations from going around in
+    /// circles.
+    fn calming_shift(&mut self, residual: f64) -> f64 {
+        if residual < 0.9 * self.residual {
+            *self = Self { residual, age: 0 };
+        } else {
+            self.age += 1;
+        }
+        let restless = self.age.saturating_sub(CALM_AGE) as f64;
+        if restless > 0.0 { (CALM_SHIFT * 10f64.powf(restless / CALM_AGE as f64)).min(MOST_SHIFT) } else { 0.0 }
+    }
+}
+
 /// The next larger shift.
 fn stronger(shift: f64) -> f64 {
     (SHIFT_GROWTH * shift).max(LEAST_SHIFT)
@@ -303,7 +329,9 @@ impl Attempt<'_> {
         let mut distrust = false;
         let mut slow = 0;
         let mut is_running_away = false;
-        let mut shift = 0.0;
+        let mut shift = 0.0f64;
+        let mut most = self.params.max_newton;
+        let mut best = Best { residual: f64::INFINITY, age: 0 };
         loop {
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
@@ -315,7 +343,10 @@ impl Attempt<'_> {
             if residual <= self.params.tolerance * reference_norm || residual <= rounding {
                 return Ok(());
             }
-            if report.newton_iterations >= self.params.max_newton {
+            if report.newton_iterations >= most && most == self.params.max_newton && self.starts_scrambled() {
+                most *= SCRAMBLED_PATIENCE;
+            }
+            if report.newton_iterations >= most {
                 if is_running_away {
                     return Err(Failure::Singular(SolveFailure::Unheld { distance: max_stride }));
                 }
@@ -325,6 +356,9 @@ impl Attempt<'_> {
             report.newton_iterations += 1;
             let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm, cap);
             let definite = distrust || self.params.projection == Projection::Always;
+            if merit.potential.is_none() {
+                shift = shift.max(best.calming_shift(residual));
+            }
             let direction = self.find_direction(definite, shift, forcing, max_stride, report)?;
             is_running_away = direction.is_cut;
             let slope = dot(&self.work.gradient, &self.work.direction);
@@ -348,6 +382,13 @@ impl Attempt<'_> {
                 return Err(Failure::Stalled { relative_residual: relative });
             }
         }
+    }
+
+    /// Whether cells were inverted before the step: it has a long way to go, and shorter steps would be no better.
+    fn starts_scrambled(&self) -> bool {
+        let positions = &self.problem.ctx.previous.positions;
+        let inverted = |block: &ElasticBlock| block.summarize(positions).inverted_cells > 0;
+        self.params.budget.is_none() && self.problem.model.elastic.iter().any(inverted)
     }
 
     /// Ends a step whose budget is spent, or that found no way on: keeps the iterate, whose merit is no higher than at the start, or where

@@ -49,8 +49,8 @@ pub struct SolverParams {
     /// Residual to reach, over its norm at the start of the step under the new boundary data; in (0, 1). The default of 1e-6 leaves
     /// errors far below those of the mesh.
     pub tolerance: f64,
-    /// Newton iterations after which a step has failed. A converging step takes fewer than 10, a hard one 30, flesh that was
-    /// thrown together at random and untangles itself some hundreds.
+    /// Newton iterations after which a step has failed; four times as many where it starts with inverted cells. A converging step takes fewer
+    /// than 10, a hard one 30, flesh that was thrown together at random some hundreds.
     pub max_newton: usize,
     /// When the tangent is made definite.
     pub projection: Projection,
@@ -68,7 +68,7 @@ impl Default for SolverParams {
         Self {
             regime: Regime::Quasistatic,
             tolerance: 1e-6,
-            max_newton: 400,
+            max_newton: 100,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
             untangle: false,

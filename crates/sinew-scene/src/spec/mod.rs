@@ -110,9 +110,9 @@ table! {
         kind as "type": SolverKind = word(), default("implicit_euler");
         /// Newton stops when the residual is this fraction of the residual before the step.
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
-        /// Most Newton iterations of a step before it is given up and halved. Few steps take more than 10; flesh that was thrown together at
-        /// random has a long way to go.
-        max_newton: usize = whole(1, 100_000), default(400);
+        /// Most Newton iterations of a step before it is given up and halved; four times as many where it starts with inverted cells. Few steps take
+        /// more than 10; flesh that was thrown together at random has a long way to go.
+        max_newton: usize = whole(1, 100_000), default(100);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");
         /// When element Hessians are made definite.
