@@ -47,7 +47,7 @@ impl VCycle {
             if !(size > 0.0) {
                 return;
             }
-            self.direction.iter_mut().for_each(|v| *v = *v * (1.0 / size));
+            self.direction.iter_mut().for_each(|v| *v *= 1.0 / size);
             matrix.apply(&self.direction, &mut self.product);
             for (v, (inverse, &p)) in self.direction.iter_mut().zip(inverses.iter().zip(&self.product)) {
                 *v = *inverse * p;
@@ -119,7 +119,7 @@ impl Preconditioner<f32> for Cycle<'_> {
         self.cage.correct(rest, direction);
         for_each_block_mut((&mut *z, &direction[..]), SUM_BLOCK, |_, (z, correction)| {
             for i in 0..z.len() {
-                z[i] = z[i] + correction[i];
+                z[i] += correction[i];
             }
         });
         self.smooth(r, z, false);
