@@ -1,6 +1,6 @@
 //! A hundred random scenes of `sinew bench abuse`: nearly all must converge, and none may panic, hang or end in numbers that are none.
 //!
-//! The thousand of `docs/design/abuse.md` are the same generator with more seeds.
+//! `docs/design/abuse.md` tells of the same generator with more seeds.
 
 use std::process::Command;
 
