@@ -3,8 +3,8 @@
 //! Find q with Jᵀ ∂Φ/∂x = 0: solve H δ = −g, go along δ as far as the merit function Φ falls enough (Armijo). The exact tangent H is
 //! used until something shows that it is not positive definite (negative curvature in CG, a failed pivot, a direction that does not
 //! descend, a step cut below 0.3); then that iteration uses the definite one [Teran05inv]. Accepting a step because the residual fell
-//! would walk into saddles, so the residual decides only where the energy no longer can: inside its rounding error, or when a force
-//! has no potential.
+//! would walk into saddles, so the residual decides only inside the rounding error of the energy. Where a force has no potential, a step is
+//! accepted by the work along it, or when the residual falls.
 
 use std::time::Instant;
 

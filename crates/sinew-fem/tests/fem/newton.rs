@@ -364,7 +364,7 @@ fn extended_flesh_comes_back_from_inside_out() {
     }
 }
 
-/// The constant extension has no energy to go by: the residual decides, and the block comes back all the same.
+/// The constant extension has no energy to go by: work and residual decide, and the block comes back all the same.
 #[test]
 fn clamped_stress_is_judged_by_the_residual() {
     let inversion = Inversion { extension: Extension::Constant, ..Inversion::default() };
