@@ -5,7 +5,6 @@ use sinew_math::sparse::BlockCsr;
 
 use crate::contacts::Contacts;
 use crate::force::StepContext;
-use crate::material::Tangent;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
 use crate::solver::{AssemblyPlan, AssemblyScratch, Filter, Linearization, Problem, ProblemScratch, Regime};
@@ -24,7 +23,7 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Eige
     let mut stiffness = BlockCsr::zeros(plan.pattern.clone());
     let zero = vec![sinew_math::Vec3::zero(); model.kinematics.point_count()];
     let (q, x) = (&state.unknowns, &state.positions);
-    let at = Linearization { problem: &problem, q, x, point_gradient: &zero, tangent: Tangent::Exact };
+    let at = Linearization { problem: &problem, q, x, point_gradient: &zero, definite: 0.0 };
     plan.assemble(&at, &mut AssemblyScratch::default(), &mut stiffness);
     let largest = stiffness.diagonal_blocks().map(|block| block.trace()).fold(0.0, f64::max);
     Filter::new(&model.kinematics, &plan.pattern).apply(&mut stiffness, 1e6 * largest);

@@ -162,6 +162,18 @@ pub enum StepError {
         /// Where it was worst.
         blame: Blame,
     },
+    /// A frame used up its iterations over many hard steps.
+    #[error(
+        "a frame whose steps took {iterations} Newton iterations more than ordinary ones was given up at t = {time:.4} s; worst at {blame}\nhint: it may take forty times `max_newton`"
+    )]
+    Exhausted {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// Iterations beyond ordinary ones.
+        iterations: usize,
+        /// Where it was worst.
+        blame: Blame,
+    },
     /// The line search could not lower the merit function.
     #[error("the solver stalled at relative residual {relative_residual:.2e} at t = {time:.4} s; worst at {blame}")]
     Stalled {
@@ -221,10 +233,16 @@ impl StepError {
     pub fn blame(&self) -> Option<&Blame> {
         match self {
             StepError::NotConverged { blame, .. }
+            | StepError::Exhausted { blame, .. }
             | StepError::Stalled { blame, .. }
             | StepError::NotFinite { blame, .. }
             | StepError::Singular { blame, .. } => Some(blame),
             StepError::Control { .. } | StepError::Unstable { .. } => None,
         }
+    }
+
+    /// Whether shorter steps are of no use.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, StepError::Control { .. } | StepError::Exhausted { .. })
     }
 }

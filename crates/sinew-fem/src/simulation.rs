@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sinew_geometry::shape::Pose;
 use sinew_math::parallel::in_pool;
-use sinew_math::{Mat3, Vec3};
+use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::command::Command;
 use crate::control::{ChannelId, Control, ControlError};
@@ -44,6 +44,9 @@ impl Default for FrameParams {
 
 /// Points from which frames are computed on a thread of the pool.
 const POOLED_POINTS: usize = 500;
+
+/// Turn of a pin or bone in one quasistatic increment [rad].
+const LONGEST_TURN: f64 = 1.0;
 
 /// Everything that runs.
 pub struct Simulation {
@@ -87,7 +90,7 @@ impl Simulation {
         let mut state = model.initial_state();
         crate::contacts::collider_poses(&model, &control, &mut state.history.collider_poses);
         solver.prepare(&model, &mut state);
-        let size = model.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max);
+        let size = model.rest_size();
         let step_backup = match params.substeps {
             Substeps::Adaptive(_) => state.clone(),
             _ => State::default(),
@@ -214,6 +217,7 @@ impl Simulation {
 
     fn compute_frame(&mut self) -> Result<StepReport, StepError> {
         self.backup.clone_from(&self.state);
+        self.solver.begin_frame();
         let start = self.frame_index as f64 / self.params.frame_rate;
         let end = start + 1.0 / self.params.frame_rate;
         let mut total: Option<StepReport> = None;
@@ -334,9 +338,12 @@ impl Simulation {
         total: &mut Option<StepReport>,
         rollbacks: &mut usize,
     ) -> Result<(), StepError> {
+        if self.solver.is_static() && halvings > 0 && self.largest_increment(target) < 1.0 {
+            return self.advance_in_increments(target, halvings, total, rollbacks);
+        }
         self.drive(target);
         let dt = target - self.state.time;
-        match self.solver.step(&self.model, &mut self.state, &self.control, dt) {
+        match self.take_step(dt, halvings == 0) {
             Ok(report) => {
                 // Sums of steps drift by roundings; the clock does not.
                 self.state.time = target;
@@ -346,9 +353,11 @@ impl Simulation {
                 }
                 Ok(())
             }
-            // Shorter steps mend no broken command.
-            Err(error) if halvings == 0 || matches!(error, StepError::Control { .. }) => Err(error),
-            Err(_) if self.solver.is_static() => self.advance_in_increments(target, halvings, total, rollbacks),
+            Err(error) if halvings == 0 || error.is_final() => Err(error),
+            Err(_) if self.solver.is_static() => {
+                *rollbacks += 1;
+                self.advance_in_increments(target, halvings, total, rollbacks)
+            }
             Err(_) => {
                 *rollbacks += 1;
                 let middle = target - 0.5 * dt;
@@ -368,28 +377,27 @@ impl Simulation {
         rollbacks: &mut usize,
     ) -> Result<(), StepError> {
         let begin = self.state.time;
-        self.drive(begin);
-        self.increments.0.copy_from_slice(self.control.values());
+        let largest = self.largest_increment(target).min(0.5);
         if begin == 0.0 {
             for channel in self.model.load_channels() {
                 self.increments.0[channel.0 as usize] = 0.0;
             }
         }
-        self.drive(target);
-        self.increments.1.copy_from_slice(self.control.values());
-        *rollbacks += 1;
-        // Halves that are still too large are halved again; the stack holds the ends of those that wait.
-        let mut ends = [0.0; 32];
+        // Increments that are still too large are halved again; the stack holds the ends of those that wait.
+        let mut ends = [1.0; 32];
         let deepest = halvings.min(ends.len() - 1);
-        (ends[0], ends[1]) = (1.0, 0.5);
-        let (mut waiting, mut done) = (if deepest > 0 { 2 } else { 1 }, 0.0);
+        let (mut waiting, mut done) = (1, 0.0);
         while waiting > 0 {
+            while ends[waiting - 1] - done > largest && waiting <= deepest {
+                ends[waiting] = 0.5 * (done + ends[waiting - 1]);
+                waiting += 1;
+            }
             let end = ends[waiting - 1];
             let (from, to) = (&self.increments.0, &self.increments.1);
             self.control.blend(from, to, end);
             let time = if end == 1.0 { target } else { begin + end * (target - begin) };
             let dt = time - self.state.time;
-            match self.solver.step(&self.model, &mut self.state, &self.control, dt) {
+            match self.take_step(dt, waiting > deepest) {
                 Ok(report) => {
                     self.state.time = time;
                     done = end;
@@ -399,7 +407,7 @@ impl Simulation {
                         None => *total = Some(report),
                     }
                 }
-                Err(error) if waiting > deepest || matches!(error, StepError::Control { .. }) => return Err(error),
+                Err(error) if waiting > deepest || error.is_final() => return Err(error),
                 Err(_) => {
                     *rollbacks += 1;
                     ends[waiting] = 0.5 * (done + end);
@@ -408,6 +416,39 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// Puts the commands of the state's time and of `target` in place for increments between them, and finds the largest share of the way in
+    /// which nothing turns too far: nodes of a pin go straight, so what turns by half a turn at once goes through its own axis.
+    fn largest_increment(&mut self, target: f64) -> f64 {
+        self.drive(self.state.time);
+        self.increments.0.copy_from_slice(self.control.values());
+        self.drive(target);
+        self.increments.1.copy_from_slice(self.control.values());
+        let (from, to) = (&self.increments.0, &self.increments.1);
+        let turn = |channels: [ChannelId; 3]| {
+            let rotation = |values: &[f64]| {
+                let [x, y, z] = channels.map(|channel| values[channel.0 as usize]);
+                Quaternion::exp_map(Vec3::new(x, y, z))
+            };
+            (rotation(to) * rotation(from).conjugate()).log_map().norm()
+        };
+        // Written so that values that are no numbers are left to the step to refuse.
+        let furthest = self.model.rotation_channels().map(turn).fold(0.0, f64::max);
+        LONGEST_TURN / furthest.max(LONGEST_TURN)
+    }
+
+    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend gets all the iterations it
+    /// needs.
+    fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
+        let Self { solver, model, state, control, .. } = self;
+        let result = solver.step(model, state, control, dt);
+        if !matches!(result, Err(StepError::NotConverged { .. })) || !is_last_try || !solver.set_patient(true) {
+            return result;
+        }
+        let result = solver.step(model, state, control, dt);
+        solver.set_patient(false);
+        result
     }
 
     fn drive(&mut self, time: f64) {

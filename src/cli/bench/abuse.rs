@@ -269,6 +269,7 @@ fn run(case: &Case, folder: &Path, overrides: &[Override], is_late: &AtomicBool)
 fn cause(error: &StepError) -> &'static str {
     match error {
         StepError::NotConverged { .. } => "NotConverged",
+        StepError::Exhausted { .. } => "Exhausted",
         StepError::Stalled { .. } => "Stalled",
         StepError::NotFinite { .. } => "NotFinite",
         StepError::Singular { .. } => "Singular",

@@ -170,6 +170,11 @@ impl Model {
         }
     }
 
+    /// Diagonal of the box around the largest body at rest [m].
+    pub(crate) fn rest_size(&self) -> f64 {
+        self.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max)
+    }
+
     /// Mechanical energies of a state under `control`.
     pub fn energies(&self, state: &State, control: &Control) -> Energies {
         let contacts = Contacts::default();
@@ -233,6 +238,12 @@ impl Model {
     pub fn load_channels(&self) -> impl Iterator<Item = ChannelId> {
         let loads = self.loads.iter().filter_map(|load| load.channels).flatten();
         self.gravity.acceleration.into_iter().chain(self.pressures.iter().map(|pressure| pressure.channel)).chain(loads)
+    }
+
+    /// Channels of the rotation vectors of everything that is driven.
+    pub(crate) fn rotation_channels(&self) -> impl Iterator<Item = [ChannelId; 3]> {
+        let pins = self.pins.iter().map(|pin| pin.motion.rotation);
+        pins.chain(self.driven.iter().map(|driven| driven.rotation))
     }
 
     /// Everything that acts besides elasticity, in a fixed order.

@@ -28,7 +28,15 @@ pub(crate) struct Linearization<'a, 'p> {
     pub x: &'a [Vec3],
     /// Gradient over the points.
     pub point_gradient: &'a [Vec3],
-    pub tangent: Tangent,
+    /// Share of the negative curvature of cells that is taken out: 0 gives the exact tangent, 1 the definite one.
+    pub definite: f64,
+}
+
+impl Linearization<'_, '_> {
+    /// Whether the tangent is known to have no negative curvature.
+    pub fn tangent(&self) -> Tangent {
+        if self.definite < 1.0 { Tangent::Exact } else { Tangent::Definite }
+    }
 }
 
 /// Memory of the assembly, reused between iterates.
@@ -109,7 +117,11 @@ impl AssemblyPlan {
         scratch: &mut AssemblyScratch,
         matrix: &mut BlockCsr<S>,
     ) {
-        let Linearization { problem, q, x, point_gradient, tangent } = *at;
+        let Linearization { problem, q, x, point_gradient, definite } = *at;
+        // The two tangents of cells that are mixed; forces, which have little curvature, take the definite one if any is asked for.
+        let shares = [(Tangent::Exact, 1.0 - definite), (Tangent::Definite, definite)];
+        let shares = || shares.into_iter().filter(|&(_, share)| share > 0.0);
+        let tangent = if definite > 0.0 { Tangent::Definite } else { Tangent::Exact };
         let model = problem.model;
         let kinematics = &model.kinematics;
         match problem.damping_matrix() {
@@ -118,13 +130,15 @@ impl AssemblyPlan {
         }
         for (block, plan) in model.elastic.iter().zip(&self.elastic) {
             let scale = model.stiffness_of(block, problem.ctx.control);
-            match plan {
-                Some(plan) => block.add_tangent(x, tangent, scale, plan, matrix.values_mut()),
-                None => {
-                    block.visit_tangents(0..block.pack_count(), x, tangent, &mut |cell, a, b, k| {
-                        let (a, b) = (block.point(cell, a), block.point(cell, b));
-                        add_point_block(kinematics, q, a, b, &(k * scale), matrix);
-                    });
+            for (tangent, share) in shares() {
+                match plan {
+                    Some(plan) => block.add_tangent(x, tangent, share * scale, plan, matrix.values_mut()),
+                    None => {
+                        block.visit_tangents(0..block.pack_count(), x, tangent, &mut |cell, a, b, k| {
+                            let (a, b) = (block.point(cell, a), block.point(cell, b));
+                            add_point_block(kinematics, q, a, b, &(k * (share * scale)), matrix);
+                        });
+                    }
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::problem::{Problem, ProblemScratch};
 use crate::contacts::Contacts;
 use crate::force::StepContext;
 use crate::kinematics::Unknowns;
-use crate::material::{Law, MaterialSpec, Tangent, VolumeForm};
+use crate::material::{Law, MaterialSpec, VolumeForm};
 use crate::model::{AttachTarget, BodyParams, ColliderParams, Model, ModelBuilder, RigidParams};
 
 fn noise(seed: &mut u64) -> Vec3 {
@@ -167,7 +167,7 @@ fn gradient_and_tangent_over_the_unknowns_are_derivatives_of_the_merit() {
             problem.evaluate_gradient(&x, &mut point_gradient);
             let mut matrix = BlockCsr::<f64>::zeros(pattern.clone());
             let mut scratch = AssemblyScratch::default();
-            let at = Linearization { problem, q, x: &x, point_gradient: &point_gradient, tangent: Tangent::Exact };
+            let at = Linearization { problem, q, x: &x, point_gradient: &point_gradient, definite: 0.0 };
             plan.assemble(&at, &mut scratch, &mut matrix);
             matrix.mirror_lower();
             let largest = matrix.values().iter().map(|b| b.norm()).fold(0.0, f64::max);
@@ -206,7 +206,7 @@ fn definite_tangent_is_positive_with_rigid_blocks() {
         problem.evaluate_gradient(&x, &mut point_gradient);
         let mut matrix = BlockCsr::<f64>::zeros(plan.pattern.clone());
         let mut scratch = AssemblyScratch::default();
-        let at = Linearization { problem, q, x: &x, point_gradient: &point_gradient, tangent: Tangent::Definite };
+        let at = Linearization { problem, q, x: &x, point_gradient: &point_gradient, definite: 1.0 };
         plan.assemble(&at, &mut scratch, &mut matrix);
         matrix.mirror_lower();
         let eigen = sinew_math::eigen::symmetric_eigen(&matrix.to_dense(), 3 * matrix.node_count());

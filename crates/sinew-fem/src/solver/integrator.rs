@@ -35,7 +35,8 @@ pub enum Regime {
     /// Backward differences over two steps: second order, unconditionally stable, dissipates fast vibrations only. The first step, and
     /// one more than twice as long as the last, is one of implicit Euler.
     Bdf2,
-    /// Newmark's family; with the default parameters second order, and without dissipation on linear problems.
+    /// Newmark's family; with the default parameters second order, and without dissipation on linear problems. Steps that start with inverted cells
+    /// whose forces would fling them away are steps of implicit Euler.
     Newmark(NewmarkParams),
 }
 
@@ -174,8 +175,7 @@ impl Scheme {
                 Kind::Bdf2 { .. } | Kind::Newmark(_) => (positions[p] - anchor[p]) * self.rate,
             };
         }
-        if let Kind::Newmark(_) = self.kind {
-            history.accelerations.resize(positions.len(), Vec3::zero());
+        if !history.accelerations.is_empty() {
             for (p, a) in history.accelerations.iter_mut().enumerate() {
                 *a = (positions[p] - target[p]) * self.inertia;
             }

@@ -244,7 +244,7 @@ impl Iterative {
         plan.assemble(at, scratch, &mut wide.matrix);
         let scale = filter_scale(&wide.matrix);
         filter.apply(&mut wide.matrix, scale);
-        hold_softly(free, hinges, at.tangent, &mut wide.matrix, scale);
+        hold_softly(free, hinges, at.tangent(), &mut wide.matrix, scale);
         add_shift(&mut wide.matrix, shift);
         wide.matrix.mirror_lower();
         let Wide { matrix, factor, scratch, residual, correction } = &mut **wide;

@@ -1,9 +1,11 @@
 //! From one state to the next: Newton's method around a linear solver, or explicit steps.
 
 mod assembly;
+mod attempt;
 #[cfg(test)]
 mod battery;
 mod explicit;
+mod first_guess;
 mod free;
 mod guide;
 mod hinge;
@@ -13,6 +15,7 @@ mod newton;
 mod params;
 mod problem;
 mod rest_factor;
+mod search;
 mod stable_step;
 mod system;
 mod v_cycle;
@@ -41,6 +44,15 @@ pub trait Solver: Send {
     /// Longest stable step from this state [s]; `None` for solvers that are stable at any length.
     fn stable_step(&mut self, _model: &Model, _state: &State, _control: &Control) -> Option<f64> {
         None
+    }
+
+    /// Tells that the next step is the first of a frame.
+    fn begin_frame(&mut self) {}
+
+    /// Asks for steps that take as many iterations as they need while these lead on, for want of any other way, or ends that again; whether the
+    /// solver has more to give than it gives without.
+    fn set_patient(&mut self, _is_patient: bool) -> bool {
+        false
     }
 
     /// Whether steps find equilibria, so that a step is made easier by moving the commands in smaller increments.

@@ -49,8 +49,9 @@ pub struct SolverParams {
     /// Residual to reach, over its norm at the start of the step under the new boundary data; in (0, 1). The default of 1e-6 leaves
     /// errors far below those of the mesh.
     pub tolerance: f64,
-    /// Newton iterations after which a step has failed; four times as many where it starts with inverted cells. A converging step takes fewer
-    /// than 10, a hard one 30, flesh that was thrown together at random some hundreds.
+    /// Newton iterations after which a step has failed. Four times as many where it starts with inverted cells, and thirty times as many as a last
+    /// resort of quasistatics, where shorter steps do not help and the energy still falls. A converging step takes fewer than 10, a hard one 30, flesh that was thrown
+    /// together at random some hundreds.
     pub max_newton: usize,
     /// When the tangent is made definite.
     pub projection: Projection,

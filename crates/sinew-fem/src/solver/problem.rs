@@ -13,6 +13,7 @@ use sinew_math::sparse::BlockCsr;
 use super::assembly::AssemblyPlan;
 use super::integrator::{Regime, Scheme};
 use crate::damping::DampingMatrix;
+use crate::elastic::ElasticBlock;
 use crate::force::StepContext;
 use crate::model::Model;
 use crate::state::State;
@@ -75,6 +76,19 @@ impl<'a> Problem<'a> {
     }
 
     fn prepare(&mut self, plan: &AssemblyPlan) {
+        self.fill_damping(plan);
+        if self.scheme.needs_accelerations() {
+            self.find_accelerations();
+            if self.starts_flung() {
+                self.scheme = Scheme::new(Regime::ImplicitEuler, self.ctx.previous, self.ctx.dt);
+                self.fill_damping(plan);
+            }
+        }
+        let scratch = &mut *self.scratch;
+        self.scheme.aim(self.ctx.previous, &scratch.accelerations, &mut scratch.target, &mut scratch.anchor);
+    }
+
+    fn fill_damping(&mut self, plan: &AssemblyPlan) {
         if self.is_dynamic() && DampingMatrix::is_needed(self.model) {
             let damping = self.scratch.damping.get_or_insert_with(DampingMatrix::default);
             let positions = &self.ctx.previous.positions;
@@ -82,11 +96,15 @@ impl<'a> Problem<'a> {
         } else {
             self.scratch.damping = None;
         }
-        if self.scheme.needs_accelerations() {
-            self.find_accelerations();
-        }
-        let scratch = &mut *self.scratch;
-        self.scheme.aim(self.ctx.previous, &scratch.accelerations, &mut scratch.target, &mut scratch.anchor);
+    }
+
+    /// Whether cells are inverted and accelerations such that nodes would fly further than the bodies are long: what was thrown together at
+    /// random has forces that no step of a scheme without dissipation can follow [Rannacher84].
+    fn starts_flung(&self) -> bool {
+        let (model, previous) = (self.model, self.ctx.previous);
+        let furthest = self.scratch.accelerations.iter().map(|a| a.norm()).fold(0.0, f64::max);
+        let inverted = |block: &ElasticBlock| block.summarize(&previous.positions).inverted_cells > 0;
+        !(0.25 * furthest * self.ctx.dt.powi(2) <= model.rest_size()) && model.elastic.iter().any(inverted)
     }
 
     fn is_dynamic(&self) -> bool {

@@ -209,15 +209,15 @@ impl LinearSystem {
             Backend::Iterative(iterative) => {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
-                hold_softly(&self.free, &self.hinges, at.tangent, &mut iterative.matrix, scale);
+                hold_softly(&self.free, &self.hinges, at.tangent(), &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
                 let frame = Frame { plan: &self.plan, filter: &self.filter, free: &self.free, hinges: &self.hinges };
                 if iterative.wants_factor() {
                     return iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing);
                 }
                 iterative.prepare(at, frame)?;
-                match iterative.solve(at.tangent, rhs, out, forcing) {
-                    Err(_) if at.tangent == Tangent::Definite => {
+                match iterative.solve(at.tangent(), rhs, out, forcing) {
+                    Err(_) if at.tangent() == Tangent::Definite => {
                         iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing)
                     }
                     result => result,
@@ -226,7 +226,7 @@ impl LinearSystem {
             Backend::Direct { matrix, factor } => {
                 let scale = filter_scale(matrix);
                 self.filter.apply(matrix, scale);
-                hold_softly(&self.free, &self.hinges, at.tangent, matrix, scale);
+                hold_softly(&self.free, &self.hinges, at.tangent(), matrix, scale);
                 add_shift(matrix, shift);
                 matrix.mirror_lower();
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;

@@ -110,8 +110,9 @@ table! {
         kind as "type": SolverKind = word(), default("implicit_euler");
         /// Newton stops when the residual is this fraction of the residual before the step.
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
-        /// Most Newton iterations of a step before it is given up and halved; four times as many where it starts with inverted cells. Few steps take
-        /// more than 10; flesh that was thrown together at random has a long way to go.
+        /// Most Newton iterations of a step before it is given up and halved. Four times as many where it starts with inverted cells, thirty times as
+        /// many as a last resort of quasistatics while the energy falls; a frame may take forty times as many besides ordinary steps. Few steps
+        /// take more than 10; flesh that was thrown together at random has a long way to go.
         max_newton: usize = whole(1, 100_000), default(100);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");

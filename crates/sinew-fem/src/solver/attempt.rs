@@ -1,0 +1,264 @@
+//! The iterations of one step: Newton's method with projection on demand and acceptance on energy.
+//!
+//! Find q with Jᵀ ∂Φ/∂x = 0: solve H δ = −g, go along δ as far as the merit function Φ falls enough (Armijo). The exact tangent H is
+//! used until something shows that it is not positive definite (negative curvature in CG, a failed pivot, a direction that does not
+//! descend, a step cut below 0.3); then that iteration uses the definite one [Teran05inv]. That one is stiffer than the body where this buckles or
+//! unfolds: full steps creep there, so they are stretched while the forces still pull along them, and from then on only a part of the negative
+//! curvature is taken out. Accepting a step because the residual fell would walk into saddles, so the residual decides only inside the rounding error
+//! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls.
+
+use std::time::Instant;
+
+use sinew_math::Vec3;
+use sinew_math::parallel::sum;
+
+use super::guide::Guide;
+use super::newton::ORDINARY_ITERATIONS;
+use super::params::SolverParams;
+use super::problem::{Merit, Problem};
+use super::search::{Caution, MOST_SHIFT};
+use super::system::{LinearSystem, SolveFailure};
+use crate::elastic::ElasticBlock;
+use crate::kinematics::Unknowns;
+use crate::model::Model;
+use crate::report::{StepReport, StepTiming};
+
+/// Steps shorter than this fraction are slow; so many of them in a row lead nowhere.
+const SLOW_STEP: f64 = 1e-3;
+const MAX_SLOW_STEPS: usize = 10;
+/// Residuals this many times the rounding of the positions are converged when nothing lowers them any more.
+const STALLED_ROUNDINGS: f64 = 1e3;
+/// Loosest linear solves. In dynamics inertia makes the first Newton step so good that a tight solve saves the third (beam L: 2.9 against 2.1
+/// steps per frame); in quasistatics the first steps are far from the solution anyway.
+const DYNAMIC_FORCING: f64 = 0.02;
+pub(super) const STATIC_FORCING: f64 = 0.1;
+/// How many times `max_newton` a step may take that starts with inverted cells, and one that nothing else will help while its energy falls.
+const SCRAMBLED_PATIENCE: usize = 4;
+const LAST_PATIENCE: usize = 30;
+/// Iterations without a lower residual after which steps are shortened where there is no potential, and by what shift at first; it grows tenfold
+/// with as many again.
+const CALM_AGE: usize = 10;
+const CALM_SHIFT: f64 = 1e-3;
+
+/// Vectors of the iteration.
+#[derive(Default)]
+pub(super) struct Work {
+    pub q: Unknowns,
+    pub trial: Unknowns,
+    pub x: Vec<Vec3>,
+    pub trial_x: Vec<Vec3>,
+    pub point_gradient: Vec<Vec3>,
+    pub trial_point_gradient: Vec<Vec3>,
+    pub gradient: Vec<Vec3>,
+    pub trial_gradient: Vec<Vec3>,
+    pub direction: Vec<Vec3>,
+    pub rhs: Vec<Vec3>,
+}
+
+impl Work {
+    pub fn resize(&mut self, model: &Model) {
+        let (points, unknowns) = (model.kinematics.point_count(), model.kinematics.unknown_count());
+        for v in [&mut self.x, &mut self.trial_x, &mut self.point_gradient, &mut self.trial_point_gradient] {
+            v.resize(points, Vec3::zero());
+        }
+        for v in [&mut self.gradient, &mut self.trial_gradient, &mut self.direction, &mut self.rhs] {
+            v.resize(unknowns, Vec3::zero());
+        }
+    }
+}
+
+/// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
+pub(super) enum Failure {
+    NotConverged { iterations: usize, relative_residual: f64 },
+    Exhausted,
+    Stalled { relative_residual: f64 },
+    NotFinite,
+    Singular(SolveFailure),
+}
+
+pub(super) fn norm(v: &[Vec3]) -> f64 {
+    sum(v.len(), |i| v[i].norm_squared()).sqrt()
+}
+
+pub(super) fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    sum(a.len(), |i| a[i].dot(b[i]))
+}
+
+/// The lowest residual so far, and how many iterations ago that was.
+struct Best {
+    residual: f64,
+    age: usize,
+}
+
+impl Best {
+    /// The shift that makes steps shorter while the residual does not fall. Without a potential nothing else keeps iterations from going around in
+    /// circles.
+    fn calming_shift(&mut self, residual: f64) -> f64 {
+        if residual < 0.9 * self.residual {
+            *self = Self { residual, age: 0 };
+        } else {
+            self.age += 1;
+        }
+        let restless = self.age.saturating_sub(CALM_AGE) as f64;
+        if restless > 0.0 { (CALM_SHIFT * 10f64.powf(restless / CALM_AGE as f64)).min(MOST_SHIFT) } else { 0.0 }
+    }
+}
+
+/// One step that is being solved.
+pub(super) struct Attempt<'a> {
+    pub problem: Problem<'a>,
+    pub system: &'a mut LinearSystem,
+    pub params: &'a SolverParams,
+    pub work: &'a mut Work,
+    pub timing: &'a mut StepTiming,
+    pub unit_strain_force: f64,
+    pub guide: &'a mut Option<Option<Guide>>,
+    /// The longest believable step of a node [m].
+    pub max_stride: f64,
+    /// Whether this is the last try.
+    pub is_patient: bool,
+    /// Iterations beyond ordinary ones after which the frame is given up.
+    pub hard_iterations_left: usize,
+}
+
+impl Attempt<'_> {
+    /// Iterates until the residual is small enough, or gives up.
+    pub(super) fn run(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let (reference_norm, mut merit) = self.start(report)?;
+        let cap = if self.params.regime.is_dynamic() { DYNAMIC_FORCING } else { STATIC_FORCING };
+        let mut residual = norm(&self.work.gradient);
+        let mut previous_residual = f64::INFINITY;
+        let mut caution = Caution::none();
+        let mut slow = 0;
+        let mut is_running_away = false;
+        let mut most = None;
+        let mut best = Best { residual: f64::INFINITY, age: 0 };
+        loop {
+            if !residual.is_finite() || !merit.magnitude.is_finite() {
+                return Err(Failure::NotFinite);
+            }
+            let relative = if reference_norm > 0.0 { residual / reference_norm } else { 0.0 };
+            report.residual = residual;
+            report.relative_residual = relative;
+            let rounding = self.system.rounding_floor(&self.work.q);
+            if residual <= self.params.tolerance * reference_norm || residual <= rounding {
+                return Ok(());
+            }
+            let iterations = report.newton_iterations;
+            if iterations >= self.params.max_newton
+                && iterations >= *most.get_or_insert_with(|| self.most_iterations(merit))
+            {
+                if is_running_away {
+                    return Err(Failure::Singular(SolveFailure::Unheld { distance: self.max_stride }));
+                }
+                return Err(Failure::NotConverged { iterations, relative_residual: relative });
+            }
+            if iterations.saturating_sub(ORDINARY_ITERATIONS) > self.hard_iterations_left {
+                return Err(Failure::Exhausted);
+            }
+            report.newton_iterations += 1;
+            let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm, cap);
+            if merit.potential.is_none() {
+                caution.shift = caution.shift.max(best.calming_shift(residual));
+            }
+            let direction = self.find_direction(&caution, forcing, report)?;
+            is_running_away = direction.is_cut;
+            let slope = dot(&self.work.gradient, &self.work.direction);
+            previous_residual = residual;
+            match self.line_search(merit, slope, report) {
+                Some(step) => {
+                    caution.learn(&direction, &step);
+                    slow = if step.fraction < SLOW_STEP { slow + 1 } else { 0 };
+                    merit = step.merit;
+                    residual = norm(&self.work.gradient);
+                }
+                None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(()),
+                // The tangent may be at fault: once more with a safer one before giving up.
+                None if caution.retreat(&direction) => {}
+                None => return Err(Failure::Stalled { relative_residual: relative }),
+            }
+            if slow > MAX_SLOW_STEPS {
+                return Err(Failure::Stalled { relative_residual: relative });
+            }
+        }
+    }
+
+    /// How many iterations are worth while. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or cannot be cut any more;
+    /// an energy that falls gets to its minimum some day. In dynamics shorter steps help sooner.
+    fn most_iterations(&self, merit: Merit) -> usize {
+        let positions = &self.problem.ctx.previous.positions;
+        let inverted = |block: &ElasticBlock| block.summarize(positions).inverted_cells > 0;
+        let is_scrambled = self.problem.model.elastic.iter().any(inverted);
+        let is_static = !self.params.regime.is_dynamic();
+        let patience = match merit.potential {
+            _ if self.params.budget.is_some() => 1,
+            Some(_) if is_static && (is_scrambled || self.is_patient) => LAST_PATIENCE,
+            Some(_) if self.is_patient => SCRAMBLED_PATIENCE,
+            _ if is_scrambled => SCRAMBLED_PATIENCE,
+            _ => 1,
+        };
+        patience * self.params.max_newton
+    }
+
+    /// Ends a step whose budget is spent, or that found no way on: keeps the iterate, whose merit is no higher than at the start, or where
+    /// that is not finite the old state.
+    pub(super) fn settle(&mut self, report: &mut StepReport) {
+        report.unconverged = 1;
+        let merit = self.gradient_at_iterate();
+        if !(merit.magnitude.is_finite() && norm(&self.work.gradient).is_finite()) {
+            self.work.q.clone_from(&self.problem.ctx.previous.unknowns);
+            self.work.x.copy_from_slice(&self.problem.ctx.previous.positions);
+            self.gradient_at_iterate();
+        }
+        report.residual = norm(&self.work.gradient);
+    }
+
+    /// Goes `fraction` of `direction` from the iterate; merit and gradients there.
+    pub(super) fn evaluate_trial(&mut self, fraction: f64) -> Merit {
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
+        let Work { q, trial, direction, .. } = &mut *self.work;
+        self.system.hinges().bend(&q.vectors, direction, fraction, &mut trial.vectors);
+        kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        self.gradient_at_trial()
+    }
+
+    /// Merit and gradients at the trial, whose points are in place.
+    pub(super) fn gradient_at_trial(&mut self) -> Merit {
+        let kinematics = &self.problem.model.kinematics;
+        let start = Instant::now();
+        let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
+        kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
+        kinematics.filter(&mut self.work.trial_gradient);
+        self.system.free().project_forces(&self.work.trial.vectors, &mut self.work.trial_gradient);
+        self.timing.gradient += start.elapsed();
+        trial
+    }
+
+    /// The trial becomes the iterate, with its gradients.
+    pub(super) fn take_trial(&mut self) {
+        let work = &mut *self.work;
+        std::mem::swap(&mut work.q, &mut work.trial);
+        std::mem::swap(&mut work.x, &mut work.trial_x);
+        std::mem::swap(&mut work.point_gradient, &mut work.trial_point_gradient);
+        std::mem::swap(&mut work.gradient, &mut work.trial_gradient);
+    }
+
+    /// Merit, point gradient and filtered gradient over the unknowns at the iterate.
+    pub(super) fn gradient_at_iterate(&mut self) -> Merit {
+        let start = Instant::now();
+        let merit = self.problem.evaluate_gradient(&self.work.x, &mut self.work.point_gradient);
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.pull_back(&self.work.q, &self.work.point_gradient, &mut self.work.gradient);
+        kinematics.filter(&mut self.work.gradient);
+        self.system.free().project_forces(&self.work.q.vectors, &mut self.work.gradient);
+        self.timing.gradient += start.elapsed();
+        merit
+    }
+}
+
+/// Relative accuracy of the linear solve: Eisenstat–Walker, at most `cap`, no tighter than the goal needs [EisenstatWalker96].
+fn forcing_term(residual: f64, previous: f64, goal: f64, cap: f64) -> f64 {
+    let quadratic = if previous.is_finite() { 0.9 * (residual / previous).powi(2) } else { cap };
+    quadratic.clamp(1e-5, cap).max((0.3 * goal / residual).min(cap))
+}

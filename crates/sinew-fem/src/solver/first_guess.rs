@@ -1,0 +1,238 @@
+//! Where the iterations of a step start.
+
+use std::time::Instant;
+
+use sinew_math::Vec3;
+
+use super::assembly::Linearization;
+use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, dot, norm};
+use super::guide::Guide;
+use super::integrator::Regime;
+use super::problem::Merit;
+use super::search::Caution;
+use crate::elastic::ElasticBlock;
+use crate::report::StepReport;
+
+/// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
+const MAX_DRIVE: usize = 60;
+/// Iterations of the interior after each of them that could not go all the way.
+const RELAXATIONS: usize = 2;
+
+impl Attempt<'_> {
+    /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
+    /// nodes leads. Returns the reference residual, ‖g‖ at (xⁿ, vⁿ) under the new boundary data, and the merit of the iterate, whose
+    /// gradient is in place.
+    pub(super) fn start(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
+        let model = self.problem.model;
+        let previous = self.problem.ctx.previous;
+        self.work.q.clone_from(&previous.unknowns);
+        self.work.trial.clone_from(&previous.unknowns);
+        let mut moved = 0.0f64;
+        let q = &mut self.work.q.vectors;
+        model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+            moved = moved.max((q[unknown][axis] - value).abs());
+            q[unknown][axis] = value;
+        });
+        for driven in &model.driven {
+            let (pose, block) =
+                (driven.pose(self.problem.ctx.control), model.rigid_bodies[driven.rigid].block as usize);
+            let place = &mut self.work.q.vectors[model.kinematics.rigid_blocks()[block].translation as usize];
+            let turn = (pose.rotation * self.work.q.rotations[block].conjugate()).log_map();
+            moved = moved.max((*place - pose.translation).norm()).max(turn.norm());
+            *place = pose.translation;
+            self.work.q.rotations[block] = pose.rotation;
+        }
+        model.kinematics.place(&self.work.q, &mut self.work.x);
+        let merit = self.gradient_at_iterate();
+        let is_valid = merit.magnitude.is_finite();
+        let reference = norm(&self.work.gradient).min(self.force_scale());
+        if let Some(guided) = self.untangle(merit, report) {
+            return Ok((reference, guided));
+        }
+        if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
+            // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays
+            // the residual under the new boundary data where that exists.
+            self.work.q.clone_from(&previous.unknowns);
+            model.kinematics.place(&self.work.q, &mut self.work.x);
+            self.drive(report)?;
+            let merit = self.gradient_at_iterate();
+            let reference = if is_valid { reference } else { norm(&self.work.gradient).min(self.force_scale()) };
+            return Ok((reference, merit));
+        }
+        if !is_valid {
+            return Err(Failure::NotFinite);
+        }
+        Ok((reference, self.extrapolate(merit)))
+    }
+
+    /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
+    fn untangle(&mut self, merit: Merit, report: &mut StepReport) -> Option<Merit> {
+        if !self.params.untangle || self.params.regime != Regime::Quasistatic {
+            return None;
+        }
+        let model = self.problem.model;
+        let inverted = |block: &ElasticBlock| block.summarize(&self.work.x).inverted_cells > 0;
+        if !model.elastic.iter().any(inverted) {
+            return None;
+        }
+        let system = &self.system;
+        let guide = self.guide.get_or_insert_with(|| Guide::new(model, system.plan(), system.filter())).as_mut()?;
+        self.work.trial.clone_from(&self.work.q);
+        // Each of its solves is counted like an iteration: it costs as much.
+        let (solves, iterations) = guide.place(model, self.problem.ctx.control, &mut self.work.trial.vectors);
+        report.newton_iterations += solves;
+        report.linear_iterations += iterations;
+        model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
+        let trial = self.gradient_at_trial();
+        let residual = norm(&self.work.trial_gradient);
+        let is_better = match merit.potential.zip(trial.potential) {
+            Some((old, new)) => new < old,
+            None => residual < norm(&self.work.gradient),
+        };
+        (trial.magnitude.is_finite() && is_better).then(|| {
+            self.take_trial();
+            trial
+        })
+    }
+
+    /// Residual of a body strained by one everywhere, with its loads: in quasistatics a worse start (a scrambled body) does not make the goal
+    /// easier.
+    fn force_scale(&mut self) -> f64 {
+        if self.params.regime != Regime::Quasistatic {
+            return f64::INFINITY;
+        }
+        let work = &mut *self.work;
+        self.problem.external_gradient(&work.x, &mut work.trial_point_gradient);
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.pull_back(&work.q, &work.trial_point_gradient, &mut work.trial_gradient);
+        kinematics.filter(&mut work.trial_gradient);
+        norm(&work.trial_gradient) + self.unit_strain_force
+    }
+
+    /// Tries qₙ + h q̇ₙ (+ half the change of the rate): kept only when the merit is lower there.
+    fn extrapolate(&mut self, merit: Merit) -> Merit {
+        let model = self.problem.model;
+        let history = &self.problem.ctx.previous.history;
+        let Some(potential) = merit.potential else { return merit };
+        if history.depth == 0 {
+            return merit;
+        }
+        let h = self.problem.ctx.dt;
+        for (i, d) in self.work.direction.iter_mut().enumerate() {
+            *d = history.rates[i] * h;
+            if history.depth == 2 {
+                *d += (history.rates[i] - history.previous_rates[i]) * h;
+            }
+        }
+        model.kinematics.filter(&mut self.work.direction);
+        let trial = self.evaluate_trial(1.0);
+        if trial.potential.is_some_and(|p| p < potential) {
+            self.take_trial();
+            return trial;
+        }
+        merit
+    }
+
+    /// Moves prescribed unknowns to their targets while the rest follows by the linearised equilibrium, as far per iteration as all
+    /// cells stay valid.
+    fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let model = self.problem.model;
+        let most = self.params.budget.map_or(MAX_DRIVE, |budget| budget.newton);
+        for _ in 0..most {
+            let merit = self.gradient_at_iterate();
+            if !merit.magnitude.is_finite() {
+                return Err(Failure::NotFinite);
+            }
+            let start = Instant::now();
+            let Work { q, x, point_gradient, .. } = &*self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+            self.system.assemble(&at);
+            self.timing.assembly += start.elapsed();
+            // Prescribed increment δ_p; the free rows see −g − H δ_p.
+            self.work.direction.fill(Vec3::zero());
+            let (q, direction) = (&self.work.q.vectors, &mut self.work.direction);
+            let mut remaining = 0.0f64;
+            model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+                direction[unknown][axis] = value - q[unknown][axis];
+                remaining = remaining.max(direction[unknown][axis].abs());
+            });
+            for driven in &model.driven {
+                let (pose, block) =
+                    (driven.pose(self.problem.ctx.control), model.rigid_bodies[driven.rigid].block as usize);
+                let unknowns = model.kinematics.rigid_blocks()[block];
+                let shift = pose.translation - self.work.q.vectors[unknowns.translation as usize];
+                let turn = (pose.rotation * self.work.q.rotations[block].conjugate()).log_map();
+                remaining = remaining.max(shift.norm()).max(turn.norm());
+                self.work.direction[unknowns.translation as usize] = shift;
+                self.work.direction[unknowns.rotation as usize] = turn;
+            }
+            if remaining == 0.0 {
+                return Ok(());
+            }
+            self.system.unfiltered_product(&self.work.direction, &mut self.work.rhs);
+            for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
+                *r = -*r - g;
+            }
+            model.kinematics.filter(&mut self.work.rhs);
+            self.work.trial_gradient.copy_from_slice(&self.work.direction);
+            let start = Instant::now();
+            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+            let solved = self.system.solve(&at, 0.0, rhs, direction, 1e-4);
+            self.timing.linear_solve += start.elapsed();
+            report.linear_iterations += solved.map_err(Failure::Singular)?;
+            for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
+                *d += p;
+            }
+            let mut fraction = 1.0;
+            loop {
+                model.kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
+                if fraction == 1.0 {
+                    // Exactly on target, free of rounding.
+                    let trial = &mut self.work.trial.vectors;
+                    model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+                        trial[unknown][axis] = value;
+                    });
+                    for driven in &model.driven {
+                        let block = model.rigid_bodies[driven.rigid].block as usize;
+                        let pose = driven.pose(self.problem.ctx.control);
+                        trial[model.kinematics.rigid_blocks()[block].translation as usize] = pose.translation;
+                        self.work.trial.rotations[block] = pose.rotation;
+                    }
+                }
+                model.kinematics.place(&self.work.trial, &mut self.work.trial_x);
+                if self.problem.evaluate(&self.work.trial_x).magnitude.is_finite() {
+                    break;
+                }
+                fraction *= 0.5;
+                if fraction < 1e-4 {
+                    return Err(Failure::NotFinite);
+                }
+            }
+            std::mem::swap(&mut self.work.q, &mut self.work.trial);
+            std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+            if fraction == 1.0 {
+                return Ok(());
+            }
+            if self.params.budget.is_none() {
+                self.relax(report)?;
+            }
+        }
+        Err(Failure::NotFinite)
+    }
+
+    /// A few iterations with the pins where they are, on the way to their targets: cells that were about to be crushed get their volume back.
+    fn relax(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let mut merit = self.gradient_at_iterate();
+        for _ in 0..RELAXATIONS {
+            report.newton_iterations += 1;
+            self.find_direction(&Caution::full(), STATIC_FORCING, report)?;
+            let slope = dot(&self.work.gradient, &self.work.direction);
+            match self.line_search(merit, slope, report) {
+                Some(step) => merit = step.merit,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}

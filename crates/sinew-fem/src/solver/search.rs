@@ -1,0 +1,260 @@
+//! How an iteration finds its step: a direction from the tangent, and how far to go along it.
+
+use std::time::Instant;
+
+use super::assembly::Linearization;
+use super::attempt::{Attempt, Failure, Work, dot, norm};
+use super::params::Projection;
+use super::problem::Merit;
+use super::system::SolveFailure;
+use crate::report::StepReport;
+
+/// Sufficient decrease: the share of the predicted decrease a step must deliver.
+const ARMIJO: f64 = 1e-4;
+/// Work per length that forces may do against a step at its end, over what they do for it at its start.
+const WORK_SHARE: f64 = 0.9;
+/// A step cut below this fraction distrusts the tangent: the next iteration uses the definite one.
+const DISTRUST: f64 = 0.3;
+/// Smallest step fraction tried: 2⁻³⁰ of a Newton step changes nothing any more.
+const MIN_STEP: f64 = 1e-9;
+/// A full step is stretched where the forces along it have fallen to no less than this share, at most so many times in a row, and each time at
+/// most so far.
+const STRETCH_FROM: f64 = 0.5;
+const MAX_STRETCHES: usize = 8;
+const MOST_STRETCH: f64 = 10.0;
+/// Change of the share of negative curvature that is taken out, and the least.
+const SHARE_GROWTH: f64 = 4.0;
+const LEAST_SHARE: f64 = 1.0 / 1024.0;
+/// Shifts of a definite tangent that is singular or leads nowhere, over its diagonal: the least that f32 can see, the growth from try to
+/// try, and the most, with which a step is nearly one along the gradient.
+const LEAST_SHIFT: f64 = 1e-5;
+const SHIFT_GROWTH: f64 = 30.0;
+pub(super) const MOST_SHIFT: f64 = 1.0;
+
+/// How far tangents are trusted, learnt from step to step.
+pub(super) struct Caution {
+    /// Whether to do without the exact tangent.
+    pub is_wary: bool,
+    /// Share of the negative curvature of cells that is taken out where the exact tangent is of no use. Steps that had to be stretched say that it
+    /// is too large.
+    share: f64,
+    /// Least multiple of the diagonal on top.
+    pub shift: f64,
+}
+
+/// How a direction was found.
+pub(super) struct Direction {
+    /// Share of the negative curvature that was taken out.
+    share: f64,
+    /// Multiple of the diagonal that was added to the tangent.
+    shift: f64,
+    /// Whether a node would have moved further than the longest stride, so that the step was cut to that.
+    pub is_cut: bool,
+}
+
+/// A step that was accepted.
+pub(super) struct Step {
+    /// Of the direction that was found.
+    pub fraction: f64,
+    /// Whether it went on from there.
+    is_stretched: bool,
+    /// Merit at its end.
+    pub merit: Merit,
+}
+
+impl Caution {
+    /// Before the first step: the exact tangent if it serves, else the definite one.
+    pub fn none() -> Self {
+        Self { is_wary: false, share: 1.0, shift: 0.0 }
+    }
+
+    /// The definite tangent in any case.
+    pub fn full() -> Self {
+        Self { is_wary: true, ..Self::none() }
+    }
+
+    /// What an accepted step teaches.
+    pub fn learn(&mut self, direction: &Direction, step: &Step) {
+        self.is_wary = step.fraction < DISTRUST;
+        self.shift = if direction.shift > LEAST_SHIFT { 0.1 * direction.shift } else { 0.0 };
+        if direction.share > 0.0 {
+            self.share = match direction.share {
+                share if step.is_stretched => (share / SHARE_GROWTH).max(LEAST_SHARE),
+                share if self.is_wary => (share * SHARE_GROWTH).min(1.0),
+                share => share,
+            };
+        }
+    }
+
+    /// After a direction along which nothing was accepted; whether there is another to try.
+    pub fn retreat(&mut self, direction: &Direction) -> bool {
+        let has_more = direction.share < 1.0 || direction.shift < MOST_SHIFT;
+        if direction.share == 1.0 {
+            self.shift = stronger(direction.shift);
+        }
+        (self.is_wary, self.share) = (true, 1.0);
+        has_more
+    }
+}
+
+/// The next larger shift.
+fn stronger(shift: f64) -> f64 {
+    (SHIFT_GROWTH * shift).max(LEAST_SHIFT)
+}
+
+impl Attempt<'_> {
+    /// Solves H δ = −g into `direction`, with the exact tangent first unless the last steps speak against it. Where that gives no usable direction,
+    /// negative curvature is taken out of the cells, and where even the definite tangent is singular a part of its diagonal is added: a cell
+    /// without any volume resists only some of its motions.
+    pub(super) fn find_direction(
+        &mut self,
+        caution: &Caution,
+        forcing: f64,
+        report: &mut StepReport,
+    ) -> Result<Direction, Failure> {
+        for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
+            *r = -g;
+        }
+        let mut share = match self.params.projection {
+            Projection::Always => 1.0,
+            Projection::OnDemand if caution.is_wary || caution.shift > 0.0 => caution.share,
+            Projection::OnDemand => 0.0,
+        };
+        let mut shift = caution.shift;
+        loop {
+            if share > 0.0 {
+                report.projections += 1;
+            }
+            let start = Instant::now();
+            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+            let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: share };
+            self.system.assemble(&at);
+            self.timing.assembly += start.elapsed();
+            let start = Instant::now();
+            let solved = self.system.solve(&at, shift, rhs, direction, forcing);
+            self.timing.linear_solve += start.elapsed();
+            let usable = solved.and_then(|iterations| {
+                report.linear_iterations += iterations;
+                self.system.free().project_step(&self.work.q.vectors, &mut self.work.direction);
+                self.system.hinges().limit(&self.work.q.vectors, &mut self.work.direction);
+                let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
+                // Written so that NaN fails.
+                if !(distance < f64::INFINITY) {
+                    return Err(SolveFailure::NotFinite);
+                }
+                if distance > self.max_stride && share < 1.0 {
+                    return Err(SolveFailure::Unheld { distance });
+                }
+                let descends = dot(&self.work.gradient, &self.work.direction) < 0.0;
+                if descends { Ok(distance) } else { Err(SolveFailure::NoDescent) }
+            });
+            match usable {
+                Ok(distance) => {
+                    let is_cut = distance > self.max_stride;
+                    if is_cut {
+                        self.work.direction.iter_mut().for_each(|d| *d *= self.max_stride / distance);
+                    }
+                    return Ok(Direction { share, shift, is_cut });
+                }
+                Err(_) if share < 1.0 => {
+                    share = if share > 0.0 { (SHARE_GROWTH * share).min(1.0) } else { caution.share }
+                }
+                Err(cause) if shift >= MOST_SHIFT => return Err(Failure::Singular(cause)),
+                Err(_) => shift = stronger(shift),
+            }
+        }
+    }
+
+    /// Backtracks along `direction`, or goes on along it; on success the iterate, its gradient and its merit are those of the accepted point.
+    pub(super) fn line_search(&mut self, merit: Merit, slope: f64, report: &mut StepReport) -> Option<Step> {
+        let residual = norm(&self.work.gradient);
+        let mut fraction = self.max_step();
+        loop {
+            let trial = self.evaluate_trial(fraction);
+            if self.is_accepted(merit, trial, slope, fraction, residual) {
+                self.take_trial();
+                let mut step = Step { fraction, is_stretched: false, merit: trial };
+                if fraction == 1.0 {
+                    self.go_on(&mut step, slope);
+                }
+                return Some(step);
+            }
+            report.cuts += 1;
+            fraction *= 0.5;
+            if fraction < MIN_STEP {
+                return None;
+            }
+        }
+    }
+
+    /// Goes on along `direction` while the forces still pull that way, to where they would end by the secant. The definite tangent is too
+    /// stiff wherever the exact one has negative curvature: its steps go the right way, but creep.
+    fn go_on(&mut self, step: &mut Step, mut slope: f64) {
+        for _ in 0..MAX_STRETCHES {
+            let ahead = dot(&self.work.gradient, &self.work.direction);
+            if ahead > STRETCH_FROM * slope {
+                break;
+            }
+            let stretch = if ahead > slope { (ahead / (slope - ahead)).min(MOST_STRETCH) } else { MOST_STRETCH };
+            self.scale_direction(stretch);
+            self.system.hinges().limit(&self.work.q.vectors, &mut self.work.direction);
+            let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
+            self.scale_direction((self.max_stride / distance).min(1.0));
+            let allowed = self.max_step();
+            self.scale_direction(allowed);
+            slope = dot(&self.work.gradient, &self.work.direction);
+            let residual = norm(&self.work.gradient);
+            let trial = self.evaluate_trial(1.0);
+            if !self.is_accepted(step.merit, trial, slope, 1.0, residual) {
+                break;
+            }
+            self.take_trial();
+            *step = Step { is_stretched: true, merit: trial, ..*step };
+        }
+    }
+
+    fn scale_direction(&mut self, factor: f64) {
+        if factor != 1.0 {
+            self.work.direction.iter_mut().for_each(|d| *d *= factor);
+        }
+    }
+
+    fn is_accepted(&self, merit: Merit, trial: Merit, slope: f64, fraction: f64, residual: f64) -> bool {
+        if !trial.magnitude.is_finite() {
+            return false;
+        }
+        let trial_residual = norm(&self.work.trial_gradient);
+        if !trial_residual.is_finite() {
+            return false;
+        }
+        match merit.potential.zip(trial.potential) {
+            Some((old, new)) => {
+                // 64 roundings of the largest part: what summing the parts over the mesh may lose.
+                let rounding = 64.0 * f64::EPSILON * merit.magnitude.max(trial.magnitude);
+                let expected = ARMIJO * fraction * slope;
+                new <= old + expected
+                    || ((new - old).abs() <= rounding
+                        && fraction * slope.abs() <= 16.0 * rounding
+                        && trial_residual < residual)
+            }
+            // Forces without a potential still do work: the trapezoidal rule along the step takes its place. The residual alone would
+            // stop at every fold of the way.
+            None => {
+                let trial_slope = dot(&self.work.trial_gradient, &self.work.direction);
+                trial_residual <= residual * (1.0 - ARMIJO * fraction) || trial_slope <= WORK_SHARE * slope.abs()
+            }
+        }
+    }
+
+    fn max_step(&mut self) -> f64 {
+        let model = self.problem.model;
+        if model.custom.is_empty() {
+            return 1.0;
+        }
+        model.kinematics.push_forward(&self.work.q, &self.work.direction, &mut self.work.trial_x);
+        model
+            .forces()
+            .map(|force| force.max_step(&self.work.x, &self.problem.ctx, &self.work.trial_x))
+            .fold(1.0, f64::min)
+    }
+}
