@@ -35,6 +35,9 @@ const MAX_WIDE_ITERATIONS: usize = 4000;
 const FACTOR_NODES: usize = 8000;
 const MAX_SMALL_ITERATIONS: usize = 400;
 const PATIENT_SOLVES: usize = 2;
+/// Iterations of one step after which small bodies take a factor too, and what is small: each of its solves then replaces hundreds of them.
+const MAX_STEP_ITERATIONS: usize = 1500;
+const SMALL_NODES: usize = 2000;
 
 /// The iterative solver with its memory.
 pub(super) struct Iterative {
@@ -51,6 +54,8 @@ pub(super) struct Iterative {
     wide: Option<Box<Wide>>,
     /// Solves of this step that f32 could not do.
     failures: usize,
+    /// Iterations of this step.
+    spent: usize,
     /// Iterations after which a solution is taken as it is.
     budget: Option<usize>,
 }
@@ -114,6 +119,7 @@ impl Iterative {
             last_rate: 0.0,
             wide: None,
             failures: 0,
+            spent: 0,
             budget,
         }
     }
@@ -133,11 +139,15 @@ impl Iterative {
     pub fn begin_step(&mut self) {
         self.cage.forget_grid();
         self.failures = 0;
+        self.spent = 0;
     }
 
     /// Whether this step has shown that its matrices want a factor.
     pub fn wants_factor(&self) -> bool {
-        self.failures >= PATIENT_SOLVES && self.budget.is_none() && self.rhs.len() <= FACTOR_NODES
+        let nodes = self.rhs.len();
+        let is_hard = self.failures >= PATIENT_SOLVES && nodes <= FACTOR_NODES;
+        let is_long = self.spent >= MAX_STEP_ITERATIONS && nodes <= SMALL_NODES;
+        self.budget.is_none() && (is_hard || is_long)
     }
 
     /// Turns the factor of the rest state, if that is what preconditions.
@@ -195,6 +205,7 @@ impl Iterative {
         };
         let info = solved.map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;
+        self.spent += iterations;
         self.last_rate = iterations as f64 / (1.0 / forcing).log10();
         if self.first_rate == 0.0 {
             self.first_rate = self.last_rate;

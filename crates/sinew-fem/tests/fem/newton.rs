@@ -2,7 +2,7 @@
 
 use sinew_fem::material::{Extension, Inversion, Law, MaterialSpec};
 use sinew_fem::model::AttachTarget;
-use sinew_fem::solver::LinearSolver;
+use sinew_fem::solver::{LinearSolver, Projection};
 use sinew_fem::{
     Command, Control, Driver, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation, SolverParams,
     StepError, Substeps,
@@ -416,6 +416,56 @@ fn a_half_turn_in_one_frame_succeeds() {
             assert!((*a - *b).norm() < 1e-5 * 0.4, "{law:?}: {a:?} {b:?}");
         }
     }
+}
+
+/// Rotation vectors of π − ε and ε − π about one axis are nearly the same rotation: a track that changes from one to the other makes no turn.
+#[test]
+fn rotation_vectors_that_wrap_around_are_not_followed() {
+    struct Jump;
+    impl Driver for Jump {
+        fn apply(&self, time: f64, control: &mut Control) {
+            let almost = std::f64::consts::PI - 0.01;
+            let angle = if time < 6.5 { almost * (time / 6.0).min(1.0) } else { -almost };
+            control.set_by_name("beam.pin.right.rotation.x", angle).unwrap();
+        }
+    }
+    let frames = FrameParams { frame_rate: 1.0, substeps: Substeps::Fixed(1), max_halvings: 6 };
+    let model = beam(spec(Law::StableNeoHookean), [8, 2, 2], true, 0.0);
+    let solver = Box::new(NewtonSolver::new(quasistatic()));
+    let mut simulation = Simulation::new(model, solver, frames, vec![Box::new(Jump)], Vec::new());
+    let reports: Vec<_> = (0..8).map(|_| simulation.step_frame().unwrap()).collect();
+    assert_eq!(reports[6].substeps, 1);
+    let energies: Vec<f64> = reports.iter().map(|report| report.energies.elastic).collect();
+    assert!((energies[6] / energies[5] - 1.0).abs() < 0.05, "{energies:?}");
+}
+
+/// The definite tangent of a column that buckles is far stiffer than the column. Its steps are stretched, so that even where nothing else is allowed the
+/// end is reached in tens of iterations and not in hundreds.
+#[test]
+fn steps_that_creep_are_stretched() {
+    let mut noise = Noise(6);
+    let params = SolverParams { projection: Projection::Always, ..quasistatic() };
+    let mut run = Run::new(beam(spec(Law::StableNeoHookean), [16, 2, 2], true, 0.0), params);
+    run.disturb(|_, x| Vec3::new(0.66 * x.x, x.y, x.z) + noise.vector() * 1e-3);
+    run.set("beam.pin.right.translation.x", -0.136);
+    let report = run.step(1.0).unwrap();
+    // 47; without stretching 100 do not suffice.
+    assert!(report.newton_iterations <= 60, "{report:?}");
+}
+
+/// Frames of flesh that goes wild end in an error, not in hours of iterations.
+#[test]
+fn a_frame_is_given_up_when_its_steps_are_all_hard() {
+    let mut noise = Noise(3);
+    // So few iterations that even the patience with a scramble is not enough, and so many halvings that they would go on for long.
+    let params = SolverParams { max_newton: 2, tolerance: 1e-12, ..quasistatic() };
+    let model = || beam(spec(Law::StableNeoHookean), [12, 3, 3], true, 1.0);
+    let mut scrambled = Run::new(model(), params);
+    scrambled.disturb(|_, _| Vec3::new(0.2, 0.05, 0.05) + noise.vector() * 4.0);
+    let mut simulation = simulation(model(), params, Ramp(Vec::new()), 30);
+    simulation.set_state(scrambled.state);
+    let error = simulation.step_frame().unwrap_err();
+    assert!(matches!(error, StepError::Exhausted { .. }), "{error}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ words! {
     pub enum Extension {
         /// By an energy of its own, twice differentiable: the solver keeps its line search.
         "energy" => Energy,
-        /// By the stress at the threshold, as Sifakis 2007 does it: bounded, but without an energy, so steps are judged by the residual.
+        /// By the stress at the threshold, as Sifakis 2007 does it: bounded, but without an energy, so steps are judged by the work of the forces along them.
         "constant" => Constant,
     }
 }
