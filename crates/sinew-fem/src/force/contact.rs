@@ -97,6 +97,8 @@ impl ContactForce {
     pub fn find_touches(&self, pose: &Pose, x: &[Vec3], touches: &mut Vec<Touch>) {
         self.for_each_at(pose, x, |point, distance, normal, local| {
             let normal_force = -self.stiffness * self.areas[point] * distance;
+            // Gradients of level sets are units to the accuracy of their grids only.
+            let normal = normal.normalized();
             touches.push(Touch { point: point as u32, normal, normal_force, anchor: local });
         });
     }

@@ -303,7 +303,7 @@ impl Assembler {
             }
             self.rigid.push(RigidBody {
                 name: params.name.clone(),
-                shape: params.shape,
+                shape: params.shape.clone(),
                 block,
                 points: first..first + 6,
                 mass: params.mass,
@@ -677,7 +677,7 @@ impl Assembler {
             .iter()
             .map(|params| Collider {
                 name: params.name.clone(),
-                shape: params.shape,
+                shape: params.shape.clone(),
                 initial: params.pose,
                 pivot: params.pivot,
                 motion: ContactMotion {

@@ -42,10 +42,11 @@ pub struct RigidBody {
     pub mass: f64,
 }
 
-/// Root-mean-square extent sᵢ along each axis of a solid shape [m]: second moment over mass is sᵢ². `None` for unbounded shapes.
+/// Root-mean-square extent sᵢ along each axis of a solid shape [m]: second moment over mass is sᵢ². `None` for shapes that cannot be rigid bodies.
 pub(crate) fn extents(shape: &AnyShape) -> Option<Vec3> {
     Some(match shape {
-        AnyShape::Plane(_) => return None,
+        // Surfaces are colliders only: their principal axes are not those of their coordinates.
+        AnyShape::Plane(_) | AnyShape::LevelSet(_) => return None,
         AnyShape::Sphere(s) => Vec3::splat(s.radius / 5f64.sqrt()),
         AnyShape::Cuboid(b) => b.half_size / 3f64.sqrt(),
         AnyShape::Capsule(c) => {

@@ -3,7 +3,8 @@
 use sinew_fem::material::Law;
 use sinew_fem::model::ColliderParams;
 use sinew_fem::{Contacts, ModelBuilder, Regime, SolverParams, StepContext};
-use sinew_geometry::shape::{AnyShape, Capsule, Plane, Pose, Sphere};
+use sinew_geometry::procedural::icosphere;
+use sinew_geometry::shape::{AnyShape, Capsule, LevelSet, Plane, Pose, Sphere};
 use sinew_math::Vec3;
 
 use crate::models::{Run, body, hexes, nodes_where, pin, spec, tets};
@@ -27,10 +28,12 @@ fn contact_force(run: &Run) -> Vec3 {
 /// A block held from above is pressed from below by each shape in one step: pins and collider balance, and Newton stays fast.
 #[test]
 fn pressed_flesh_balances_pins_and_collider() {
-    let shapes: [(&str, AnyShape, Vec3); 3] = [
+    let ball = LevelSet::new(icosphere(0.1, 20).unwrap(), None).unwrap();
+    let shapes: [(&str, AnyShape, Vec3); 4] = [
         ("plane", Plane::new(Vec3::zero(), Vec3::unit(1)).unwrap().into(), Vec3::new(0.0, 0.02, 0.0)),
         ("sphere", Sphere::new(0.1).unwrap().into(), Vec3::new(0.1, -0.07, 0.1)),
         ("capsule", Capsule::new(0.05, 0.06).unwrap().into(), Vec3::new(0.1, -0.03, 0.1)),
+        ("surface", ball.into(), Vec3::new(0.1, -0.07, 0.1)),
     ];
     for law in [Law::NeoHookean, Law::StableNeoHookean, Law::Corotated] {
         for (name, shape, place) in &shapes {
@@ -39,7 +42,7 @@ fn pressed_flesh_balances_pins_and_collider() {
             let mut builder = ModelBuilder::new();
             let flesh = builder.add_body(body("flesh", mesh, spec(law)));
             builder.pin(pin(flesh, "top", top, Vec3::zero()));
-            builder.add_collider(collider("press", *shape, *place, 0.0));
+            builder.add_collider(collider("press", shape.clone(), *place, 0.0));
             let mut run =
                 Run::new(builder.build().unwrap(), SolverParams { tolerance: 1e-9, ..SolverParams::default() });
             let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?}, {name}: {error}"));

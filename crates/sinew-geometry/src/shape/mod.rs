@@ -1,19 +1,22 @@
-//! Analytic bodies by their signed distance d(p): negative inside, |∇d| = 1.
+//! Bodies by their signed distance d(p): negative inside, |∇d| = 1.
 //!
 //! A new collider shape is one file here that implements [`Shape`]; the tests at the end of this module then check its distance
 //! against sampling and its derivatives against differences.
 
 mod capsule;
 mod cuboid;
+mod level_set;
 mod plane;
 mod pose;
 mod sphere;
 
 use std::f64::consts::PI;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 pub use capsule::Capsule;
 pub use cuboid::Cuboid;
+pub use level_set::{LevelSet, LevelSetError};
 pub use plane::Plane;
 pub use pose::{Pose, Posed};
 use sinew_math::{Mat3, Vec3};
@@ -65,7 +68,7 @@ pub trait Shape: Debug + Send + Sync {
 }
 
 /// One of the shapes, by value: a collider whose kind is known at run time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AnyShape {
     /// A half-space.
     Plane(Plane),
@@ -75,6 +78,8 @@ pub enum AnyShape {
     Capsule(Capsule),
     /// A box.
     Cuboid(Cuboid),
+    /// Any closed surface.
+    LevelSet(Arc<LevelSet>),
 }
 
 impl AnyShape {
@@ -85,6 +90,7 @@ impl AnyShape {
             Self::Sphere(s) => Some(4.0 / 3.0 * PI * s.radius.powi(3)),
             Self::Capsule(c) => Some(PI * c.radius.powi(2) * (2.0 * c.half_length + 4.0 / 3.0 * c.radius)),
             Self::Cuboid(b) => Some(8.0 * b.half_size.x * b.half_size.y * b.half_size.z),
+            Self::LevelSet(set) => Some(set.surface().volume()),
         }
     }
 
@@ -94,6 +100,7 @@ impl AnyShape {
             Self::Sphere(shape) => shape,
             Self::Capsule(shape) => shape,
             Self::Cuboid(shape) => shape,
+            Self::LevelSet(shape) => &**shape,
         }
     }
 }
@@ -133,6 +140,12 @@ impl From<Capsule> for AnyShape {
 impl From<Cuboid> for AnyShape {
     fn from(shape: Cuboid) -> Self {
         Self::Cuboid(shape)
+    }
+}
+
+impl From<LevelSet> for AnyShape {
+    fn from(shape: LevelSet) -> Self {
+        Self::LevelSet(Arc::new(shape))
     }
 }
 

@@ -118,7 +118,7 @@ impl Compiler<'_> {
 }
 
 /// A problem at `path`; errors of meshes carry their hint at their end.
-fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
+pub(super) fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
     match message.split_once("; hint: ").or_else(|| message.split_once("\nhint: ")) {
         Some((message, hint)) => scene.problem(path, message).hint(hint),
         None => scene.problem(path, message),

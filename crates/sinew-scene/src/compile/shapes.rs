@@ -1,12 +1,16 @@
 //! Rigid bodies and colliders.
 
+use std::collections::BTreeSet;
+
 use sinew_fem::model::{ColliderParams, RigidParams};
-use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, Plane, Pose, Sphere};
+use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, LevelSet, Plane, Pose, Sphere};
 use sinew_math::{Quaternion, Vec3};
 
+use super::mesh::located;
 use super::{Compiler, pivot};
+use crate::import::load_surface;
 use crate::spec::motion::Rotation;
-use crate::spec::rigid::{BoxShape, CapsuleShape, ColliderShape, RigidShape, SphereShape};
+use crate::spec::rigid::{BoxShape, CapsuleShape, ColliderShape, RigidShape, SphereShape, SurfaceShape};
 
 /// Density of a rigid body that says nothing [kg/m³].
 const WATER: f64 = 1000.0;
@@ -55,6 +59,7 @@ impl Compiler<'_> {
                 ColliderShape::Sphere(shape) => sphere(shape),
                 ColliderShape::Box(shape) => cuboid(shape),
                 ColliderShape::Capsule(shape) => capsule(shape),
+                ColliderShape::Surface(shape) => self.level_set(shape),
             };
             match shape {
                 Ok((shape, local)) => {
@@ -68,9 +73,23 @@ impl Compiler<'_> {
                     });
                     self.drive(collider.name.clone(), collider.motion.as_ref());
                 }
-                Err(message) => self.problems.push(scene.problem(&format!("collider[{index}].shape"), message)),
+                Err(message) => {
+                    self.problems.push(located(scene, &format!("collider[{index}].shape"), &message));
+                }
             }
         }
+    }
+
+    fn level_set(&mut self, shape: &SurfaceShape) -> Placed {
+        let path = self.scene.source.resolve(&shape.file);
+        let parts = load_surface(&path, &BTreeSet::new()).map_err(|error| error.to_string())?;
+        self.notes.extend(parts.notes.iter().map(|note| format!("{}: {note}", shape.file)));
+        let surface = parts.mesh.mapped(|p| p * shape.scale).map_err(|error| error.to_string())?;
+        let (surface, _) = surface.welded().map_err(|error| error.to_string())?;
+        // Inside out by habit of its maker; which side is meant is clear from the volume.
+        let surface = if surface.volume() < 0.0 { surface.flipped() } else { surface };
+        let set = LevelSet::new(surface, shape.cell).map_err(|error| format!("{}: {error}", shape.file))?;
+        Ok((set.into(), Pose::identity()))
     }
 }
 

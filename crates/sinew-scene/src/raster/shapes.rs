@@ -2,6 +2,8 @@
 //!
 //! Faces are subdivided even where they are flat: ambient light is computed at vertices.
 
+use sinew_geometry::TriMesh;
+
 use super::vector::{V3, cross, dot, sub};
 
 /// A triangulated shape in its own coordinates.
@@ -11,6 +13,13 @@ pub struct ShapeMesh {
     pub positions: Vec<[f32; 3]>,
     /// Counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
+}
+
+impl From<&TriMesh> for ShapeMesh {
+    fn from(surface: &TriMesh) -> Self {
+        let positions = surface.positions().iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
+        Self { positions, triangles: surface.triangles().to_vec() }
+    }
 }
 
 impl ShapeMesh {

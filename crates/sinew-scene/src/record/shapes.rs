@@ -18,6 +18,7 @@ pub(crate) fn shape_mesh(shape: &AnyShape, rings: usize) -> ShapeMesh {
             ShapeMesh::capsule([0.0, 0.0, -half], [0.0, 0.0, half], capsule.radius as f32, rings)
         }
         AnyShape::Cuboid(cuboid) => ShapeMesh::cuboid(f32s(cuboid.half_size * 2.0), (rings / 2).max(1)),
+        AnyShape::LevelSet(set) => ShapeMesh::from(set.surface()),
     }
 }
 

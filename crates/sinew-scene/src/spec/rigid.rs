@@ -3,7 +3,7 @@
 use super::motion::{Motion, Rotation};
 use crate::{
     decode::{
-        codec::{flag, length, name, number, quantity},
+        codec::{flag, length, name, number, quantity, text},
         compound::{direction, fixed, vector},
         table::{one_of, table},
     },
@@ -44,6 +44,19 @@ table! {
     }
 }
 
+table! {
+    /// A closed surface from a file.
+    pub struct SurfaceShape as "surface shape" {
+        /// The file (.obj, .ply, .stl, .gltf, .glb and others), relative to the scene; its triangles are counter-clockwise from outside.
+        file: String = text("path of a file"), required, example("meshes/bone.obj");
+        /// Factor on all coordinates of the file.
+        scale: f64 = number().positive(), default(1), example(0.001);
+        /// Edge of the cells of the grid that holds its distances [m]; a 48th of its longest side when left out. What is thinner than two cells is not
+        /// seen.
+        cell: Option<f64> = length().positive(), optional, example("2 mm");
+    }
+}
+
 tagged! {
     /// The shape of an obstacle.
     pub enum ColliderShape as "collider shape" by "type" {
@@ -55,6 +68,8 @@ tagged! {
         "capsule" => Capsule(CapsuleShape),
         /// A block around the origin.
         "box" => Box(BoxShape),
+        /// A closed surface from a file.
+        "surface" => Surface(SurfaceShape),
     }
 }
 

@@ -164,6 +164,7 @@ fn shape_mesh(shape: &AnyShape, pose: &sinew_geometry::shape::Pose, patch: f32) 
             ShapeMesh::capsule([0.0, 0.0, -half], [0.0, 0.0, half], capsule.radius as f32, RINGS)
         }
         AnyShape::Cuboid(cuboid) => ShapeMesh::cuboid(f32s(cuboid.half_size * 2.0), RINGS / 2),
+        AnyShape::LevelSet(set) => ShapeMesh::from(set.surface()),
     };
     for p in &mut mesh.positions {
         *p = f32s(pose.to_world(Vec3::from(p.map(f64::from))));

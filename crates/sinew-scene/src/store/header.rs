@@ -2,8 +2,8 @@
 
 use sinew_fem::Frame;
 use sinew_geometry::embedding::Embedding;
-use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, Plane, Sphere};
-use sinew_geometry::{CellBlock, CellKind, CellMesh, MeshField};
+use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, LevelSet, Plane, Sphere};
+use sinew_geometry::{CellBlock, CellKind, CellMesh, MeshField, TriMesh};
 use sinew_math::Vec3;
 
 use super::StoreError;
@@ -89,8 +89,9 @@ impl Header {
             })
             .collect();
         let shapes = frame.shapes.iter();
-        self.shapes =
-            shapes.map(|s| RecordedShape { name: s.name.into(), shape: *s.shape, is_dynamic: s.is_dynamic }).collect();
+        self.shapes = shapes
+            .map(|s| RecordedShape { name: s.name.into(), shape: s.shape.clone(), is_dynamic: s.is_dynamic })
+            .collect();
         self.probe_names = frame.probe_names.to_vec();
     }
 
@@ -241,6 +242,22 @@ fn read_mesh(input: &mut ByteReader<'_>) -> Result<CellMesh, StoreError> {
     Ok(mesh)
 }
 
+fn write_surface(out: &mut ByteWriter, surface: &TriMesh) {
+    out.vectors(surface.positions());
+    out.u32s(surface.triangles().as_flattened());
+}
+
+fn read_surface(input: &mut ByteReader<'_>) -> Result<TriMesh, StoreError> {
+    let what = "a surface";
+    let positions = input.vectors(what)?;
+    let corners = input.u32s(what)?;
+    let (triangles, rest) = corners.as_chunks();
+    if !rest.is_empty() {
+        return Err(input.broken(what));
+    }
+    TriMesh::new(positions, triangles.to_vec()).map_err(|_| input.broken(what))
+}
+
 fn write_shape(out: &mut ByteWriter, shape: &AnyShape) {
     match shape {
         AnyShape::Plane(plane) => {
@@ -261,6 +278,11 @@ fn write_shape(out: &mut ByteWriter, shape: &AnyShape) {
             out.u8(3);
             out.vector(cuboid.half_size);
         }
+        AnyShape::LevelSet(set) => {
+            out.u8(4);
+            out.f64(set.cell());
+            write_surface(out, set.surface());
+        }
     }
 }
 
@@ -272,6 +294,11 @@ fn read_shape(input: &mut ByteReader<'_>) -> Result<AnyShape, StoreError> {
         1 => AnyShape::Sphere(Sphere { radius: input.f64(what)? }),
         2 => AnyShape::Capsule(Capsule { half_length: input.f64(what)?, radius: input.f64(what)? }),
         3 => AnyShape::Cuboid(Cuboid { half_size: input.vector(what)? }),
+        4 => {
+            let cell = input.f64(what)?;
+            let set = LevelSet::new(read_surface(input)?, Some(cell)).map_err(|_| input.broken(what))?;
+            set.into()
+        }
         _ => return Err(input.broken(what)),
     };
     Ok(shape)

@@ -1,0 +1,355 @@
+//! The signed distance of any closed surface, on a sparse grid.
+//!
+//! Each grid node knows the exact distance φᵢ to the surface and its gradient gᵢ there. In between, the planes that nodes see are blended,
+//! $$\varphi(p) = \sum_i W_i(p)\,\bigl(\varphi_i + g_i\cdot(p - x_i)\bigr), \qquad W_i = \prod_a w(1 - |p_a - x_{i,a}|/h), \quad w(t) = 3t^2 - 2t^3,$$
+//! over the corners of a cell. That is exact for planes and differentiable everywhere in the grid, so a penalty on φ has a continuous force, and its
+//! error is ⅜ h² over the radius of curvature at most (a corner is half a diagonal away). Cells are grouped in bricks; only bricks near the surface have nodes of their own, all others share a grid as
+//! coarse as the bricks.
+
+use sinew_math::{Mat3, Vec3, parallel};
+use thiserror::Error;
+
+use super::Shape;
+use crate::bvh::Bvh;
+use crate::mesh::{Aabb, TriMesh, WindingNumber, closest_on_triangle};
+
+/// Cells along the edge of a brick.
+const BRICK: usize = 4;
+/// Nodes of a brick with its own.
+const BRICK_NODES: usize = (BRICK + 1).pow(3);
+/// Bricks around the surface, so that it lies well inside.
+const MARGIN: f64 = 1.0;
+/// Cells along the longest side of the surface when nothing is said, and at most.
+const DEFAULT_CELLS: f64 = 48.0;
+const MOST_CELLS: f64 = 512.0;
+
+/// Why a surface makes no level set.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum LevelSetError {
+    /// The surface has a border.
+    #[error(
+        "the surface is open: {edges} of its edges have a triangle on one side only, the first at {:.4}, {:.4}, {:.4}; hint: close it, or merge vertices that lie on each other",
+        place.x, place.y, place.z
+    )]
+    Open {
+        /// Number of such edges.
+        edges: usize,
+        /// An end of the first [m].
+        place: Vec3,
+    },
+    /// The surface encloses nothing, or less than the grid can see.
+    #[error(
+        "the surface encloses nothing that a grid of cells of {cell:.3e} m can see; hint: give it a thickness of two cells, or take smaller cells"
+    )]
+    TooThin {
+        /// Edge of the cells [m].
+        cell: f64,
+    },
+    /// So small cells would take too much memory.
+    #[error(
+        "cells of {cell:.3e} m are too small for a surface of {size:.3e} m; hint: the smallest that make sense are {least:.3e} m"
+    )]
+    TooFine {
+        /// Edge of the cells [m].
+        cell: f64,
+        /// Longest side of the surface [m].
+        size: f64,
+        /// Smallest edge [m].
+        least: f64,
+    },
+}
+
+/// What a grid node knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Node {
+    value: f64,
+    gradient: Vec3,
+}
+
+/// A closed surface by its signed distance on a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelSet {
+    surface: TriMesh,
+    cell: f64,
+    /// First corner of the grid [m].
+    origin: Vec3,
+    /// Bricks along each axis.
+    bricks: [usize; 3],
+    /// Nodes at the corners of bricks.
+    coarse: Vec<Node>,
+    /// First node of each brick that has its own.
+    first: Vec<Option<u32>>,
+    fine: Vec<Node>,
+}
+
+/// Value, gradient and second derivative at one place.
+struct Sample {
+    value: f64,
+    gradient: Vec3,
+    curvature: Mat3,
+}
+
+impl LevelSet {
+    /// The level set of a closed surface whose triangles are counter-clockwise from outside; `cell` is the edge of the grid cells, a 48th of the
+    /// longest side when left out.
+    ///
+    /// # Errors
+    /// When the surface is open, encloses nothing, or the cells are far too small.
+    pub fn new(surface: TriMesh, cell: Option<f64>) -> Result<Self, LevelSetError> {
+        let border = surface.boundary_edges();
+        if let Some(&[vertex, _]) = border.first() {
+            return Err(LevelSetError::Open { edges: border.len(), place: surface.positions()[vertex as usize] });
+        }
+        let bounds = surface.bounds();
+        let size = bounds.size().max_component();
+        let cell = cell.unwrap_or(size / DEFAULT_CELLS);
+        if !(cell * MOST_CELLS >= size) {
+            return Err(LevelSetError::TooFine { cell, size, least: size / MOST_CELLS });
+        }
+        let width = cell * BRICK as f64;
+        let origin = bounds.min - Vec3::splat(MARGIN * width);
+        let extent = bounds.size() + Vec3::splat(2.0 * MARGIN * width);
+        let bricks = [0, 1, 2].map(|axis| (extent[axis] / width).ceil().max(1.0) as usize);
+        let distance = Distance::new(&surface);
+        let corners = bricks.map(|count| count + 1);
+        let coarse = measure(corners.iter().product(), |index| {
+            distance.at(origin + Vec3::from(unravel(index, corners).map(|i| i as f64)) * width)
+        });
+        // A brick whose middle is further from the surface than its corners are from the middle has no surface inside.
+        let count = bricks.iter().product();
+        let middles = measure(count, |brick| {
+            distance.at(origin + Vec3::from(unravel(brick, bricks).map(|i| i as f64 + 0.5)) * width)
+        });
+        let reach = (0.5 * 3f64.sqrt() + 0.5) * width;
+        let near: Vec<usize> = (0..count).filter(|&brick| middles[brick].value.abs() <= reach).collect();
+        let mut first = vec![None; count];
+        for (order, &brick) in near.iter().enumerate() {
+            first[brick] = Some((order * BRICK_NODES) as u32);
+        }
+        let fine = measure(near.len() * BRICK_NODES, |index| {
+            let corner = unravel(near[index / BRICK_NODES], bricks).map(|i| (i * BRICK) as f64);
+            let local = unravel(index % BRICK_NODES, [BRICK + 1; 3]).map(|i| i as f64);
+            distance.at(origin + (Vec3::from(corner) + Vec3::from(local)) * cell)
+        });
+        if !fine.iter().chain(&coarse).any(|node| node.value < 0.0) {
+            return Err(LevelSetError::TooThin { cell });
+        }
+        Ok(Self { surface, cell, origin, bricks, coarse, first, fine })
+    }
+
+    /// The surface it was made of.
+    pub fn surface(&self) -> &TriMesh {
+        &self.surface
+    }
+
+    /// Edge of the grid cells near the surface [m].
+    pub fn cell(&self) -> f64 {
+        self.cell
+    }
+
+    /// Number of grid nodes.
+    pub fn node_count(&self) -> usize {
+        self.coarse.len() + self.fine.len()
+    }
+
+    fn sample(&self, p: Vec3) -> Sample {
+        let width = self.cell * BRICK as f64;
+        let limits = self.bricks.map(|count| count as f64);
+        let place = (p - self.origin) / width;
+        let inside = Vec3::from([0, 1, 2].map(|axis| place[axis].clamp(0.0, limits[axis])));
+        let brick = [0, 1, 2].map(|axis| (inside[axis] as usize).min(self.bricks[axis] - 1));
+        let corner = Vec3::from(brick.map(|i| i as f64));
+        let mut sample = match self.first[ravel(brick, self.bricks)] {
+            Some(first) => {
+                let local = (inside - corner) * BRICK as f64;
+                let cell = [0, 1, 2].map(|axis| (local[axis] as usize).min(BRICK - 1));
+                let node = |at: [usize; 3]| self.fine[first as usize + ravel(at, [BRICK + 1; 3])];
+                blend(local - Vec3::from(cell.map(|i| i as f64)), self.cell, cell, node)
+            }
+            None => {
+                let corners = self.bricks.map(|count| count + 1);
+                blend(inside - corner, width, brick, |at| self.coarse[ravel(at, corners)])
+            }
+        };
+        // Outside of the grid the distance to it is added: too much, but far from zero.
+        let beyond = (place - inside) * width;
+        let far = beyond.norm();
+        if far > 0.0 {
+            sample.value += far;
+            sample.gradient = beyond / far;
+            sample.curvature = Mat3::zero();
+        }
+        sample
+    }
+}
+
+impl Shape for LevelSet {
+    fn distance(&self, p: Vec3) -> f64 {
+        self.sample(p).value
+    }
+
+    /// The exact gradient of [`Shape::distance`], which is a unit vector to the accuracy of the grid only: forces must fit their energy.
+    fn normal(&self, p: Vec3) -> Vec3 {
+        self.sample(p).gradient
+    }
+
+    fn curvature(&self, p: Vec3) -> Mat3 {
+        self.sample(p).curvature
+    }
+}
+
+fn ravel(at: [usize; 3], counts: [usize; 3]) -> usize {
+    (at[2] * counts[1] + at[1]) * counts[0] + at[0]
+}
+
+fn unravel(index: usize, counts: [usize; 3]) -> [usize; 3] {
+    [index % counts[0], index / counts[0] % counts[1], index / (counts[0] * counts[1])]
+}
+
+fn measure(count: usize, node: impl Fn(usize) -> Node + Sync) -> Vec<Node> {
+    let mut nodes = vec![Node::default(); count];
+    parallel::for_each_block_mut(&mut nodes[..], 256, |start, nodes| {
+        for (i, out) in nodes.iter_mut().enumerate() {
+            *out = node(start + i);
+        }
+    });
+    nodes
+}
+
+/// Blends what the corners of a cell with edge `h` see; t in [0, 1]³ is the place in the cell, and `first` its first corner.
+fn blend(t: Vec3, h: f64, first: [usize; 3], node: impl Fn([usize; 3]) -> Node) -> Sample {
+    let weight = |t: f64| (t * t * (3.0 - 2.0 * t), 6.0 * t * (1.0 - t), 6.0 - 12.0 * t);
+    // Per axis and side: w, w′ and w″ over the place.
+    let sides: [[(f64, f64, f64); 2]; 3] = [0, 1, 2].map(|axis| {
+        let (w, slope, bend) = weight(t[axis]);
+        [(1.0 - w, -slope / h, -bend / (h * h)), (w, slope / h, bend / (h * h))]
+    });
+    let mut sample = Sample { value: 0.0, gradient: Vec3::zero(), curvature: Mat3::zero() };
+    for corner in 0..8 {
+        let bits = [corner & 1, corner >> 1 & 1, corner >> 2 & 1];
+        let Node { value, gradient } = node([0, 1, 2].map(|axis| first[axis] + bits[axis]));
+        let [x, y, z] = [0, 1, 2].map(|axis| sides[axis][bits[axis]]);
+        let plane = value + gradient.dot((t - Vec3::from(bits.map(|b| b as f64))) * h);
+        let w = x.0 * y.0 * z.0;
+        let dw = Vec3::new(x.1 * y.0 * z.0, x.0 * y.1 * z.0, x.0 * y.0 * z.1);
+        let (xy, yz, zx) = (x.1 * y.1 * z.0, x.0 * y.1 * z.1, x.1 * y.0 * z.1);
+        let ddw = Mat3::new([[x.2 * y.0 * z.0, xy, zx], [xy, x.0 * y.2 * z.0, yz], [zx, yz, x.0 * y.0 * z.2]]);
+        sample.value += w * plane;
+        sample.gradient += dw * plane + gradient * w;
+        sample.curvature += ddw * plane + Mat3::outer(dw, gradient) + Mat3::outer(gradient, dw);
+    }
+    sample
+}
+
+/// Exact distances to a surface.
+struct Distance<'a> {
+    surface: &'a TriMesh,
+    tree: Bvh,
+    winding: WindingNumber,
+}
+
+impl<'a> Distance<'a> {
+    fn new(surface: &'a TriMesh) -> Self {
+        let boxes = (0..surface.triangle_count()).map(|i| Aabb::from_points(&surface.corners(i))).collect();
+        Self { surface, tree: Bvh::new(boxes), winding: surface.winding_numbers() }
+    }
+
+    fn at(&self, p: Vec3) -> Node {
+        let closest = |triangle: u32| {
+            let corners = self.surface.corners(triangle as usize);
+            let weights = closest_on_triangle(p, corners);
+            corners[0] * weights[0] + corners[1] * weights[1] + corners[2] * weights[2]
+        };
+        let Some((triangle, squared)) = self.tree.nearest(p, |triangle| (closest(triangle) - p).norm_squared()) else {
+            return Node::default();
+        };
+        let distance = squared.sqrt();
+        let [a, b, c] = self.surface.corners(triangle as usize);
+        // On the surface itself the way to it has no direction.
+        if distance <= 1e-9 * (1.0 + p.norm()) * (b - a).norm() {
+            return Node { value: 0.0, gradient: (b - a).cross(c - a).normalized() };
+        }
+        let sign = if self.winding.is_inside(p) { -1.0 } else { 1.0 };
+        Node { value: sign * distance, gradient: (p - closest(triangle)) * (sign / distance) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedural::icosphere;
+
+    fn ball(cell: f64) -> LevelSet {
+        LevelSet::new(icosphere(1.0, 40).unwrap(), Some(cell)).unwrap()
+    }
+
+    fn probes() -> impl Iterator<Item = Vec3> {
+        (1..400).map(|i| {
+            let t = f64::from(i);
+            Vec3::new((t * 0.618_034).fract(), (t * 0.754_877).fract(), (t * 0.569_840).fract()) * 2.4
+                - Vec3::splat(1.2)
+        })
+    }
+
+    /// The error falls with the square of the cells, down to that of the triangles.
+    #[test]
+    fn distance_converges_at_second_order() {
+        let error = |cell: f64| {
+            let ball = ball(cell);
+            let near = probes().filter(|p| (p.norm() - 1.0).abs() < 0.2);
+            near.map(|p| (ball.distance(p) - (p.norm() - 1.0)).abs()).fold(0.0, f64::max)
+        };
+        let (coarse, fine) = (error(0.2), error(0.1));
+        assert!(fine < 0.375 * 0.01 && coarse / fine > 3.0, "{coarse} {fine}");
+    }
+
+    /// Force and tangent of a penalty must be derivatives of its energy, also where cells and bricks meet.
+    #[test]
+    fn normal_and_curvature_are_derivatives_of_the_distance() {
+        let (ball, h) = (ball(0.1), 1e-6);
+        for p in probes() {
+            let (mut gradient, mut curvature) = (Vec3::zero(), Mat3::zero());
+            for axis in 0..3 {
+                let e = Vec3::unit(axis) * h;
+                gradient[axis] = (ball.distance(p + e) - ball.distance(p - e)) / (2.0 * h);
+                curvature.set_column(axis, (ball.normal(p + e) - ball.normal(p - e)) / (2.0 * h));
+            }
+            assert!((gradient - ball.normal(p)).norm() < 1e-7, "{p:?}");
+            assert!((curvature - ball.curvature(p)).norm() < 1e-5 * (1.0 + curvature.norm()), "{p:?}");
+        }
+    }
+
+    #[test]
+    fn normals_near_the_surface_are_nearly_units() {
+        let ball = ball(0.1);
+        for p in probes().filter(|p| (p.norm() - 1.0).abs() < 0.2) {
+            // Planes that differ by ⅜ h² are blended within h.
+            assert!((ball.normal(p) - p.normalized()).norm() < 0.08, "{p:?}: {:?}", ball.normal(p));
+        }
+    }
+
+    #[test]
+    fn bricks_far_from_the_surface_have_no_nodes() {
+        let ball = ball(0.04);
+        assert!(ball.node_count() < ball.first.len() * BRICK_NODES / 2, "{}", ball.node_count());
+    }
+
+    #[test]
+    fn outside_of_the_grid_the_distance_goes_on_growing() {
+        let ball = ball(0.1);
+        let far = ball.distance(Vec3::new(5.0, 0.0, 0.0));
+        assert!((far - 4.0).abs() < 0.1, "{far}");
+        assert!((ball.normal(Vec3::new(5.0, 0.0, 0.0)) - Vec3::unit(0)).norm() < 1e-12);
+    }
+
+    #[test]
+    fn open_thin_and_too_fine_surfaces_are_refused() {
+        let ball = icosphere(1.0, 4).unwrap();
+        let open = TriMesh::new(ball.positions().to_vec(), ball.triangles()[1..].to_vec()).unwrap();
+        assert!(matches!(LevelSet::new(open, None), Err(LevelSetError::Open { edges: 3, .. })));
+        let flat = ball.mapped(|p| Vec3::new(p.x, p.y, 1e-9 * p.z)).unwrap();
+        assert!(matches!(LevelSet::new(flat, Some(0.3)), Err(LevelSetError::TooThin { .. })));
+        assert!(matches!(LevelSet::new(ball.clone(), Some(1e-6)), Err(LevelSetError::TooFine { .. })));
+        assert!(matches!(LevelSet::new(ball, Some(f64::NAN)), Err(LevelSetError::TooFine { .. })));
+    }
+}
