@@ -135,6 +135,14 @@ fn check_reads_and_compiles_without_running() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("block") && text.contains("3000 cells"), "{text}");
+    // What deserves attention is told before the run, too.
+    let free = folder.join("free.toml");
+    let text = "duration = 1\nframe_rate = 1\ngravity = [0, 0, 0]\nsolver = { type = \"quasistatic\" }\n[[body]]\nname = \"block\"\n\
+        mesh = { from = \"box\", size = [1, 1, 1], cells = [2, 2, 2] }\nmaterial = { type = \"neo_hookean\", young = 1000, poisson = 0.3 }\n";
+    std::fs::write(&free, text).expect("scene is written");
+    let output = sinew().arg("check").arg(&free).output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("one part is held by nothing"), "{}", stderr(&output));
     let broken = folder.join("broken.toml");
     std::fs::write(&broken, "duration = 1\nframe_rat = 3\n").expect("scene is written");
     let output = sinew().arg("check").args([&scene, &broken]).output().expect("the program starts");

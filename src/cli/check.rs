@@ -28,7 +28,10 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     for path in &arguments.scenes {
         let checked = Scene::load_with(path, &overrides).and_then(|scene| Ok((compile(&scene)?, scene)));
         match checked {
-            Ok((simulation, scene)) => talk::print(&summary(&path.display().to_string(), &scene, &simulation))?,
+            Ok((simulation, scene)) => {
+                talk::print(&summary(&path.display().to_string(), &scene, &simulation))?;
+                simulation.notes.iter().for_each(|note| talk.note(&format!("note: {note}")));
+            }
             Err(error) => {
                 bad += 1;
                 talk::complain(&error.to_string());
