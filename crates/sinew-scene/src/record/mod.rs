@@ -30,7 +30,7 @@ mod ply;
 mod png;
 mod point_cache;
 mod sequence;
-mod shapes;
+pub(crate) mod shapes;
 pub(crate) mod size;
 mod surface;
 mod usd;

@@ -13,7 +13,7 @@ use super::atomic::AtomicFile;
 use super::field::ColorField;
 use super::png::{Animation, encode_png};
 use super::sequence::{Sequence, numbered};
-use super::shapes::{f32s, ground_level, points_f32, shape_mesh, transform_rows};
+use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use crate::raster::{
     Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
 };
@@ -146,7 +146,7 @@ impl PictureRecorder {
     fn begin(&mut self, frame: &Frame<'_>) {
         self.bodies = frame.bodies.iter().map(|body| body.surface_triangles.to_vec()).collect();
         self.topology_revision = frame.topology_revision;
-        self.shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, 24)).collect();
+        self.shapes = frame.shapes.iter().map(|shape| shape_mesh(shape.shape, PLANE_HALF, 24)).collect();
         let levels: Vec<Option<f32>> =
             frame.shapes.iter().map(|shape| ground_level(shape.shape, &shape.pose, self.params.up.index())).collect();
         self.is_level = levels.iter().map(Option::is_some).collect();

@@ -6,12 +6,12 @@ use sinew_math::Vec3;
 use crate::raster::ShapeMesh;
 
 /// Half the edge of the patch that stands for an infinite plane [m], where nothing better is known.
-const PLANE_HALF: f32 = 2.0;
+pub(crate) const PLANE_HALF: f32 = 2.0;
 
-/// Triangles of a shape in its own coordinates.
-pub(crate) fn shape_mesh(shape: &AnyShape, rings: usize) -> ShapeMesh {
+/// Triangles of a shape in its own coordinates; planes are patches with half edges of `plane_half`.
+pub(crate) fn shape_mesh(shape: &AnyShape, plane_half: f32, rings: usize) -> ShapeMesh {
     match shape {
-        AnyShape::Plane(plane) => ShapeMesh::patch(f32s(plane.point), f32s(plane.normal), PLANE_HALF, rings),
+        AnyShape::Plane(plane) => ShapeMesh::patch(f32s(plane.point), f32s(plane.normal), plane_half, rings),
         AnyShape::Sphere(sphere) => ShapeMesh::sphere([0.0; 3], sphere.radius as f32, rings),
         AnyShape::Capsule(capsule) => {
             let half = capsule.half_length as f32;

@@ -5,7 +5,7 @@ use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 
 use super::names::file_stem;
-use super::shapes::{f32s, points_f32, shape_mesh};
+use super::shapes::{PLANE_HALF, f32s, points_f32, shape_mesh};
 use crate::raster::{Rgb, ShapeMesh};
 
 /// One body or shape.
@@ -40,7 +40,7 @@ impl Cast {
             rigid_points: None,
         });
         let shapes = frame.shapes.iter().map(|shape| {
-            let ShapeMesh { positions, triangles } = shape_mesh(shape.shape, RINGS);
+            let ShapeMesh { positions, triangles } = shape_mesh(shape.shape, PLANE_HALF, RINGS);
             Part {
                 name: shape.name.into(),
                 triangles,

@@ -1,10 +1,11 @@
 //! Any frame of a recording as a picture.
 
 use sinew_fem::Frame;
-use sinew_geometry::shape::AnyShape;
+use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 
 use crate::raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+use crate::record::shapes::{f32s, ground_level, shape_mesh};
 use crate::spec::{Scene, Up};
 use crate::store::{Recording, StoreError, StoredFrame};
 
@@ -51,9 +52,9 @@ impl<'a> Player<'a> {
                 body.surface_positions.iter().for_each(|&p| bodies.add(f32s(p)));
             }
             for shape in &frame.shapes {
-                match level_of(shape.shape, &shape.pose, up) {
+                match ground_level(shape.shape, &shape.pose, up.index()) {
                     Some(height) => level = Some(level.map_or(height, |known: f32| known.max(height))),
-                    None => shape_mesh(shape.shape, &shape.pose, 0.0).positions.iter().for_each(|&p| shapes.add(p)),
+                    None => placed_mesh(shape.shape, &shape.pose, 0.0).positions.iter().for_each(|&p| shapes.add(p)),
                 }
             }
         }
@@ -116,9 +117,9 @@ impl<'a> Player<'a> {
     }
 
     fn shapes(&self, frame: &Frame<'_>) -> Vec<ShapeMesh> {
-        let is_ground = |shape: &AnyShape, pose| level_of(shape, pose, self.up).is_some();
+        let is_ground = |shape: &AnyShape, pose| ground_level(shape, pose, self.up.index()).is_some();
         let drawn = frame.shapes.iter().filter(|shape| !is_ground(shape.shape, &shape.pose));
-        drawn.map(|shape| shape_mesh(shape.shape, &shape.pose, PATCH * self.bounds.radius())).collect()
+        drawn.map(|shape| placed_mesh(shape.shape, &shape.pose, PATCH * self.bounds.radius())).collect()
     }
 
     fn camera(&self, aspect: f32) -> Camera {
@@ -140,32 +141,11 @@ impl<'a> Player<'a> {
     }
 }
 
-fn f32s(p: Vec3) -> [f32; 3] {
-    [p.x as f32, p.y as f32, p.z as f32]
-}
-
-/// Height of a plane along the up axis, if it lies flat and its solid side is below.
-fn level_of(shape: &AnyShape, pose: &sinew_geometry::shape::Pose, up: UpAxis) -> Option<f32> {
-    let AnyShape::Plane(plane) = shape else { return None };
-    // Within half a degree: the eye takes it for level.
-    (f32s(pose.rotation.rotate(plane.normal))[up.index()] > 0.99996)
-        .then(|| f32s(pose.to_world(plane.point))[up.index()])
-}
-
 /// Triangles of a shape in the world; planes are patches with half edges of `patch`.
-fn shape_mesh(shape: &AnyShape, pose: &sinew_geometry::shape::Pose, patch: f32) -> ShapeMesh {
+fn placed_mesh(shape: &AnyShape, pose: &Pose, patch: f32) -> ShapeMesh {
     /// Rings of round shapes: smooth at the size of a terminal.
     const RINGS: usize = 24;
-    let mut mesh = match shape {
-        AnyShape::Plane(plane) => ShapeMesh::patch(f32s(plane.point), f32s(plane.normal), patch, RINGS),
-        AnyShape::Sphere(sphere) => ShapeMesh::sphere([0.0; 3], sphere.radius as f32, RINGS),
-        AnyShape::Capsule(capsule) => {
-            let half = capsule.half_length as f32;
-            ShapeMesh::capsule([0.0, 0.0, -half], [0.0, 0.0, half], capsule.radius as f32, RINGS)
-        }
-        AnyShape::Cuboid(cuboid) => ShapeMesh::cuboid(f32s(cuboid.half_size * 2.0), RINGS / 2),
-        AnyShape::LevelSet(set) => ShapeMesh::from(set.surface()),
-    };
+    let mut mesh = shape_mesh(shape, patch, RINGS);
     for p in &mut mesh.positions {
         *p = f32s(pose.to_world(Vec3::from(p.map(f64::from))));
     }
