@@ -36,7 +36,7 @@ impl Contacts {
         for (touches, force) in self.touches.iter_mut().zip(&model.contacts) {
             touches.clear();
             if let Some(pose) = state.history.collider_poses.get(force.collider) {
-                force.find_touches(pose, &state.positions, touches);
+                force.find_touches(pose, &state.positions, state.time, touches);
             }
         }
     }

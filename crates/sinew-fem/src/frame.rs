@@ -13,6 +13,7 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::{Mat3, Vec3};
 use thiserror::Error;
 
+use crate::contact::ContactPoint;
 use crate::report::StepReport;
 
 /// Everything that can be seen at one time.
@@ -27,6 +28,8 @@ pub struct Frame<'a> {
     pub bodies: Vec<BodyFrame<'a>>,
     /// Rigid bodies and colliders, in scene order.
     pub shapes: Vec<ShapeFrame<'a>>,
+    /// Where bodies touch each other, themselves and colliders; empty in frames of recordings, which do not hold it.
+    pub contacts: &'a [ContactPoint],
     /// Names of the probes, the same in every frame.
     pub probe_names: &'a [String],
     /// Values of the probes, one per name.

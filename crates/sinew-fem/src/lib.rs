@@ -10,6 +10,7 @@
 //! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
 
 pub mod command;
+pub mod contact;
 pub mod contacts;
 pub mod control;
 pub mod damping;

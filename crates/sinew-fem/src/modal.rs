@@ -3,6 +3,7 @@
 use sinew_math::eigen::{EigenError, EigenParams, lowest_modes};
 use sinew_math::sparse::BlockCsr;
 
+use crate::contact::ContactStage;
 use crate::contacts::Contacts;
 use crate::force::StepContext;
 use crate::model::Model;
@@ -19,7 +20,8 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Eige
     let ctx = StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
     let mut scratch = ProblemScratch::default();
     let plan = AssemblyPlan::new(model);
-    let problem = Problem::new(model, &plan, ctx, Regime::Quasistatic, &mut scratch);
+    let mut stage = ContactStage::default();
+    let problem = Problem::new(model, &plan, ctx, Regime::Quasistatic, &mut scratch, &mut stage);
     let mut stiffness = BlockCsr::zeros(plan.pattern.clone());
     let zero = vec![sinew_math::Vec3::zero(); model.kinematics.point_count()];
     let (q, x) = (&state.unknowns, &state.positions);

@@ -2,6 +2,7 @@
 
 use sinew_math::Vec3;
 
+use crate::contact::{ContactPoint, Party, Touching};
 use crate::control::Control;
 use crate::diagnostics::{
     BodySummary, angular_momentum, center_of_mass, kinetic_energy, largest_displacement, momentum, shape_error,
@@ -22,6 +23,8 @@ pub struct ProbeContext<'a> {
     pub report: &'a StepReport,
     /// Each body in numbers, gathered once for all probes.
     pub summaries: &'a [BodySummary],
+    /// Where bodies touch each other, themselves and colliders.
+    pub contacts: &'a [ContactPoint],
 }
 
 /// A group of named numbers, evaluated once per frame.
@@ -276,28 +279,84 @@ impl Probe for RigidProbe {
     }
 }
 
-/// Force of a collider on a body.
-pub struct ContactProbe {
+/// Penalty contact of a body with a collider.
+pub struct ColliderProbe {
     /// Index of the contact force.
     pub contact: usize,
 }
 
-impl Probe for ContactProbe {
+impl Probe for ColliderProbe {
     fn names(&self, model: &Model) -> Vec<String> {
         let name = &model.contacts[self.contact].name;
-        vector_names(&format!("{name}.force")).chain([format!("{name}.depth")]).collect()
+        vector_names(&format!("{name}.force")).chain(["depth", "area"].map(|part| format!("{name}.{part}"))).collect()
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let contact = &ctx.model.contacts[self.contact];
-        let collider = &ctx.model.colliders[contact.collider];
-        let pose = ctx.state.history.collider_poses.get(contact.collider).cloned().unwrap_or(collider.initial);
-        let (mut force, mut deepest) = (Vec3::zero(), 0.0f64);
-        contact.for_each_at(&pose, &ctx.state.positions, |point, distance, normal, _| {
-            force -= normal * (contact.stiffness * contact.areas[point] * distance);
-            deepest = deepest.max(-distance);
-        });
+        let (mut force, mut deepest, mut area) = (Vec3::zero(), 0.0f64, 0.0);
+        let own = Touching::Collider(self.contact as u32);
+        for point in ctx.contacts.iter().filter(|point| point.touching == own) {
+            force += point.force;
+            deepest = deepest.max(-point.gap);
+            area += point.area;
+        }
         push_vector(force, out);
-        out.push(deepest);
+        out.extend([deepest, area]);
+    }
+}
+
+/// Contact of two groups of the collision surface, or of one with itself.
+pub struct ContactProbe {
+    /// The groups, the smaller first.
+    pub groups: [usize; 2],
+}
+
+impl ContactProbe {
+    /// Whether the second has a force worth naming: colliders have none that matters, and a body none on itself.
+    fn has_reaction(&self, model: &Model) -> bool {
+        let [g, h] = self.groups;
+        g != h && !matches!(model.contact.groups[h].party, Party::Collider(_))
+    }
+}
+
+impl Probe for ContactProbe {
+    fn names(&self, model: &Model) -> Vec<String> {
+        let [a, b] = self.groups.map(|group| model.contact.groups[group].name.as_str());
+        let mut names: Vec<String> = vector_names(&format!("{a}.contact.{b}.force"))
+            .chain(["depth", "area", "load", "distance"].map(|part| format!("{a}.contact.{b}.{part}")))
+            .collect();
+        if self.has_reaction(model) {
+            names.extend(vector_names(&format!("{b}.contact.{a}.force")));
+        }
+        names
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let [g, h] = self.groups.map(|group| group as u32);
+        let (mut force, mut reaction) = (Vec3::zero(), Vec3::zero());
+        let (mut deepest, mut area, mut load) = (0.0f64, 0.0, 0.0);
+        let rule = ctx.model.contact.rule(self.groups[0], self.groups[1]);
+        let mut distance = rule.map_or(0.0, |rule| rule.gap);
+        for point in ctx.contacts {
+            let sign = match point.touching {
+                Touching::Groups(a, b) if [a, b] == [g, h] => 1.0,
+                Touching::Groups(a, b) if [a, b] == [h, g] => -1.0,
+                _ => continue,
+            };
+            force += point.force * sign;
+            reaction -= point.force * sign;
+            deepest = deepest.max(-point.gap);
+            distance = distance.min(point.gap);
+            load += point.force.norm();
+            // The area is that of the first; of a body with itself each side counts.
+            area += if sign > 0.0 { point.area } else { 0.0 };
+        }
+        if g == h {
+            force = Vec3::zero();
+        }
+        push_vector(force, out);
+        out.extend([deepest, area, load, distance]);
+        if self.has_reaction(ctx.model) {
+            push_vector(reaction, out);
+        }
     }
 }

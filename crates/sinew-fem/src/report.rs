@@ -192,6 +192,16 @@ pub enum StepError {
         /// Where it was found.
         blame: Blame,
     },
+    /// Pins or colliders that may not cross flesh have run into what does not give way.
+    #[error(
+        "pins or colliders are blocked at t = {time:.4} s: what they would cross cannot give way; worst at {blame}\nhint: two surfaces with given motions must not meet; in penalty mode they may"
+    )]
+    Blocked {
+        /// Time the step aimed at [s].
+        time: f64,
+        /// Where the forces are largest.
+        blame: Blame,
+    },
     /// The linear system has no solution, for example a body that nothing holds in quasistatics.
     #[error(
         "the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}\nhint: in quasistatics every body must be held, by pins, bindings or springs"
@@ -236,6 +246,7 @@ impl StepError {
             | StepError::Exhausted { blame, .. }
             | StepError::Stalled { blame, .. }
             | StepError::NotFinite { blame, .. }
+            | StepError::Blocked { blame, .. }
             | StepError::Singular { blame, .. } => Some(blame),
             StepError::Control { .. } | StepError::Unstable { .. } => None,
         }

@@ -8,13 +8,14 @@ use sinew_math::parallel::in_pool;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::command::Command;
+use crate::contact::{ContactFinder, ContactPoint, allow_start, increments_of_motion, parts_of_step};
 use crate::control::{ChannelId, Control, ControlError};
 use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::ElasticBlock;
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::model::Model;
 use crate::pacing::{AdaptiveParams, MOST_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
-use crate::probe::{BodyProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
+use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
 use crate::report::{StepError, StepReport};
 use crate::solver::Solver;
 use crate::state::State;
@@ -59,6 +60,8 @@ pub struct Simulation {
     probe_names: Vec<String>,
     probe_values: Vec<f64>,
     summaries: Vec<BodySummary>,
+    contact_finder: ContactFinder,
+    contact_points: Vec<ContactPoint>,
     /// Commands at both ends of a step that is cut into increments.
     increments: (Vec<f64>, Vec<f64>),
     params: FrameParams,
@@ -77,7 +80,7 @@ pub struct Simulation {
 impl Simulation {
     /// A simulation at time zero with the standard probes and those in `probes`.
     pub fn new(
-        model: Model,
+        mut model: Model,
         solver: Box<dyn Solver>,
         params: FrameParams,
         drivers: Vec<Box<dyn Driver>>,
@@ -89,6 +92,7 @@ impl Simulation {
         }
         let mut state = model.initial_state();
         crate::contacts::collider_poses(&model, &control, &mut state.history.collider_poses);
+        allow_start(&mut model, &state, &control);
         solver.prepare(&model, &mut state);
         let size = model.rest_size();
         let step_backup = match params.substeps {
@@ -98,7 +102,9 @@ impl Simulation {
         let mut all: Vec<Box<dyn Probe>> = vec![Box::new(GlobalProbe)];
         all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
         all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
-        all.extend((0..model.contacts.len()).map(|contact| Box::new(ContactProbe { contact }) as Box<dyn Probe>));
+        all.extend((0..model.contacts.len()).map(|contact| Box::new(ColliderProbe { contact }) as Box<dyn Probe>));
+        let pairs: Vec<[usize; 2]> = model.contact.pairs().map(|(g, h, _)| [g, h]).collect();
+        all.extend(pairs.into_iter().map(|groups| Box::new(ContactProbe { groups }) as Box<dyn Probe>));
         all.extend(probes);
         let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
@@ -114,6 +120,8 @@ impl Simulation {
             probe_names,
             probe_values: Vec::new(),
             summaries: Vec::new(),
+            contact_finder: ContactFinder::default(),
+            contact_points: Vec::new(),
             increments: (channels.clone(), channels),
             params,
             frame_index: 0,
@@ -256,7 +264,7 @@ impl Simulation {
         for substep in 0..count {
             let fraction = (substep + 1) as f64 / count as f64;
             let target = start + fraction / self.params.frame_rate;
-            self.advance(target, self.params.max_halvings, total, rollbacks)?;
+            self.advance_with_care(target, self.params.max_halvings, total, rollbacks)?;
         }
         Ok(())
     }
@@ -277,7 +285,7 @@ impl Simulation {
             let dt = target - now;
             self.step_backup.clone_from(&self.state);
             let (mut step, mut failures) = (None, 0);
-            self.advance(target, self.params.max_halvings, &mut step, &mut failures)?;
+            self.advance_with_care(target, self.params.max_halvings, &mut step, &mut failures)?;
             *rollbacks += failures;
             let mut step = step.unwrap_or_default();
             let next = next_step(dt, step.local_error, wanted, self.solver.order()).max(shortest);
@@ -328,6 +336,27 @@ impl Simulation {
             steps_left = if *rollbacks > before { 0 } else { steps_left - 1 };
         }
         Ok(())
+    }
+
+    /// Steps to `target` in which nobody goes further than penalty contact can follow.
+    fn advance_with_care(
+        &mut self,
+        target: f64,
+        halvings: usize,
+        total: &mut Option<StepReport>,
+        rollbacks: &mut usize,
+    ) -> Result<(), StepError> {
+        while !self.solver.is_static() {
+            let left = target - self.state.time;
+            self.drive(target);
+            let parts = parts_of_step(&self.model, &self.state, &self.control, left);
+            if parts <= 1 {
+                break;
+            }
+            let next = self.state.time + left / parts as f64;
+            self.advance(next, halvings, total, rollbacks)?;
+        }
+        self.advance(target, halvings, total, rollbacks)
     }
 
     /// One step to `target`, or two halves of it, and so on.
@@ -435,7 +464,14 @@ impl Simulation {
         };
         // Written so that values that are no numbers are left to the step to refuse.
         let furthest = self.model.rotation_channels().map(turn).fold(0.0, f64::max);
-        LONGEST_TURN / furthest.max(LONGEST_TURN)
+        let mut increments = 0.0;
+        if self.model.has_penalties() {
+            self.drive(self.state.time);
+            let from = self.control.clone();
+            self.drive(target);
+            increments = increments_of_motion(&self.model, &from, &self.control);
+        }
+        LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
     /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend gets all the iterations it
@@ -466,8 +502,9 @@ impl Simulation {
         let bodies = 0..self.model.bodies.len();
         let summary = |body| summarize(&self.model, body, &self.state.positions, &self.control);
         self.summaries.extend(bodies.map(summary));
-        let Self { model, state, control, report, summaries, probes, probe_values, .. } = self;
-        let ctx = ProbeContext { model, state, control, report, summaries };
+        let Self { contact_finder, model, state, control, report, summaries, probes, probe_values, .. } = self;
+        contact_finder.find(model, state, control, &mut self.contact_points);
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts: &self.contact_points };
         for probe in probes {
             probe.evaluate(&ctx, probe_values);
         }
@@ -519,6 +556,7 @@ impl Simulation {
             topology_revision: 0,
             bodies,
             shapes: rigid.chain(colliders).collect(),
+            contacts: &self.contact_points,
             probe_names: &self.probe_names,
             probe_values: &self.probe_values,
             report: &self.report,

@@ -68,6 +68,8 @@ pub struct History {
     pub next_dt: f64,
     /// Work done so far on the flesh from outside and by damping.
     pub work: Work,
+    /// Triangle of the collision surface that each of its vertices was last led out of, `u32::MAX` for none; empty without penalty contact between bodies.
+    pub contact_exits: Vec<u32>,
 }
 
 /// Work over all accepted steps [J].
@@ -100,6 +102,7 @@ impl Clone for History {
             accelerations,
             next_dt,
             work,
+            contact_exits,
         } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
@@ -112,5 +115,6 @@ impl Clone for History {
         self.accelerations.clone_from(accelerations);
         self.next_dt = *next_dt;
         self.work = *work;
+        self.contact_exits.clone_from(contact_exits);
     }
 }

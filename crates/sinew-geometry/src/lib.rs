@@ -4,6 +4,7 @@
 //! - [`procedural`]: boxes, spheres, cylinders, tori and muscle bellies from a few numbers
 //! - [`embedding`]: points bound to cells; positions go down, forces come back
 //! - [`fill`]: a closed surface becomes a lattice of tetrahedra with the surface bound to it
+//! - [`proximity`]: closest points, safe motion and contact candidates of moving triangles
 //! - [`shape`]: planes, spheres, capsules and cuboids by signed distance
 //! - [`region`]: which nodes of a mesh a name or a shape selects
 
@@ -14,6 +15,7 @@ pub mod embedding;
 pub mod fill;
 pub mod mesh;
 pub mod procedural;
+pub mod proximity;
 pub mod region;
 pub mod shape;
 

@@ -80,9 +80,9 @@ impl Expansion {
     }
 }
 
-/// A number with the exact sign of det[b−a, c−a, d−a]: positive where d lies on the side of the plane abc from which the
-/// triangle is seen counter-clockwise.
-pub(crate) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
+/// The determinant det[b−a, c−a, d−a] where rounding leaves no doubt about its sign, else zero.
+#[inline]
+pub(crate) fn orient3d_if_certain(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     let (u, v, w) = (b - a, c - a, d - a);
     let determinant = u.dot(v.cross(w));
     let permanent = (v.y * w.z).abs() * u.x.abs()
@@ -90,7 +90,14 @@ pub(crate) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
         + ((v.z * w.x).abs() + (v.x * w.z).abs()) * u.y.abs()
         + ((v.x * w.y).abs() + (v.y * w.x).abs()) * u.z.abs();
     // Rounding of the differences, products and sums stays below 8e-16 of the permanent [Shewchuk97]; twice that is safe.
-    if determinant.abs() > 2e-15 * permanent {
+    if determinant.abs() > 2e-15 * permanent { determinant } else { 0.0 }
+}
+
+/// A number with the exact sign of det[b−a, c−a, d−a]: positive where d lies on the side of the plane abc from which the
+/// triangle is seen counter-clockwise.
+pub(crate) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
+    let determinant = orient3d_if_certain(a, b, c, d);
+    if determinant != 0.0 {
         return determinant;
     }
     let column = |p: Vec3| [0, 1, 2].map(|i| Expansion::difference(p[i], a[i]));
@@ -99,11 +106,18 @@ pub(crate) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     u[0].product(&minor(1, 2)).plus(&u[1].product(&minor(2, 0))).plus(&u[2].product(&minor(0, 1))).estimate()
 }
 
-/// A number with the exact sign of the area of the triangle abc in the plane: positive when counter-clockwise.
-pub(crate) fn orient2d(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
+/// Twice the area of the triangle abc in the plane where rounding leaves no doubt about its sign, else zero.
+#[inline]
+pub(crate) fn orient2d_if_certain(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
     let (left, right) = ((b[0] - a[0]) * (c[1] - a[1]), (b[1] - a[1]) * (c[0] - a[0]));
     let determinant = left - right;
-    if determinant.abs() > 1e-15 * (left.abs() + right.abs()) {
+    if determinant.abs() > 1e-15 * (left.abs() + right.abs()) { determinant } else { 0.0 }
+}
+
+/// A number with the exact sign of the area of the triangle abc in the plane: positive when counter-clockwise.
+pub(crate) fn orient2d(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
+    let determinant = orient2d_if_certain(a, b, c);
+    if determinant != 0.0 {
         return determinant;
     }
     let d = Expansion::difference;

@@ -15,7 +15,7 @@ use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-2\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-3\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,6 +88,7 @@ impl Checkpoint {
             accelerations,
             next_dt,
             work: Work { pins, damping },
+            contact_exits,
         } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
@@ -104,6 +105,7 @@ impl Checkpoint {
         for number in [*next_dt, *pins, *damping] {
             out.f64(number);
         }
+        out.u32s(contact_exits);
         out.list(self.held.iter(), |out, (name, value)| {
             out.text(name);
             out.f64(*value);
@@ -155,6 +157,7 @@ impl Checkpoint {
             accelerations: input.vectors(what)?,
             next_dt: input.f64(what)?,
             work: Work { pins: input.f64(what)?, damping: input.f64(what)? },
+            contact_exits: input.u32s(what)?,
         };
         let unknowns = Unknowns { vectors, rotations };
         Ok(Checkpoint {
@@ -237,6 +240,7 @@ mod tests {
                     accelerations: Vec::new(),
                     next_dt: 1e-3,
                     work: Work { pins: 0.5, damping: 0.25 },
+                    contact_exits: vec![3, u32::MAX],
                 },
             },
             held: vec![("arm".into(), 0.3)],

@@ -18,7 +18,7 @@ use crate::{
         mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
         motion::Motion,
         region::{BUILTIN_REGIONS, Region},
-        rigid::ColliderShape,
+        rigid::{ColliderShape, Side},
         study::Study,
     },
     suggest,
@@ -41,6 +41,7 @@ pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic
         checker.check_body(body, &format!("body[{i}]"));
     }
     checker.check_rigids();
+    checker.check_contact();
     checker.check_probes();
     checker.check_record();
     for (name, expectations) in &scene.expect {
@@ -438,6 +439,10 @@ impl Checker<'_> {
         for (i, collider) in scene.collider.iter().enumerate() {
             let path = format!("collider[{i}]");
             self.check_rigid_motion(collider.motion.as_ref(), &path);
+            if let (ColliderShape::Plane(_), Side::Inside) = (&collider.shape, collider.side) {
+                let problem = self.at(&format!("{path}.side"), "a half-space cannot lie within flesh");
+                self.report(problem.hint("give it another shape, or leave `side` out"));
+            }
             if let ColliderShape::Capsule(capsule) = &collider.shape
                 && capsule.ends[0] == capsule.ends[1]
             {
@@ -445,6 +450,38 @@ impl Checker<'_> {
                 self.report(problem.hint("a capsule without length is `type = \"sphere\"`"));
             }
         }
+    }
+
+    fn check_contact(&mut self) {
+        let scene = self.scene;
+        let Some(contact) = &scene.contact else { return };
+        let limit = |path: String| {
+            scene.source.problem(&path, "stiffness across the normal is at most that along it").hint("give at most 1")
+        };
+        let mut problems = Vec::new();
+        if contact.tangential > 1.0 {
+            problems.push(limit("contact.tangential".into()));
+        }
+        let known: Vec<&str> = (scene.body.iter().map(|body| body.name.as_str()))
+            .chain(scene.rigid.iter().map(|rigid| rigid.name.as_str()))
+            .chain(scene.collider.iter().map(|collider| collider.name.as_str()))
+            .collect();
+        for (i, pair) in contact.pair.iter().enumerate() {
+            if pair.tangential.is_some_and(|share| share > 1.0) {
+                problems.push(limit(format!("contact.pair[{i}].tangential")));
+            }
+            for (k, name) in pair.between.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+                if !known.contains(&name.as_str()) {
+                    let path = format!("contact.pair[{i}].between[{k}]");
+                    let problem = scene.source.problem(&path, format!("there is no body, rigid or collider `{name}`"));
+                    problems.push(match suggest::hint(name, known.clone(), "bodies, rigids and colliders") {
+                        Some(hint) => problem.hint(hint),
+                        None => problem,
+                    });
+                }
+            }
+        }
+        problems.into_iter().for_each(|problem| self.report(problem));
     }
 
     fn check_rigid_motion(&mut self, motion: Option<&Motion>, path: &str) {

@@ -271,6 +271,7 @@ fn cause(error: &StepError) -> &'static str {
         StepError::NotConverged { .. } => "NotConverged",
         StepError::Exhausted { .. } => "Exhausted",
         StepError::Stalled { .. } => "Stalled",
+        StepError::Blocked { .. } => "Blocked",
         StepError::NotFinite { .. } => "NotFinite",
         StepError::Singular { .. } => "Singular",
         StepError::Control { .. } => "Control",

@@ -2,21 +2,17 @@
 //! Coulomb friction.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
-//! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2, \qquad
-//!   E_f = \mu\, N\, f(|u|), \quad f(y) = \begin{cases} y^2/\epsilon - y^3/(3\epsilon^2) + \epsilon/3 & y < \epsilon \\ y & y \ge \epsilon\end{cases}$$
-//! where u is the slip of the step in the tangent plane and N, n are those of the start of the step, so that friction has a potential
-//! within the step [Li20]. Below the slip ε the force grows smoothly from zero: a resting body creeps by less than ε per step.
+//! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
+//! and friction as in [`crate::contact`].
 
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::{Force, Linearized, StepContext};
+use crate::contact::{allowed_depth, friction_block, friction_energy, friction_slope, smoothing};
 use crate::contacts::Touch;
 use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
-
-/// Slip speed below which friction is smoothed [m/s]: 1 mm/s is invisible at the scale of a body.
-const SLIP_SPEED: f64 = 1e-3;
 
 /// Channels that move a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +55,8 @@ impl Collider {
 pub struct ContactForce {
     /// Name in reports.
     pub name: String,
+    /// Index of the body.
+    pub body: usize,
     /// Index of the collider.
     pub collider: usize,
     /// The collider (for its pose during the step).
@@ -75,6 +73,8 @@ pub struct ContactForce {
     pub friction: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
+    /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
+    pub grace: Vec<f64>,
 }
 
 impl ContactForce {
@@ -94,8 +94,8 @@ impl ContactForce {
     }
 
     /// Collects the points that are inside the collider.
-    pub fn find_touches(&self, pose: &Pose, x: &[Vec3], touches: &mut Vec<Touch>) {
-        self.for_each_at(pose, x, |point, distance, normal, local| {
+    pub fn find_touches(&self, pose: &Pose, x: &[Vec3], time: f64, touches: &mut Vec<Touch>) {
+        self.for_each_at(pose, x, time, |point, distance, normal, local| {
             let normal_force = -self.stiffness * self.areas[point] * distance;
             // Gradients of level sets are units to the accuracy of their grids only.
             let normal = normal.normalized();
@@ -105,15 +105,34 @@ impl ContactForce {
 
     /// Calls `visit(point, distance, normal)` for each contact point inside the collider at `x`.
     fn for_each_inside(&self, x: &[Vec3], ctx: &StepContext<'_>, mut visit: impl FnMut(usize, f64, Vec3)) {
-        self.for_each_at(&self.shape.pose(ctx.control), x, |point, distance, normal, _| visit(point, distance, normal));
+        let pose = self.shape.pose(ctx.control);
+        self.for_each_at(&pose, x, ctx.time, |point, distance, normal, _| visit(point, distance, normal));
     }
 
-    /// Calls `visit(point, distance, normal, local)` for each contact point inside the collider at `pose`.
-    pub(crate) fn for_each_at(&self, pose: &Pose, x: &[Vec3], mut visit: impl FnMut(usize, f64, Vec3, Vec3)) {
+    /// Allows the depth in which points start at `x` with the collider at `pose`, beyond what the weight of a body may cause, for a while: pushed out at
+    /// once they would fly.
+    pub(crate) fn allow_start(&mut self, pose: &Pose, x: &[Vec3], ordinary: f64) {
+        let mut grace = vec![0.0; self.point_count()];
+        self.grace.clear();
+        self.for_each_at(pose, x, 0.0, |point, distance, _, _| grace[point] = (-distance - ordinary).max(0.0));
+        if grace.iter().any(|&depth| depth > 0.0) {
+            self.grace = grace;
+        }
+    }
+
+    /// Calls `visit(point, distance, normal, local)` for each contact point inside the collider at `pose`, less the depth that is allowed at `time`.
+    pub(crate) fn for_each_at(
+        &self,
+        pose: &Pose,
+        x: &[Vec3],
+        time: f64,
+        mut visit: impl FnMut(usize, f64, Vec3, Vec3),
+    ) {
         let shape = &self.shape.shape;
         for point in 0..self.point_count() {
             let local = pose.to_local(self.position(point, x));
-            let distance = shape.distance(local);
+            let allowed = self.grace.get(point).map_or(0.0, |&depth| allowed_depth(depth, time));
+            let distance = shape.distance(local) + allowed;
             if distance < 0.0 {
                 visit(point, distance, pose.rotation.rotate(shape.normal(local)), local);
             }
@@ -132,10 +151,6 @@ impl ContactForce {
             let slip = moved - touch.normal * moved.dot(touch.normal);
             visit(point, touch.normal_force, touch.normal, slip);
         }
-    }
-
-    fn smoothing(&self, ctx: &StepContext<'_>) -> f64 {
-        SLIP_SPEED * ctx.dt
     }
 
     fn scatter(&self, point: usize, force: Vec3, gradient: &mut [Vec3]) {
@@ -168,17 +183,12 @@ impl ContactForce {
         self.for_each_inside(x, ctx, |point, distance, normal| {
             total -= normal * (self.stiffness * self.areas[point] * distance);
         });
-        let epsilon = self.smoothing(ctx);
+        let epsilon = smoothing(ctx.dt);
         self.for_each_slip(x, ctx, |_, normal_force, _, slip| {
             total -= slip * (self.friction * normal_force * friction_slope(slip.norm(), epsilon));
         });
         total
     }
-}
-
-/// f'(y)/y of the smoothed friction potential: finite at y = 0.
-fn friction_slope(y: f64, epsilon: f64) -> f64 {
-    if y < epsilon { (2.0 - y / epsilon) / epsilon } else { 1.0 / y }
 }
 
 impl Force for ContactForce {
@@ -188,12 +198,9 @@ impl Force for ContactForce {
 
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
         let mut energy = self.penalty_energy(x, ctx);
-        let epsilon = self.smoothing(ctx);
+        let epsilon = smoothing(ctx.dt);
         self.for_each_slip(x, ctx, |_, normal_force, _, slip| {
-            let y = slip.norm();
-            let f =
-                if y < epsilon { y * y / epsilon - y * y * y / (3.0 * epsilon * epsilon) + epsilon / 3.0 } else { y };
-            energy += self.friction * normal_force * f;
+            energy += self.friction * normal_force * friction_energy(slip.norm(), epsilon);
         });
         Some(energy)
     }
@@ -202,7 +209,7 @@ impl Force for ContactForce {
         self.for_each_inside(x, ctx, |point, distance, normal| {
             self.scatter(point, normal * (self.stiffness * self.areas[point] * distance), gradient);
         });
-        let epsilon = self.smoothing(ctx);
+        let epsilon = smoothing(ctx.dt);
         self.for_each_slip(x, ctx, |point, normal_force, _, slip| {
             let slope = friction_slope(slip.norm(), epsilon);
             self.scatter(point, slip * (self.friction * normal_force * slope), gradient);
@@ -212,7 +219,7 @@ impl Force for ContactForce {
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
         let pose = self.shape.pose(ctx.control);
         let rotation = pose.rotation.to_matrix();
-        self.for_each_at(&pose, x, |point, distance, normal, local| {
+        self.for_each_at(&pose, x, ctx.time, |point, distance, normal, local| {
             let mut block = Mat3::outer(normal, normal);
             // φ ∇²φ is negative inside convex shapes: the definite tangent leaves it out.
             if tangent == Tangent::Exact {
@@ -221,15 +228,9 @@ impl Force for ContactForce {
             }
             self.scatter_block(point, block * (self.stiffness * self.areas[point]), out);
         });
-        let epsilon = self.smoothing(ctx);
+        let epsilon = smoothing(ctx.dt);
         self.for_each_slip(x, ctx, |point, normal_force, normal, slip| {
-            let y = slip.norm();
-            let slope = friction_slope(y, epsilon);
-            let tangent_plane = Mat3::identity() - Mat3::outer(normal, normal);
-            // f'' − f'/y along the slip: −1/ε² · y below ε, −1/y above, so that the block stays positive semi-definite.
-            let along = if y < epsilon { -y / (epsilon * epsilon) } else { -1.0 / y };
-            let direction = if y > 0.0 { slip / y } else { Vec3::zero() };
-            let block = tangent_plane * slope + Mat3::outer(direction, direction) * along;
+            let block = friction_block(slip, normal, epsilon);
             self.scatter_block(point, block * (self.friction * normal_force), out);
         });
     }

@@ -97,3 +97,19 @@ pub struct Body {
     /// Mass [kg].
     pub mass: f64,
 }
+
+impl Body {
+    /// Largest stiffness λ + 2μ of its cells [Pa].
+    pub fn modulus(&self) -> f64 {
+        let stiffness = |spec: &MaterialSpec| {
+            let point = spec.point();
+            point.lambda + 2.0 * point.mu
+        };
+        self.materials.iter().map(stiffness).fold(0.0, f64::max)
+    }
+
+    /// Mean size of its cells at rest [m].
+    pub fn cell_size(&self) -> f64 {
+        (self.rest_volume / self.mesh.cell_count().max(1) as f64).cbrt()
+    }
+}

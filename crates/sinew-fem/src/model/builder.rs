@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sinew_geometry::CellKind;
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::shape::{AnyShape, Pose};
-use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::{Quaternion, Vec3};
 use thiserror::Error;
 
+use super::collisions::contact_forces;
 use super::faces::{balanced_triangles, contact_triangles};
 use super::rigid::extents;
 use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
+use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
@@ -126,6 +128,18 @@ pub struct ColliderParams {
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
     pub friction: f64,
+    /// Where it lies.
+    pub side: Side,
+}
+
+/// Where a collider lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// Outside of flesh: an obstacle that keeps the surface of bodies out.
+    #[default]
+    Outside,
+    /// Within flesh, which slides over it, like a bone: it keeps out the flesh that lies at its surface at rest. What is inside of it at rest stays there.
+    Inside,
 }
 
 /// What nodes are attached or bound to.
@@ -152,6 +166,7 @@ pub struct ModelBuilder {
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
     custom: Vec<Box<dyn Force>>,
+    contacts: Vec<(Party, Party, ContactRule)>,
     gravity: Vec3,
 }
 
@@ -226,6 +241,13 @@ impl ModelBuilder {
     /// Given forces on nodes of a body [N].
     pub fn nodal_forces(&mut self, body: usize, name: String, forces: Vec<(u32, Vec3)>) -> &mut Self {
         self.nodal_forces.push((body, name, forces));
+        self
+    }
+
+    /// Lets two bodies touch, or one touch itself; the last word on a pair counts. A body and a collider touch in any case, by the stiffness and friction
+    /// of the collider, unless a rule puts a barrier between them.
+    pub fn contact(&mut self, a: Party, b: Party, rule: ContactRule) -> &mut Self {
+        self.contacts.push((a, b, rule));
         self
     }
 
@@ -414,6 +436,7 @@ impl Assembler {
     fn finish(mut self) -> Result<Model, ModelError> {
         // First, because springs to rigid bodies add points, and everything else is sized by the number of points.
         let attachments = self.attachments()?;
+        let rigid_surfaces = self.rigid_surfaces();
         let point_count = self.kinematics.point_count();
         let gravity = self.parts.gravity;
         let acceleration = self.channels.add_vector("gravity", gravity.to_array());
@@ -457,7 +480,33 @@ impl Assembler {
                 }
             })
             .collect();
-        let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders);
+        let rules = std::mem::take(&mut self.parts.contacts);
+        let has_barrier = |body: usize, collider: usize| {
+            let pair = [Party::Body(body), Party::Collider(collider)];
+            let is_pair = |a, b| pair == [a, b] || pair == [b, a];
+            let last = rules.iter().rev().find(|&&(a, b, _)| is_pair(a, b));
+            last.is_some_and(|(_, _, rule)| rule.mode == ContactMode::Barrier)
+        };
+        let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, has_barrier);
+        let parts = Parts { bodies: &bodies, colliders: &colliders, rigid: &rigid_surfaces };
+        let outside = |contact: &&ContactForce| self.parts.colliders[contact.collider].side == Side::Outside;
+        let mut all = rules.clone();
+        all.extend(
+            contacts
+                .iter()
+                .filter(outside)
+                .map(|contact| (Party::Body(contact.body), Party::Collider(contact.collider), ContactRule::default())),
+        );
+        let surfaces = ContactModel::new(&parts, &all);
+        // Penalty contact with colliders is a force of its own.
+        let rules: Vec<_> = rules
+            .into_iter()
+            .filter(|(a, b, rule)| {
+                let has_collider = matches!(a, Party::Collider(_)) || matches!(b, Party::Collider(_));
+                !(has_collider && rule.mode == ContactMode::Penalty)
+            })
+            .collect();
+        let contact = ContactModel::new(&parts, &rules);
         let mut initial =
             Unknowns { vectors: vec![Vec3::zero(); self.kinematics.unknown_count()], rotations: self.rotations };
         for (unknown, value) in self.initial {
@@ -487,6 +536,8 @@ impl Assembler {
             pressures,
             loads,
             contacts,
+            contact,
+            surfaces,
             custom: self.parts.custom,
             channels: Arc::new(self.channels),
             initial,
@@ -643,6 +694,24 @@ impl Assembler {
         self.kinematics.add_rigid_point(self.rigid[rigid].block, local)
     }
 
+    /// Surfaces of rigid bodies that take part in contact, on points fixed to them.
+    fn rigid_surfaces(&mut self) -> Vec<RigidSurface> {
+        let mut surfaces = Vec::new();
+        for index in 0..self.parts.rigid.len() {
+            let RigidParams { name, shape, pose, .. } = &self.parts.rigid[index];
+            let mut surface = RigidSurface { name: name.clone(), points: vec![], rest: vec![], triangles: vec![] };
+            let party = Party::Rigid(index);
+            let touches = self.parts.contacts.iter().any(|&(a, b, _)| a == party || b == party);
+            if let Some(mesh) = shape.surface().filter(|_| touches) {
+                surface.rest = mesh.positions().iter().map(|&p| pose.to_world(p)).collect();
+                surface.triangles = mesh.triangles().to_vec();
+                surface.points = mesh.positions().iter().map(|&p| self.add_rigid_anchor(index, p)).collect();
+            }
+            surfaces.push(surface);
+        }
+        surfaces
+    }
+
     fn pressures_and_loads(&mut self) -> (Vec<Pressure>, Vec<Load>) {
         let mut pressures = Vec::new();
         for (body, name, triangles) in std::mem::take(&mut self.parts.pressures) {
@@ -778,73 +847,4 @@ fn surface_of(params: &BodyParams) -> Surface {
         }
     }
     surface
-}
-
-/// One contact force per body and collider.
-fn contact_forces(bodies: &[Body], colliders: &[Collider], params: &[ColliderParams]) -> Vec<ContactForce> {
-    let mut forces: Vec<ContactForce> = Vec::new();
-    for body in bodies {
-        let mut offsets = vec![0u32];
-        let mut entries = Vec::new();
-        for vertex in 0..body.surface.vertex_count() {
-            body.surface.for_each_carrier(vertex, |node, weight| {
-                entries.push(((body.points.start + node as usize) as u32, weight));
-            });
-            offsets.push(entries.len() as u32);
-        }
-        let mut areas = body.surface.areas.clone();
-        // Flesh that collapses must not leave through the floor inside out: its inner nodes are held as well.
-        if !colliders.is_empty() {
-            for (node, area) in inner_nodes(&body.mesh) {
-                entries.push(((body.points.start + node) as u32, 1.0));
-                offsets.push(entries.len() as u32);
-                areas.push(area);
-            }
-        }
-        for (index, (collider, params)) in colliders.iter().zip(params).enumerate() {
-            forces.push(ContactForce {
-                name: format!("{}.contact.{}", body.name, collider.name),
-                collider: index,
-                shape: collider.clone(),
-                offsets: offsets.clone(),
-                entries: entries.clone(),
-                areas: areas.clone(),
-                stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
-                friction: params.friction,
-                index: forces.len(),
-            });
-        }
-    }
-    forces
-}
-
-/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume [m²].
-fn inner_nodes(mesh: &CellMesh) -> Vec<(usize, f64)> {
-    let mut volumes = vec![0.0; mesh.node_count()];
-    for ((_, nodes), volume) in mesh.cells().zip(mesh.cell_volumes()) {
-        for &node in nodes {
-            volumes[node as usize] += volume / nodes.len() as f64;
-        }
-    }
-    for node in mesh.boundary_nodes() {
-        volumes[node as usize] = 0.0;
-    }
-    let inner = volumes.into_iter().enumerate().filter(|(_, volume)| *volume > 0.0);
-    inner.map(|(node, volume)| (node, volume.powf(2.0 / 3.0))).collect()
-}
-
-/// Penalty stiffness of flesh of modulus M = λ + 2μ in cells of size h: twenty layers of cells in series, 20 M / h.
-///
-/// A pressure of M/10, which squashes the flesh itself by about a tenth, then sinks the surface by h/200.
-fn default_stiffness(body: &Body) -> f64 {
-    let modulus = body
-        .materials
-        .iter()
-        .map(|spec| {
-            let point = spec.point();
-            point.lambda + 2.0 * point.mu
-        })
-        .fold(0.0, f64::max);
-    let cell_size = (body.rest_volume / body.mesh.cell_count().max(1) as f64).cbrt();
-    20.0 * modulus / cell_size
 }

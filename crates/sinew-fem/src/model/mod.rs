@@ -5,6 +5,7 @@
 
 mod body;
 mod builder;
+mod collisions;
 mod faces;
 mod rigid;
 
@@ -14,10 +15,11 @@ use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
-pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, PinParams};
+pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, PinParams, Side};
 pub use faces::balanced_triangles;
 pub use rigid::{RigidBody, RigidParams};
 
+use crate::contact::{ContactMode, ContactModel};
 use crate::contacts::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::ElasticBlock;
@@ -141,6 +143,10 @@ pub struct Model {
     pub loads: Vec<Load>,
     /// Contact of bodies with colliders.
     pub contacts: Vec<ContactForce>,
+    /// Contact of bodies with each other and with themselves, and of whatever is kept apart by barriers.
+    pub contact: ContactModel,
+    /// The same with penalty contact of bodies and colliders: everything that should not overlap, for checks.
+    pub surfaces: ContactModel,
     /// Forces written outside this crate.
     pub custom: Vec<Box<dyn Force>>,
     /// Control channels.
@@ -160,6 +166,9 @@ impl Model {
         let rates = vec![Vec3::zero(); self.kinematics.unknown_count()];
         let mut history = History { previous_rates: rates.clone(), rates, ..History::default() };
         crate::contacts::collider_poses(self, &self.initial_control(), &mut history.collider_poses);
+        if self.contact.has(ContactMode::Penalty) {
+            history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
+        }
         State {
             time: 0.0,
             unknowns: self.initial.clone(),

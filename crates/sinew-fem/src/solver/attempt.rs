@@ -40,6 +40,9 @@ const LAST_PATIENCE: usize = 30;
 const CALM_AGE: usize = 10;
 const CALM_SHIFT: f64 = 1e-3;
 
+/// Iterates of a step at which penalty contact looks for the way out anew (MCA-28); after that it stays, so that the iteration ends.
+const EXIT_SEARCHES: usize = 6;
+
 /// Vectors of the iteration.
 #[derive(Default)]
 pub(super) struct Work {
@@ -69,10 +72,17 @@ impl Work {
 
 /// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
 pub(super) enum Failure {
-    NotConverged { iterations: usize, relative_residual: f64 },
+    NotConverged {
+        iterations: usize,
+        relative_residual: f64,
+    },
     Exhausted,
-    Stalled { relative_residual: f64 },
+    Stalled {
+        relative_residual: f64,
+    },
     NotFinite,
+    /// Something prescribed has run into what does not give way.
+    Blocked,
     Singular(SolveFailure),
 }
 
@@ -133,7 +143,16 @@ impl Attempt<'_> {
         let mut is_running_away = false;
         let mut most = None;
         let mut best = Best { residual: f64::INFINITY, age: 0 };
+        let mut searches = if self.problem.contact.has_exits() { EXIT_SEARCHES } else { 0 };
         loop {
+            if searches > 0 {
+                searches -= 1;
+                let start = Instant::now();
+                self.problem.contact.find_exits(self.problem.model, &self.work.x);
+                self.timing.contact += start.elapsed();
+                merit = self.gradient_at_iterate();
+                residual = norm(&self.work.gradient);
+            }
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
             }
@@ -215,12 +234,17 @@ impl Attempt<'_> {
 
     /// Goes `fraction` of `direction` from the iterate; merit and gradients there.
     pub(super) fn evaluate_trial(&mut self, fraction: f64) -> Merit {
+        self.place_trial(fraction);
+        self.gradient_at_trial()
+    }
+
+    /// Puts the trial at `fraction` of `direction` from the iterate.
+    pub(super) fn place_trial(&mut self, fraction: f64) {
         let kinematics = &self.problem.model.kinematics;
         kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
         let Work { q, trial, direction, .. } = &mut *self.work;
         self.system.hinges().bend(&q.vectors, direction, fraction, &mut trial.vectors);
         kinematics.place(&self.work.trial, &mut self.work.trial_x);
-        self.gradient_at_trial()
     }
 
     /// Merit and gradients at the trial, whose points are in place.

@@ -8,6 +8,7 @@ use sinew_math::{Quaternion, Vec3};
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
 use super::integrator::{NewmarkParams, Regime};
 use super::problem::{Problem, ProblemScratch};
+use crate::contact::ContactStage;
 use crate::contacts::Contacts;
 use crate::force::StepContext;
 use crate::kinematics::Unknowns;
@@ -73,6 +74,7 @@ fn model() -> Model {
             pivot: Vec3::zero(),
             stiffness: Some(1e5),
             friction: 0.3,
+            side: Default::default(),
         });
     }
     builder.build().unwrap()
@@ -118,7 +120,8 @@ impl Setup {
         control.set_by_name("first.pressure.inside", 500.0).unwrap();
         control.set_by_name("second.stiffness", 0.6).unwrap();
         let ctx = StepContext { time: 0.1, dt: 0.1, previous: &state, control: &control, contacts: &contacts };
-        let mut problem = Problem::new(model, &self.plan, ctx, regime, &mut self.scratch);
+        let mut stage = ContactStage::default();
+        let mut problem = Problem::new(model, &self.plan, ctx, regime, &mut self.scratch, &mut stage);
         let shift: Vec<Vec3> = (0..unknowns).map(|_| noise(&mut seed) * 0.004).collect();
         model.kinematics.advance(&state.unknowns, &shift, 1.0, &mut moved);
         work(&mut problem, &moved, &mut seed);

@@ -17,6 +17,8 @@ use crate::report::StepReport;
 const MAX_DRIVE: usize = 60;
 /// Iterations of the interior after each of them that could not go all the way.
 const RELAXATIONS: usize = 2;
+/// Least share of its way that what is prescribed must come forward per iteration.
+const SHORTEST_DRIVE: f64 = 1e-4;
 
 impl Attempt<'_> {
     /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
@@ -43,6 +45,18 @@ impl Attempt<'_> {
             self.work.q.rotations[block] = pose.rotation;
         }
         model.kinematics.place(&self.work.q, &mut self.work.x);
+        let stage = &mut *self.problem.contact;
+        if stage.has_barriers() && (moved > 0.0 || stage.progress() < 1.0) {
+            if stage.sweep(model, &previous.positions, &self.work.x, 1.0) < 1.0 {
+                // What is prescribed has something in its way, which must be pushed aside.
+                self.work.q.clone_from(&previous.unknowns);
+                self.work.x.copy_from_slice(&previous.positions);
+                self.drive(report)?;
+                let merit = self.gradient_at_iterate();
+                return Ok((norm(&self.work.gradient).min(self.force_scale()), merit));
+            }
+            stage.set_progress(1.0);
+        }
         let merit = self.gradient_at_iterate();
         let is_valid = merit.magnitude.is_finite();
         let reference = norm(&self.work.gradient).min(self.force_scale());
@@ -54,6 +68,7 @@ impl Attempt<'_> {
             // the residual under the new boundary data where that exists.
             self.work.q.clone_from(&previous.unknowns);
             model.kinematics.place(&self.work.q, &mut self.work.x);
+            self.problem.contact.refresh(model, &self.work.x);
             self.drive(report)?;
             let merit = self.gradient_at_iterate();
             let reference = if is_valid { reference } else { norm(&self.work.gradient).min(self.force_scale()) };
@@ -67,7 +82,8 @@ impl Attempt<'_> {
 
     /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
     fn untangle(&mut self, merit: Merit, report: &mut StepReport) -> Option<Merit> {
-        if !self.params.untangle || self.params.regime != Regime::Quasistatic {
+        let cannot_jump = self.problem.contact.has_barriers();
+        if !self.params.untangle || self.params.regime != Regime::Quasistatic || cannot_jump {
             return None;
         }
         let model = self.problem.model;
@@ -125,7 +141,8 @@ impl Attempt<'_> {
             }
         }
         model.kinematics.filter(&mut self.work.direction);
-        let trial = self.evaluate_trial(1.0);
+        let allowed = self.max_step();
+        let trial = self.evaluate_trial(allowed);
         if trial.potential.is_some_and(|p| p < potential) {
             self.take_trial();
             return trial;
@@ -144,6 +161,7 @@ impl Attempt<'_> {
                 return Err(Failure::NotFinite);
             }
             let start = Instant::now();
+            self.problem.linearize_contact(&self.work.x);
             let Work { q, x, point_gradient, .. } = &*self.work;
             let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
             self.system.assemble(&at);
@@ -166,12 +184,21 @@ impl Attempt<'_> {
                 self.work.direction[unknowns.translation as usize] = shift;
                 self.work.direction[unknowns.rotation as usize] = turn;
             }
-            if remaining == 0.0 {
+            let obstacles_left = 1.0 - self.problem.contact.progress();
+            if remaining == 0.0 && (!self.problem.contact.has_barriers() || obstacles_left == 0.0) {
                 return Ok(());
             }
             self.system.unfiltered_product(&self.work.direction, &mut self.work.rhs);
             for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
                 *r = -*r - g;
+            }
+            if self.problem.contact.has_barriers() && obstacles_left > 0.0 {
+                // Colliders that come nearer push as they would with this tangent.
+                let Work { q, trial_point_gradient: pull, trial_gradient: pulled, rhs, .. } = &mut *self.work;
+                pull.fill(Vec3::zero());
+                self.problem.contact.add_obstacle_pull(model, obstacles_left, pull);
+                model.kinematics.pull_back(q, pull, pulled);
+                rhs.iter_mut().zip(&*pulled).for_each(|(r, &p)| *r -= p);
             }
             model.kinematics.filter(&mut self.work.rhs);
             self.work.trial_gradient.copy_from_slice(&self.work.direction);
@@ -184,8 +211,15 @@ impl Attempt<'_> {
             for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
                 *d += p;
             }
-            let mut fraction = 1.0;
+            let mut fraction = 1.0f64;
+            if self.problem.contact.has_barriers() {
+                self.place_trial(1.0);
+                fraction = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
+            }
+            let progress = self.problem.contact.progress();
             loop {
+                let share = if fraction == 1.0 { 1.0 } else { progress + fraction * (1.0 - progress) };
+                self.problem.contact.set_progress(share);
                 model.kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
                 if fraction == 1.0 {
                     // Exactly on target, free of rounding.
@@ -208,6 +242,10 @@ impl Attempt<'_> {
                 if fraction < 1e-4 {
                     return Err(Failure::NotFinite);
                 }
+            }
+            // What comes nearer by less than this has run into something that does not give way.
+            if fraction < SHORTEST_DRIVE {
+                return Err(Failure::Blocked);
             }
             std::mem::swap(&mut self.work.q, &mut self.work.trial);
             std::mem::swap(&mut self.work.x, &mut self.work.trial_x);

@@ -37,7 +37,7 @@ impl FreeParts {
             let places = attachment.springs.iter().filter(|spring| matches!(spring.anchor, Anchor::Place(_)));
             places.for_each(|spring| hold(spring.point));
         }
-        let in_contact = !model.contacts.is_empty() || !model.custom.is_empty();
+        let in_contact = !model.contacts.is_empty() || !model.contact.is_empty() || !model.custom.is_empty();
         for point in 0..kinematics.point_count() {
             if in_contact || !matches!(kinematics.map(point), PointMap::Free(_)) {
                 hold(point as u32);

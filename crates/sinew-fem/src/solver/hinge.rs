@@ -41,6 +41,7 @@ impl Hinges {
         let kinematics = &model.kinematics;
         let has_other_holds = !model.attachments.is_empty()
             || !model.contacts.is_empty()
+            || !model.contact.is_empty()
             || !model.custom.is_empty()
             || !kinematics.rigid_blocks().is_empty()
             || (0..kinematics.point_count()).any(|point| !matches!(kinematics.map(point), PointMap::Free(_)));

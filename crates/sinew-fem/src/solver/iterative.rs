@@ -15,6 +15,7 @@ use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
+use super::couplings::{Coupled, CoupledFactor, Couplings, WideCoupled};
 use super::params::LinearSolver;
 use super::rest_factor::RestFactor;
 use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
@@ -73,6 +74,7 @@ enum Kind {
 struct Wide {
     matrix: BlockCsr<f64>,
     factor: Option<Box<Cholesky<f64>>>,
+    coupled: CoupledFactor,
     scratch: CgScratch<f64>,
     residual: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
@@ -162,6 +164,7 @@ impl Iterative {
     pub fn solve(
         &mut self,
         tangent: Tangent,
+        couplings: &Couplings,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
@@ -196,12 +199,13 @@ impl Iterative {
             max_iterations: self.budget.unwrap_or(most),
         };
         let Self { kind, sliced, cage, rhs, solution, scratch, .. } = self;
+        let matrix = &Coupled { matrix: &*sliced, couplings };
         let solved = match kind {
-            Kind::Sum => conjugate_gradients(&*sliced, cage, rhs, solution, &params, scratch),
+            Kind::Sum => conjugate_gradients(matrix, cage, rhs, solution, &params, scratch),
             Kind::VCycle(cycle) => {
-                conjugate_gradients(&*sliced, &mut cycle.with(sliced, cage), rhs, solution, &params, scratch)
+                conjugate_gradients(matrix, &mut cycle.with(sliced, cage), rhs, solution, &params, scratch)
             }
-            Kind::RestFactor(factor) => conjugate_gradients(&*sliced, &mut **factor, rhs, solution, &params, scratch),
+            Kind::RestFactor(factor) => conjugate_gradients(matrix, &mut **factor, rhs, solution, &params, scratch),
         };
         let info = solved.map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;
@@ -238,7 +242,7 @@ impl Iterative {
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
         self.failures += 1;
-        let Frame { plan, filter, free, hinges } = frame;
+        let Frame { plan, filter, free, hinges, couplings } = frame;
         let nodes = rhs.len();
         let wide = self.wide.get_or_insert_with(|| {
             Box::new(Wide {
@@ -247,6 +251,7 @@ impl Iterative {
                     .then(|| SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare()).ok())
                     .flatten()
                     .map(Box::new),
+                coupled: CoupledFactor::default(),
                 scratch: CgScratch::new(),
                 residual: vec![Vec3::zero(); nodes],
                 correction: vec![Vec3::zero(); nodes],
@@ -258,7 +263,11 @@ impl Iterative {
         hold_softly(free, hinges, at.tangent(), &mut wide.matrix, scale);
         add_shift(&mut wide.matrix, shift);
         wide.matrix.mirror_lower();
-        let Wide { matrix, factor, scratch, residual, correction } = &mut **wide;
+        let Wide { matrix, factor, coupled, scratch, residual, correction } = &mut **wide;
+        if factor.is_some() && !couplings.is_empty() {
+            coupled.solve(matrix, couplings, rhs, out)?;
+            return Ok(1);
+        }
         if let Some(factor) = factor {
             factor.refactor(matrix).map_err(SolveFailure::Factor)?;
             out.copy_from_slice(rhs);
@@ -269,7 +278,7 @@ impl Iterative {
         let mut widened = Widened { cage: &mut self.cage, residual, correction };
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
-        let info = conjugate_gradients(matrix, &mut widened, rhs, out, &params, scratch)
+        let info = conjugate_gradients(&WideCoupled { matrix, couplings }, &mut widened, rhs, out, &params, scratch)
             .map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;
         match info.outcome {

@@ -4,6 +4,7 @@ mod assembly;
 mod attempt;
 #[cfg(test)]
 mod battery;
+mod couplings;
 mod explicit;
 mod first_guess;
 mod free;

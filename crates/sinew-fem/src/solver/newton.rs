@@ -12,6 +12,7 @@ use super::integrator::Regime;
 use super::params::SolverParams;
 use super::problem::{Problem, ProblemScratch};
 use super::system::LinearSystem;
+use crate::contact::ContactStage;
 use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
 use crate::diagnostics::find_blame;
@@ -35,6 +36,7 @@ pub struct NewtonSolver {
     params: SolverParams,
     scratch: ProblemScratch,
     contacts: Contacts,
+    stage: ContactStage,
     previous: State,
     system: Option<LinearSystem>,
     /// Norm of the elastic forces of the model when every cell is strained by one [N].
@@ -56,6 +58,7 @@ impl NewtonSolver {
             params: SolverParams { max_newton, ..params },
             scratch: ProblemScratch::default(),
             contacts: Contacts::default(),
+            stage: ContactStage::default(),
             previous: State::default(),
             system: None,
             unit_strain_force: 0.0,
@@ -86,6 +89,7 @@ impl NewtonSolver {
             self.system = None;
             self.guide = None;
             self.scratch = ProblemScratch::default();
+            self.stage = ContactStage::default();
         }
         if self.system.is_none() {
             let mut forces = vec![0.0; model.kinematics.point_count()];
@@ -110,12 +114,13 @@ impl Solver for NewtonSolver {
         self.previous.clone_from(state);
         let contact_start = Instant::now();
         self.contacts.find(model, &self.previous);
+        self.stage.begin_step(model, &self.previous, control, dt);
         let mut timing = StepTiming { contact: contact_start.elapsed(), ..StepTiming::default() };
         let time = state.time + dt;
         let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
         let system = self.system.as_mut().expect("created above");
         system.begin_step(state.history.rounding);
-        let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch);
+        let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch, &mut self.stage);
         let mut attempt = Attempt {
             max_stride: longest_stride(model, self.params.regime, &self.previous),
             problem,
@@ -147,8 +152,12 @@ impl Solver for NewtonSolver {
                 report.local_error = attempt.problem.finish(state);
                 state.history.rounding = rounding;
                 report.energies = energies(model, &attempt.problem.ctx, &state.positions, &state.velocities);
+                let stage = &mut *attempt.problem.contact;
+                stage.remember(&mut state.history.contact_exits);
+                stage.evaluate(model, &state.positions);
+                report.energies.contact += stage.stored_energy();
                 report.time = time;
-                report.contacts = self.contacts.len();
+                report.contacts = self.contacts.len() + self.stage.active().count();
                 timing.total = start.elapsed();
                 report.timing = timing;
                 Ok(report)
@@ -187,6 +196,7 @@ impl Failure {
             Failure::Exhausted => StepError::Exhausted { time, iterations: hard_iterations, blame },
             Failure::Stalled { relative_residual } => StepError::Stalled { time, relative_residual, blame },
             Failure::NotFinite => StepError::NotFinite { time, blame },
+            Failure::Blocked => StepError::Blocked { time, blame },
             Failure::Singular(cause) => StepError::Singular { time, reason: cause.to_string(), blame },
         }
     }

@@ -12,9 +12,10 @@ use sinew_math::sparse::BlockCsr;
 
 use super::assembly::AssemblyPlan;
 use super::integrator::{Regime, Scheme};
+use crate::contact::ContactStage;
 use crate::damping::DampingMatrix;
 use crate::elastic::ElasticBlock;
-use crate::force::StepContext;
+use crate::force::{Linearized, StepContext};
 use crate::model::Model;
 use crate::state::State;
 
@@ -44,6 +45,8 @@ pub(crate) struct ProblemScratch {
     /// Forces and masses over the unknowns, for the accelerations of the first step.
     pulled: Vec<Vec3>,
     masses: Vec<f64>,
+    /// Tangent of contact where it was last asked for.
+    contact: Linearized,
 }
 
 /// One step to be solved.
@@ -52,6 +55,8 @@ pub(crate) struct Problem<'a> {
     pub ctx: StepContext<'a>,
     pub scheme: Scheme,
     scratch: &'a mut ProblemScratch,
+    /// Contact between bodies, which every evaluation updates.
+    pub contact: &'a mut ContactStage,
 }
 
 impl<'a> Problem<'a> {
@@ -62,6 +67,7 @@ impl<'a> Problem<'a> {
         ctx: StepContext<'a>,
         regime: Regime,
         scratch: &'a mut ProblemScratch,
+        contact: &'a mut ContactStage,
     ) -> Self {
         let packs = model.elastic.iter().map(|b| b.pack_count()).max().unwrap_or(0);
         scratch.pack_energies.resize_with(packs, || AtomicU64::new(0));
@@ -70,7 +76,8 @@ impl<'a> Problem<'a> {
         scratch.anchor.resize(points, Vec3::zero());
         scratch.displacement.resize(points, Vec3::zero());
         scratch.product.resize(points, Vec3::zero());
-        let mut problem = Self { model, ctx, scheme: Scheme::new(regime, ctx.previous, ctx.dt), scratch };
+        let scheme = Scheme::new(regime, ctx.previous, ctx.dt);
+        let mut problem = Self { model, ctx, scheme, scratch, contact };
         problem.prepare(plan);
         problem
     }
@@ -214,11 +221,23 @@ impl<'a> Problem<'a> {
         0.5 * sum(x.len(), |p| scratch.displacement[p].dot(scratch.product[p]))
     }
 
-    fn merit(&mut self, x: &[Vec3], elastic: f64) -> Merit {
+    /// Linearises contact between bodies at `x` for the next assembly.
+    pub fn linearize_contact(&mut self, x: &[Vec3]) {
+        self.scratch.contact.clear();
+        self.contact.linearize(self.model, x, &mut self.scratch.contact);
+    }
+
+    /// Blocks of that contact between points.
+    pub fn contact_blocks(&self) -> &[(u32, u32, sinew_math::Mat3)] {
+        self.scratch.contact.blocks()
+    }
+
+    /// Merit at `x`, where contact has the energy `contact`.
+    fn merit(&mut self, x: &[Vec3], elastic: f64, contact: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
         let has_potential = self.model.elastic.iter().all(|block| block.has_potential());
-        let magnitude = elastic.abs() + dynamic + self.inertia_magnitude(x);
-        let mut merit = Merit { potential: has_potential.then_some(elastic + dynamic), magnitude };
+        let magnitude = elastic.abs() + contact + dynamic + self.inertia_magnitude(x);
+        let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude };
         for force in self.model.forces() {
             let part = force.potential(x, &self.ctx);
             merit.magnitude += part.unwrap_or(0.0).abs();
@@ -231,22 +250,25 @@ impl<'a> Problem<'a> {
     pub fn evaluate(&mut self, x: &[Vec3]) -> Merit {
         let control = self.ctx.control;
         let elastic = self.model.elastic.iter().map(|b| self.model.stiffness_of(b, control) * b.energy(x)).sum();
-        self.merit(x, elastic)
+        let contact = self.contact.evaluate(self.model, x);
+        self.merit(x, elastic, contact)
     }
 
     /// gradient = that of everything but elasticity and inertia, over the points at `x`.
-    pub fn external_gradient(&self, x: &[Vec3], gradient: &mut [Vec3]) {
+    pub fn external_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) {
         gradient.fill(Vec3::zero());
         for force in self.model.forces() {
             force.add_gradient(x, &self.ctx, gradient);
         }
+        self.contact.evaluate(self.model, x);
+        self.contact.add_gradient(self.model, gradient);
     }
 
     /// Merit and gradient over the points at `x`.
     pub fn evaluate_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Merit {
         gradient.fill(Vec3::zero());
-        let elastic = self.add_static_gradient(x, gradient);
-        let merit = self.merit(x, elastic);
+        let (elastic, contact) = self.add_static_gradient(x, gradient);
+        let merit = self.merit(x, elastic, contact);
         if self.is_dynamic() {
             let (factor, scratch) = (self.scheme.inertia, &*self.scratch);
             for p in 0..x.len() {
@@ -262,8 +284,8 @@ impl<'a> Problem<'a> {
         merit
     }
 
-    /// gradient += ∂E/∂x, inertia and damping left out; returns the strain energy.
-    fn add_static_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> f64 {
+    /// gradient += ∂E/∂x, inertia and damping left out; returns the strain energy and that of contact.
+    fn add_static_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> (f64, f64) {
         let mut elastic = 0.0;
         for block in &self.model.elastic {
             let scale = self.model.stiffness_of(block, self.ctx.control);
@@ -272,7 +294,9 @@ impl<'a> Problem<'a> {
         for force in self.model.forces() {
             force.add_gradient(x, &self.ctx, gradient);
         }
-        elastic
+        let contact = self.contact.evaluate(self.model, x);
+        self.contact.add_gradient(self.model, gradient);
+        (elastic, contact)
     }
 
     /// Writes velocities, work, and what the scheme remembers, into a state that holds the solution; returns the estimated error [m].

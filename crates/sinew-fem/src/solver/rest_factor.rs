@@ -37,10 +37,11 @@ pub(super) struct RestFactor {
 }
 
 impl RestFactor {
-    /// Whether a model is of the kind this serves: nodes that are their own unknowns.
+    /// Whether a model is of the kind this serves: nodes that are their own unknowns, and nothing that comes and goes between them.
     pub fn serves(model: &Model) -> bool {
         let kinematics = &model.kinematics;
-        kinematics.rigid_blocks().is_empty()
+        model.contact.is_empty()
+            && kinematics.rigid_blocks().is_empty()
             && (0..kinematics.point_count()).all(|point| matches!(kinematics.map(point), PointMap::Free(_)))
     }
 
@@ -72,7 +73,7 @@ impl RestFactor {
     pub fn prepare(
         &mut self,
         at: &Linearization<'_, '_>,
-        Frame { plan, filter, free, hinges }: Frame<'_>,
+        Frame { plan, filter, free, hinges, .. }: Frame<'_>,
     ) -> Result<(), SolveFailure> {
         let model = at.problem.model;
         at.problem.rest_key(&mut self.wanted);

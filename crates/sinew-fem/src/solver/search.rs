@@ -7,6 +7,7 @@ use super::attempt::{Attempt, Failure, Work, dot, norm};
 use super::params::Projection;
 use super::problem::Merit;
 use super::system::SolveFailure;
+use crate::force::Force;
 use crate::report::StepReport;
 
 /// Sufficient decrease: the share of the predicted decrease a step must deliver.
@@ -30,6 +31,8 @@ const LEAST_SHARE: f64 = 1.0 / 1024.0;
 const LEAST_SHIFT: f64 = 1e-5;
 const SHIFT_GROWTH: f64 = 30.0;
 pub(super) const MOST_SHIFT: f64 = 1.0;
+/// How often the way of rigid bodies is looked at again before it is taken.
+const MOST_ARCS: usize = 12;
 
 /// How far tangents are trusted, learnt from step to step.
 pub(super) struct Caution {
@@ -56,6 +59,8 @@ pub(super) struct Direction {
 pub(super) struct Step {
     /// Of the direction that was found.
     pub fraction: f64,
+    /// The most that was allowed.
+    allowed: f64,
     /// Whether it went on from there.
     is_stretched: bool,
     /// Merit at its end.
@@ -75,7 +80,7 @@ impl Caution {
 
     /// What an accepted step teaches.
     pub fn learn(&mut self, direction: &Direction, step: &Step) {
-        self.is_wary = step.fraction < DISTRUST;
+        self.is_wary = step.fraction < DISTRUST * step.allowed;
         self.shift = if direction.shift > LEAST_SHIFT { 0.1 * direction.shift } else { 0.0 };
         if direction.share > 0.0 {
             self.share = match direction.share {
@@ -126,6 +131,7 @@ impl Attempt<'_> {
                 report.projections += 1;
             }
             let start = Instant::now();
+            self.problem.linearize_contact(&self.work.x);
             let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
             let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: share };
             self.system.assemble(&at);
@@ -168,12 +174,13 @@ impl Attempt<'_> {
     /// Backtracks along `direction`, or goes on along it; on success the iterate, its gradient and its merit are those of the accepted point.
     pub(super) fn line_search(&mut self, merit: Merit, slope: f64, report: &mut StepReport) -> Option<Step> {
         let residual = norm(&self.work.gradient);
-        let mut fraction = self.max_step();
+        let allowed = self.max_step();
+        let mut fraction = allowed;
         loop {
             let trial = self.evaluate_trial(fraction);
             if self.is_accepted(merit, trial, slope, fraction, residual) {
                 self.take_trial();
-                let mut step = Step { fraction, is_stretched: false, merit: trial };
+                let mut step = Step { fraction, allowed, is_stretched: false, merit: trial };
                 if fraction == 1.0 {
                     self.go_on(&mut step, slope);
                 }
@@ -246,15 +253,31 @@ impl Attempt<'_> {
         }
     }
 
-    fn max_step(&mut self) -> f64 {
+    /// The largest fraction of `direction` that custom forces and contact allow; contact then knows all candidates of that way.
+    pub(super) fn max_step(&mut self) -> f64 {
         let model = self.problem.model;
-        if model.custom.is_empty() {
-            return 1.0;
+        let mut fraction = 1.0;
+        if !model.custom.is_empty() {
+            model.kinematics.push_forward(&self.work.q, &self.work.direction, &mut self.work.trial_x);
+            let limit = |force: &dyn Force| force.max_step(&self.work.x, &self.problem.ctx, &self.work.trial_x);
+            fraction = model.forces().map(limit).fold(1.0, f64::min);
         }
-        model.kinematics.push_forward(&self.work.q, &self.work.direction, &mut self.work.trial_x);
-        model
-            .forces()
-            .map(|force| force.max_step(&self.work.x, &self.problem.ctx, &self.work.trial_x))
-            .fold(1.0, f64::min)
+        let start = Instant::now();
+        // Points of rigid bodies go along arcs: a shorter way is another way, and is looked at again.
+        let most = if model.kinematics.rigid_blocks().is_empty() { 1 } else { MOST_ARCS };
+        for _ in 0..most {
+            if !self.problem.contact.has_barriers() {
+                break;
+            }
+            self.place_trial(fraction);
+            let progress = self.problem.contact.progress();
+            let free = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, progress);
+            if free >= 1.0 {
+                break;
+            }
+            fraction *= free;
+        }
+        self.timing.contact += start.elapsed();
+        fraction
     }
 }

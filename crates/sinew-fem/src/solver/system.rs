@@ -10,6 +10,7 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+use super::couplings::{CoupledFactor, Couplings};
 use super::free::FreeParts;
 use super::hinge::Hinges;
 use super::iterative::Iterative;
@@ -75,7 +76,7 @@ impl fmt::Display for SolveFailure {
 
 enum Backend {
     Iterative(Box<Iterative>),
-    Direct { matrix: BlockCsr<f64>, factor: Box<Cholesky<f64>> },
+    Direct { matrix: BlockCsr<f64>, factor: Box<Cholesky<f64>>, coupled: CoupledFactor },
 }
 
 /// What does not change from matrix to matrix.
@@ -85,6 +86,7 @@ pub(super) struct Frame<'a> {
     pub filter: &'a Filter,
     pub free: &'a FreeParts,
     pub hinges: &'a Hinges,
+    pub couplings: &'a Couplings,
 }
 
 /// A linear system that is assembled and solved again and again.
@@ -97,6 +99,8 @@ pub(crate) struct LinearSystem {
     hinges: Hinges,
     backend: Backend,
     scratch: AssemblyScratch,
+    /// Blocks between unknowns that no cell connects, of the matrix last assembled.
+    couplings: Couplings,
     point_count: usize,
     has_values: bool,
     /// The floor at the end of the last step, until there is a matrix of this one.
@@ -118,7 +122,8 @@ impl LinearSystem {
         let (backend, name) = if solver == LinearSolver::Cholesky {
             let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
             let factor = Box::new(factor.expect("a pattern in memory can be analysed"));
-            (Backend::Direct { matrix: BlockCsr::zeros(plan.pattern.clone()), factor }, "Cholesky".to_string())
+            let (matrix, coupled) = (BlockCsr::zeros(plan.pattern.clone()), CoupledFactor::default());
+            (Backend::Direct { matrix, factor, coupled }, "Cholesky".to_string())
         } else {
             let iterative = Box::new(Iterative::new(model, &plan, solver, params.budget.map(|budget| budget.linear)));
             let name = format!("conjugate gradients with {}", iterative.describe());
@@ -135,6 +140,7 @@ impl LinearSystem {
             plan: Arc::new(plan),
             backend,
             scratch: AssemblyScratch::default(),
+            couplings: Couplings::default(),
             point_count: model.kinematics.point_count(),
             has_values: false,
             earlier_floor: 0.0,
@@ -179,6 +185,7 @@ impl LinearSystem {
             Backend::Iterative(iterative) => self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix),
             Backend::Direct { matrix, .. } => self.plan.assemble(at, &mut self.scratch, matrix),
         }
+        self.couplings.fill(&self.scratch.outside, &at.problem.model.kinematics);
         self.has_values = true;
     }
 
@@ -187,6 +194,10 @@ impl LinearSystem {
         match &self.backend {
             Backend::Iterative(iterative) => iterative.matrix.multiply_lower(v, out),
             Backend::Direct { matrix, .. } => matrix.multiply_lower(v, out),
+        }
+        for &(row, column, ref block) in &self.scratch.outside {
+            out[row as usize] += *block * v[column as usize];
+            out[column as usize] += block.transpose() * v[row as usize];
         }
     }
 
@@ -211,24 +222,34 @@ impl LinearSystem {
                 self.filter.apply(&mut iterative.matrix, scale);
                 hold_softly(&self.free, &self.hinges, at.tangent(), &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
-                let frame = Frame { plan: &self.plan, filter: &self.filter, free: &self.free, hinges: &self.hinges };
+                let frame = Frame {
+                    plan: &self.plan,
+                    filter: &self.filter,
+                    free: &self.free,
+                    hinges: &self.hinges,
+                    couplings: &self.couplings,
+                };
                 if iterative.wants_factor() {
                     return iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing);
                 }
                 iterative.prepare(at, frame)?;
-                match iterative.solve(at.tangent(), rhs, out, forcing) {
+                match iterative.solve(at.tangent(), &self.couplings, rhs, out, forcing) {
                     Err(_) if at.tangent() == Tangent::Definite => {
                         iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing)
                     }
                     result => result,
                 }
             }
-            Backend::Direct { matrix, factor } => {
+            Backend::Direct { matrix, factor, coupled } => {
                 let scale = filter_scale(matrix);
                 self.filter.apply(matrix, scale);
                 hold_softly(&self.free, &self.hinges, at.tangent(), matrix, scale);
                 add_shift(matrix, shift);
                 matrix.mirror_lower();
+                if !self.couplings.is_empty() {
+                    coupled.solve(matrix, &self.couplings, rhs, out)?;
+                    return Ok(1);
+                }
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;
                 out.copy_from_slice(rhs);
                 factor.solve_in_place(out).map_err(SolveFailure::Factor)?;

@@ -51,7 +51,15 @@ fn model() -> Model {
     builder.nodal_forces(second, "given".into(), vec![(1, Vec3::new(1.0, -2.0, 0.5)), (6, Vec3::unit(1))]);
     let mut collide = |name: &str, shape: AnyShape, pose: Pose| {
         let (pivot, stiffness) = (Vec3::new(0.1, -0.3, 0.2), Some(300.0));
-        builder.add_collider(ColliderParams { name: name.into(), shape, pose, pivot, stiffness, friction: 0.4 });
+        builder.add_collider(ColliderParams {
+            name: name.into(),
+            shape,
+            pose,
+            pivot,
+            stiffness,
+            friction: 0.4,
+            side: Default::default(),
+        });
     };
     let turned = |translation| Pose { translation, rotation: Quaternion::exp_map(Vec3::new(-0.4, 0.7, 0.2)) };
     let middle = Vec3::new(0.55, 0.5, 0.6);
@@ -210,6 +218,7 @@ fn contact_with_a_sphere_has_its_curvature() {
         pivot: Vec3::zero(),
         stiffness: Some(1e3),
         friction: 0.0,
+        side: Default::default(),
     });
     let model = builder.build().unwrap();
     let (state, control, contacts) = (model.initial_state(), model.initial_control(), Contacts::default());

@@ -5,7 +5,7 @@ use sinew_math::Vec3;
 
 use super::{Aabb, TriMesh};
 use crate::bvh::Bvh;
-use crate::predicates::{orient2d, orient3d};
+use crate::predicates::{orient2d, orient2d_if_certain, orient3d, orient3d_if_certain};
 
 /// Triangles examined between two looks at the limit: large enough to feed the threads, small enough to stop early.
 const BATCH: usize = 4096;
@@ -20,9 +20,10 @@ pub(super) fn self_intersections(surface: &TriMesh, limit: usize) -> Vec<[u32; 2
             .par_iter()
             .map(|first| {
                 let mut partners = Vec::new();
-                let bounds = Aabb::from_points(&surface.corners(*first as usize));
-                bvh.for_each_overlap(&bounds, |second| {
-                    if second > *first && triangles_intersect(surface, *first as usize, second as usize) {
+                let corners = surface.corners(*first as usize);
+                bvh.for_each_overlap(&Aabb::from_points(&corners), |second| {
+                    let (s, t) = (surface.triangles()[*first as usize], surface.triangles()[second as usize]);
+                    if second > *first && triangles_intersect(s, t, corners, surface.corners(second as usize)) {
                         partners.push([*first, second]);
                     }
                     true
@@ -41,32 +42,65 @@ pub(super) fn self_intersections(surface: &TriMesh, limit: usize) -> Vec<[u32; 2
     pairs
 }
 
-/// Whether two triangles of a surface meet in more than the vertices or the edge they share.
-fn triangles_intersect(surface: &TriMesh, first: usize, second: usize) -> bool {
-    let (s, t) = (surface.triangles()[first], surface.triangles()[second]);
-    let (x, y) = (surface.corners(first), surface.corners(second));
-    let shared: Vec<(usize, usize)> = (0..3).filter_map(|i| (0..3).find(|j| t[*j] == s[i]).map(|j| (i, j))).collect();
-    match shared[..] {
-        [] => (0..3).any(|i| {
-            segment_meets_triangle(x[i], x[(i + 1) % 3], y) || segment_meets_triangle(y[i], y[(i + 1) % 3], x)
-        }),
+/// Whether two triangles of a surface meet in more than the vertices or the edge they share; exact.
+///
+/// `s` and `t` name the vertices of the triangles, `x` and `y` are their places.
+pub(crate) fn triangles_intersect(s: [u32; 3], t: [u32; 3], x: [Vec3; 3], y: [Vec3; 3]) -> bool {
+    let mut shared = [(0, 0); 3];
+    let mut shared_count = 0;
+    for i in 0..3 {
+        if let Some(j) = (0..3).find(|j| t[*j] == s[i]) {
+            shared[shared_count] = (i, j);
+            shared_count += 1;
+        }
+    }
+    match shared[..shared_count] {
+        [] => {
+            !are_apart(x, None, &y)
+                && !are_apart(y, None, &x)
+                && (0..3).any(|i| {
+                    segment_meets_triangle(x[i], x[(i + 1) % 3], y) || segment_meets_triangle(y[i], y[(i + 1) % 3], x)
+                })
+        }
         // With a common corner the cut runs from there to the opposite edge of one of the two.
         [(i, j)] => {
-            segment_meets_triangle(x[(i + 1) % 3], x[(i + 2) % 3], y)
-                || segment_meets_triangle(y[(j + 1) % 3], y[(j + 2) % 3], x)
+            let ([a, b], [c, d]) = ([x[(i + 1) % 3], x[(i + 2) % 3]], [y[(j + 1) % 3], y[(j + 2) % 3]]);
+            !are_apart(x, Some(i), &[c, d])
+                && !are_apart(y, Some(j), &[a, b])
+                && (segment_meets_triangle(a, b, y) || segment_meets_triangle(c, d, x))
         }
         [(i, j), (k, l)] => {
             let (p, q) = (x[i], x[k]);
             let (a, b) = (x[3 - i - k], y[3 - j - l]);
-            if orient3d(p, q, a, b) != 0.0 {
-                return false;
-            }
+            // Folded: on one side of the edge, and in one plane. The first is almost never true, the second costly to tell.
             let drop = dominant_axis(x);
-            let [p, q, a, b] = [p, q, a, b].map(|v| project(v, drop));
-            orient2d(p, q, a) * orient2d(p, q, b) > 0.0
+            let shadow = |v: Vec3| project(v, drop);
+            let is_one_side =
+                orient2d(shadow(p), shadow(q), shadow(a)) * orient2d(shadow(p), shadow(q), shadow(b)) > 0.0;
+            is_one_side && orient3d(p, q, a, b) == 0.0
         }
         _ => true,
     }
+}
+
+/// Whether it is plain that another triangle meets this one nowhere but in the corner they share.
+///
+/// A cheap proof for almost all pairs with overlapping boxes: the `others`, which are the corners of the other triangle that
+/// are not shared, lie on one side of the plane, or outside of one edge (through the shared corner) in the shadow of both.
+/// Flat parts of a surface would need exact numbers without the latter.
+fn are_apart(triangle: [Vec3; 3], shared_corner: Option<usize>, others: &[Vec3]) -> bool {
+    let [a, b, c] = triangle;
+    let side = |p: &Vec3| orient3d_if_certain(a, b, c, *p);
+    if others.iter().all(|p| side(p) > 0.0) || others.iter().all(|p| side(p) < 0.0) {
+        return true;
+    }
+    let drop = dominant_axis(triangle);
+    let corners = triangle.map(|v| project(v, drop));
+    let turn = orient2d_if_certain(corners[0], corners[1], corners[2]);
+    (0..3).filter(|i| shared_corner != Some((i + 2) % 3)).any(|i| {
+        let side = |p: &Vec3| orient2d_if_certain(corners[i], corners[(i + 1) % 3], project(*p, drop));
+        others.iter().all(|p| side(p) * turn < 0.0)
+    })
 }
 
 /// Whether the segment pq and the triangle share a point; exact, touching counts.

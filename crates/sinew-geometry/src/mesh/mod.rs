@@ -31,4 +31,4 @@ pub use tri_topology::SurfaceTopology;
 pub use winding::WindingNumber;
 
 pub(crate) use cell::{hex_gradient, hex_weights, tet10_gradient, tet10_weights};
-pub(crate) use intersection::overlap_depth;
+pub(crate) use intersection::{overlap_depth, triangles_intersect};

@@ -9,6 +9,7 @@ mod level_set;
 mod plane;
 mod pose;
 mod sphere;
+mod tessellate;
 
 use std::f64::consts::PI;
 use std::fmt::Debug;

@@ -60,10 +60,16 @@ impl Compiler<'_> {
         let parts = match &body.mesh {
             Mesh::Box(mesh) => {
                 let (size, cells) = (Vec3::from(mesh.size), mesh.cell_counts());
-                generated(match mesh.element {
+                let even = generated(match mesh.element {
                     Element::Hex8 => procedural::box_hexes(size, cells),
                     Element::Tet4 => procedural::box_tets(size, cells, pattern(mesh.pattern)),
-                })?
+                })?;
+                if mesh.grading == [1.0; 3] {
+                    even
+                } else {
+                    let graded = even.mesh.mapped(|p| graded(p, size, cells, mesh.grading));
+                    MeshParts::from(graded.map_err(|error| problem(".grading", error.to_string()))?.0)
+                }
             }
             Mesh::Sphere(mesh) => generated(procedural::sphere(mesh.radius, mesh.cell))?,
             Mesh::Cylinder(mesh) => generated(procedural::cylinder(mesh.radius, mesh.length, mesh.cell))?,
@@ -137,4 +143,16 @@ fn scaled(mesh: CellMesh, scale: f64) -> Result<CellMesh, String> {
         return Ok(mesh);
     }
     mesh.mapped(|p| p * scale).map(|(mesh, _)| mesh).map_err(|error| error.to_string())
+}
+
+/// A point of an even block where the cells of each axis grow by equal ratios, the last to `grading` times the first.
+fn graded(p: Vec3, size: Vec3, cells: [usize; 3], grading: [f64; 3]) -> Vec3 {
+    Vec3::from(std::array::from_fn(|axis| {
+        let (count, length) = (cells[axis] as f64, size[axis]);
+        if count < 2.0 || grading[axis] == 1.0 {
+            return p[axis];
+        }
+        let ln_ratio = grading[axis].ln() / (count - 1.0);
+        length * (ln_ratio * count * p[axis] / length).exp_m1() / (ln_ratio * count).exp_m1()
+    }))
 }

@@ -4,6 +4,7 @@
 //! file, and all of them are reported at once.
 
 mod body;
+mod contact;
 mod drive;
 mod mesh;
 mod pins;
@@ -11,6 +12,7 @@ mod regions;
 mod shapes;
 mod solver;
 
+use sinew_fem::contact::CheckProbe;
 use sinew_fem::manufactured::ErrorProbe;
 use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
 use sinew_fem::model::{AttachTarget, Model, ModelBuilder, ModelError};
@@ -53,12 +55,14 @@ impl Compiler<'_> {
         self.add_rigid_bodies();
         let bodies = self.add_bodies();
         self.add_colliders();
+        self.add_contacts();
         if !self.problems.is_empty() {
             return Err(scene.error(self.problems));
         }
         let builder = std::mem::take(&mut self.builder);
         let model = builder.build().map_err(|error| self.model_error(&error))?;
         let probes = self.probes(&model, &bodies);
+        self.check_start(&model);
         self.driver.resolve(&model, &scene.control, |channel, known| {
             let path = format!("control.\"{channel}\"");
             let problem = scene.problem(&path, format!("there is no control channel \"{channel}\""));
@@ -66,6 +70,12 @@ impl Compiler<'_> {
                 Some(name) => problem.hint(format!("did you mean \"{name}\"?")),
                 None => problem.hint(format!("channels of this scene: {}", list_some(known))),
             });
+        });
+        let probes = probes.map(|mut probes| {
+            if scene.contact.as_ref().is_some_and(|contact| contact.check) {
+                probes.push(Box::new(CheckProbe));
+            }
+            probes
         });
         let probes = match probes {
             Ok(probes) if self.problems.is_empty() => probes,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sinew_fem::model::{ColliderParams, RigidParams};
+use sinew_fem::model::{ColliderParams, RigidParams, Side};
 use sinew_geometry::shape::{AnyShape, Capsule, Cuboid, LevelSet, Plane, Pose, Sphere};
 use sinew_math::{Quaternion, Vec3};
 
@@ -70,6 +70,10 @@ impl Compiler<'_> {
                         pivot: pivot(collider.motion.as_ref()),
                         stiffness: collider.stiffness,
                         friction: collider.friction,
+                        side: match collider.side {
+                            crate::spec::rigid::Side::Outside => Side::Outside,
+                            crate::spec::rigid::Side::Inside => Side::Inside,
+                        },
                     });
                     self.drive(collider.name.clone(), collider.motion.as_ref());
                 }

@@ -178,6 +178,7 @@ pub(crate) mod tests {
             bodies: Vec::new(),
             shapes: vec![shape("floor", &floor, Pose::identity()), shape("ball", &ball, place)],
             probe_names: &["energy.total".to_string()],
+            contacts: &[],
             probe_values: &[index as f64],
             report: &report,
         });
@@ -218,6 +219,7 @@ pub(crate) mod tests {
             bodies: names.iter().map(|name| body(name)).collect(),
             shapes: Vec::new(),
             probe_names: &["energy.total".to_string()],
+            contacts: &[],
             probe_values: &[index as f64],
             report: &StepReport::default(),
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sinew_io::CellShape;
 
 use crate::decode::{
-    codec::{length, text, whole, word},
+    codec::{length, number, text, whole, word},
     compound::{fixed, list, vector},
 };
 
@@ -121,6 +121,8 @@ table! {
         cell: Option<f64> = length().positive(), optional, example("2 cm");
         /// Number of cells along x, y and z. Either this or `cell`.
         cells: Option<[usize; 3]> = fixed(whole(1, MOST_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
+        /// Length of the last cell over that of the first along x, y and z, with equal ratios in between: fine where something touches, coarse far away.
+        grading: [f64; 3] = vector(number().positive()), default([1, 1, 1]), example([20, 20, 0.05]);
         /// The kind of cells.
         element: Element = word(), default("tet4");
         /// How cubes are divided into tetrahedra.

@@ -4,6 +4,7 @@
 //! made or a force is computed.
 
 pub mod body;
+pub mod contact;
 pub mod expect;
 pub mod material;
 pub mod mesh;
@@ -211,6 +212,8 @@ table! {
         rigid: Vec<Rigid> = list(table()), default([]);
         /// Rigid obstacles that rest or follow a given motion.
         collider: Vec<Collider> = list(table()), default([]);
+        /// Contact of bodies with each other and with themselves.
+        contact: Option<contact::Contact> = table(), optional, example({ mode = "barrier", friction = 0.3 });
         /// Channels of the model over time, by name.
         control: BTreeMap<String, Track<f64>> = map(track(any_quantity())), default({});
         /// How many natural frequencies of the initial state to compute; they are recorded as `frequency.1`, `frequency.2` … [Hz].

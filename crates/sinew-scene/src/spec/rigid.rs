@@ -3,7 +3,7 @@
 use super::motion::{Motion, Rotation};
 use crate::{
     decode::{
-        codec::{flag, length, name, number, quantity, text},
+        codec::{flag, length, name, number, quantity, text, word},
         compound::{direction, fixed, vector},
         table::{one_of, table},
     },
@@ -111,6 +111,16 @@ table! {
     }
 }
 
+words! {
+    /// Where a collider lies.
+    pub enum Side {
+        /// Outside of flesh: an obstacle that keeps the surface of bodies out.
+        "outside" => Outside,
+        /// Within flesh, which slides over it, like a bone. It keeps out the flesh that lies at its surface at rest; what is inside of it at rest stays.
+        "inside" => Inside,
+    }
+}
+
 table! {
     /// A rigid obstacle that rests or follows a given motion. Nodes inside are pushed out.
     pub struct Collider as "collider" {
@@ -128,5 +138,7 @@ table! {
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Coulomb coefficient of friction.
         friction: f64 = number().at_least(0.0), default(0), example(0.5);
+        /// Where it lies.
+        side: Side = word(), default("outside"), example("inside");
     }
 }

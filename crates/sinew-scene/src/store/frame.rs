@@ -72,6 +72,7 @@ impl StoredFrame {
             bodies: bodies.collect(),
             shapes: shapes.collect(),
             probe_names: &header.probe_names,
+            contacts: &[],
             probe_values: &self.probes,
             report: &self.report,
         }

@@ -1,0 +1,30 @@
+//! Contact of bodies with each other, with themselves and with colliders.
+//!
+//! - [`ContactRule`]: who may touch whom, and how
+//! - [`ContactModel`]: the surface of everything that can touch
+//! - `stage`: candidates, distances and forces of one step
+//! - `material_space`: the way out of other flesh, for penalty contact
+//! - `barrier`: the potential that keeps surfaces apart, for barrier contact
+//! - `friction`: Coulomb's law, lagged by one step
+
+mod barrier;
+mod check;
+mod friction;
+mod material_space;
+mod pace;
+mod points;
+mod rule;
+mod stage;
+mod surface;
+
+pub use check::{CheckProbe, StartOverlap, SurfaceCheck, find_overlaps};
+pub use points::{ContactPoint, Touching};
+pub use rule::{ContactMode, ContactRule, Party};
+pub use surface::{ContactModel, Group, Obstacle, PairRule, PlaneGroup};
+
+pub(crate) use friction::{friction_block, friction_energy, friction_slope, smoothing};
+pub(crate) use pace::{increments_of_motion, parts_of_step};
+pub(crate) use points::{ContactFinder, allow_start};
+pub(crate) use rule::allowed_depth;
+pub(crate) use stage::ContactStage;
+pub(crate) use surface::{Parts, RigidSurface};

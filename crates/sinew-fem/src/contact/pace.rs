@@ -1,0 +1,107 @@
+//! How far bodies may go in one step where penalty contact has to notice what they meet.
+
+use sinew_geometry::Aabb;
+use sinew_geometry::shape::{AnyShape, Pose, Shape};
+use sinew_math::Vec3;
+
+use super::rule::{ContactMode, Party};
+use crate::contacts::collider_poses;
+use crate::control::Control;
+use crate::force::ContactForce;
+use crate::model::Model;
+use crate::state::State;
+
+/// Way of one step in cells: a point that goes further may come out on the other side.
+const LONGEST_WAY: f64 = 0.5;
+/// Most parts of a step: beyond that bodies fly apart anyway.
+const MOST_PARTS: f64 = 256.0;
+
+/// A body as a whole.
+struct Summary {
+    bounds: Aabb,
+    mean: Vec3,
+    cell: f64,
+}
+
+/// Into how many equal parts a step of length `dt` to `control` must be cut so that nobody comes nearer to what it may meet by more than half a cell in
+/// each. Barriers need no such care, and nothing gets to the other side of a half-space.
+pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt: f64) -> usize {
+    if !model.has_penalties() {
+        return 1;
+    }
+    let bodies: Vec<Summary> = model
+        .bodies
+        .iter()
+        .map(|body| {
+            let velocities = &state.velocities[body.points.clone()];
+            Summary {
+                bounds: Aabb::from_points(&state.positions[body.points.clone()]),
+                mean: velocities.iter().copied().sum::<Vec3>() / velocities.len().max(1) as f64,
+                cell: body.cell_size(),
+            }
+        })
+        .collect();
+    let fastest = |body: usize, mean: Vec3| {
+        let speeds = state.velocities[model.bodies[body].points.clone()].iter().map(|v| (*v - mean).norm());
+        speeds.fold(0.0, f64::max)
+    };
+    let mut parts = 1.0f64;
+    for (g, h, _) in model.contact.pairs().filter(|(_, _, rule)| rule.mode == ContactMode::Penalty) {
+        let (Party::Body(a), Party::Body(b)) = (model.contact.groups[g].party, model.contact.groups[h].party) else {
+            continue;
+        };
+        let mean = (bodies[a].mean + bodies[b].mean) * 0.5;
+        // Of a body with itself both sides move, of two the sum of their speeds counts.
+        let way = (fastest(a, mean) + fastest(b, mean)) * dt;
+        if bodies[a].bounds.grown(way).overlaps(&bodies[b].bounds) {
+            parts = parts.max(way / (LONGEST_WAY * bodies[a].cell.min(bodies[b].cell)));
+        }
+    }
+    let mut poses = Vec::new();
+    collider_poses(model, control, &mut poses);
+    for contact in model.contacts.iter().filter(|contact| !is_plane(contact)) {
+        let (now, then) = (&state.history.collider_poses[contact.collider], &poses[contact.collider]);
+        let body = &bodies[contact.body];
+        let (center, reach) = (body.bounds.center(), 0.5 * body.bounds.diagonal());
+        let way = (fastest(contact.body, Vec3::zero())) * dt + moved(now, then, center, reach);
+        if contact.shape.shape.distance(now.to_local(center)) <= reach + way {
+            parts = parts.max(way / (LONGEST_WAY * body.cell));
+        }
+    }
+    parts.min(MOST_PARTS).ceil() as usize
+}
+
+/// How far a collider carries what is within `reach` of `center`.
+fn moved(now: &Pose, then: &Pose, center: Vec3, reach: f64) -> f64 {
+    let turn = (then.rotation * now.rotation.conjugate()).log_map().norm();
+    (then.to_world(now.to_local(center)) - center).norm() + turn * reach
+}
+
+/// The longest way of a pinned node or of a collider between two commands over half a cell, where penalty contact has to notice what it meets.
+pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) -> f64 {
+    let cell = model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
+    let mut ways = vec![Vec3::zero(); model.kinematics.unknown_count()];
+    if model.contact.has(ContactMode::Penalty) {
+        model.for_each_prescribed(to, |unknown, axis, value| ways[unknown][axis] += value);
+        model.for_each_prescribed(from, |unknown, axis, value| ways[unknown][axis] -= value);
+    }
+    let pins = ways.iter().map(|way| way.norm()).fold(0.0, f64::max);
+    let reach = 0.5 * model.rest_size();
+    let carried = model.contacts.iter().filter(|contact| !is_plane(contact)).map(|contact| {
+        let center = model.bodies[contact.body].mesh.bounds().center();
+        moved(&contact.shape.pose(from), &contact.shape.pose(to), center, reach)
+    });
+    carried.fold(pins, f64::max) / (LONGEST_WAY * cell)
+}
+
+impl Model {
+    /// Whether penalty contact has to notice what bodies meet.
+    pub(crate) fn has_penalties(&self) -> bool {
+        self.contact.has(ContactMode::Penalty) || self.contacts.iter().any(|contact| !is_plane(contact))
+    }
+}
+
+/// Nothing gets to the other side of a half-space.
+fn is_plane(contact: &ContactForce) -> bool {
+    matches!(contact.shape.shape, AnyShape::Plane(_))
+}

@@ -1,0 +1,104 @@
+//! What can be seen of contact: where, which way, how hard.
+
+use sinew_math::Vec3;
+
+use super::rule::{ContactMode, ORDINARY_DEPTH};
+use super::stage::ContactStage;
+use crate::control::Control;
+use crate::model::Model;
+use crate::state::State;
+
+/// Two that touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touching {
+    /// Groups of [`super::ContactModel`]: the one that is pushed, and the one that pushes.
+    Groups(u32, u32),
+    /// A penalty contact of a body with a collider, by its index among [`Model::contacts`].
+    Collider(u32),
+}
+
+/// One place of contact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactPoint {
+    /// Who touches whom.
+    pub touching: Touching,
+    /// Where [m].
+    pub place: Vec3,
+    /// Unit vector towards the first of the two.
+    pub normal: Vec3,
+    /// Force on the first along the normal, friction left out [N].
+    pub force: Vec3,
+    /// Distance, below zero where they have sunk in [m].
+    pub gap: f64,
+    /// Rest area that the place stands for [m²]; zero where another place stands for it already.
+    pub area: f64,
+}
+
+/// Lets bodies that start inside each other or inside colliders come apart slowly.
+pub(crate) fn allow_start(model: &mut Model, state: &State, control: &Control) {
+    let cells: Vec<f64> = model.bodies.iter().map(|body| body.cell_size()).collect();
+    for contact in &mut model.contacts {
+        if let Some(pose) = state.history.collider_poses.get(contact.collider) {
+            contact.allow_start(pose, &state.positions, ORDINARY_DEPTH * cells[contact.body]);
+        }
+    }
+    if !model.contact.has(ContactMode::Penalty) {
+        return;
+    }
+    let mut stage = ContactStage::default();
+    stage.begin_step(model, state, control, 1.0);
+    let mut grace = vec![0.0; model.contact.vertex_count()];
+    for active in stage.active().filter(|active| active.gap < 0.0) {
+        let cell = model.contact.groups[active.groups[0] as usize].cell;
+        grace[active.vertices[0] as usize] = (-active.gap - ORDINARY_DEPTH * cell).max(0.0);
+    }
+    if grace.iter().any(|&depth| depth > 0.0) {
+        model.contact.grace = grace;
+    }
+}
+
+/// Finds the places of contact of a state, with its own memory.
+#[derive(Default)]
+pub(crate) struct ContactFinder {
+    stage: ContactStage,
+    seen: Vec<bool>,
+}
+
+impl ContactFinder {
+    /// Writes all places of contact in a fixed order.
+    pub fn find(&mut self, model: &Model, state: &State, control: &Control, points: &mut Vec<ContactPoint>) {
+        points.clear();
+        for (index, contact) in model.contacts.iter().enumerate() {
+            let Some(pose) = state.history.collider_poses.get(contact.collider) else { continue };
+            contact.for_each_at(pose, &state.positions, state.time, |point, distance, normal, local| {
+                points.push(ContactPoint {
+                    touching: Touching::Collider(index as u32),
+                    place: pose.to_world(local),
+                    normal,
+                    force: normal * (-contact.stiffness * contact.areas[point] * distance),
+                    gap: distance,
+                    area: contact.areas[point],
+                });
+            });
+        }
+        if model.contact.is_empty() {
+            return;
+        }
+        self.stage.begin_step(model, state, control, 1.0);
+        self.seen.clear();
+        self.seen.resize(model.contact.vertex_count(), false);
+        for active in self.stage.active() {
+            let first = active.vertices[0] as usize;
+            // An edge, or a vertex that touches several triangles, adds a force but no area.
+            let is_new = active.weights[0] == 1.0 && !std::mem::replace(&mut self.seen[first], true);
+            points.push(ContactPoint {
+                touching: Touching::Groups(active.groups[0], active.groups[1]),
+                place: self.stage.place_of(active),
+                normal: active.normal,
+                force: active.normal * -active.slope,
+                gap: active.gap,
+                area: if is_new { model.contact.areas[first] } else { 0.0 },
+            });
+        }
+    }
+}

@@ -1,0 +1,655 @@
+//! The collision stage of a step: candidates, distances, and what follows from them for energy, gradient and tangent.
+//!
+//! Each contact is a gap g(y) of up to four vertices whose derivative is wᵢ n: the weights of the closest points and the unit vector between them (for a
+//! closest-point distance the motion of the closest points themselves adds nothing). Energy φ(g), gradient φ' wᵢ n, tangent φ'' wᵢ wⱼ n nᵀ; the term
+//! φ' ∇²g is left out, which leaves the tangent positive semi-definite (SIF-034) and moves no equilibrium.
+//!
+//! In barrier mode one broad phase over the whole motion of an iteration serves its continuous collision detection and every evaluation on the way. In
+//! penalty mode exits are found at the first iterates of a step and then kept, so that the iteration ends.
+
+use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, edge_edge, free_fraction, point_triangle};
+use sinew_geometry::shape::{Pose, Shape};
+use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
+use sinew_math::{Mat3, Vec3};
+
+use super::barrier::{barrier, mollifier};
+use super::friction::{friction_block, friction_energy, friction_slope, smoothing};
+use super::material_space::{Exit, MaterialSpace, NOWHERE};
+use super::rule::{ContactMode, allowed_depth};
+use super::surface::ContactModel;
+use crate::contacts::collider_poses;
+use crate::control::Control;
+use crate::force::Linearized;
+use crate::model::Model;
+use crate::state::State;
+
+/// Pairs per parallel block.
+const BLOCK: usize = 512;
+/// Share of a distance that one step must leave.
+const KEEP: f64 = 0.1;
+/// Edges fade out below this squared sine of their angle [Li20].
+const PARALLEL: f64 = 1e-3;
+/// Stands for the missing vertices of a contact with a half-space.
+const NO_VERTEX: u32 = u32::MAX;
+
+/// A contact that acts at the place last evaluated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Active {
+    pub vertices: [u32; 4],
+    pub weights: [f64; 4],
+    /// From the second towards the first.
+    pub normal: Vec3,
+    /// Distance, or depth below zero [m].
+    pub gap: f64,
+    /// ∂E/∂y of each vertex [N].
+    gradient: [Vec3; 4],
+    /// φ', not positive [N].
+    pub slope: f64,
+    /// φ'' [N/m], and stiffness across the normal.
+    curvature: f64,
+    across: f64,
+    /// Coefficient of friction.
+    friction: f64,
+    /// Groups of the first and of the second.
+    pub groups: [u32; 2],
+}
+
+/// Friction and damping of a contact that acted at the start of the step.
+#[derive(Clone, Copy, Debug)]
+struct Lagged {
+    vertices: [u32; 4],
+    weights: [f64; 4],
+    normal: Vec3,
+    /// Largest friction force μ N [N].
+    friction: f64,
+    /// Σ wᵢ yᵢ at the start of the step, moved along with a half-space [m].
+    anchor: Vec3,
+}
+
+#[derive(Clone, Default)]
+struct Chunk {
+    active: Vec<Active>,
+    energy: f64,
+}
+
+/// A half-space in the world.
+#[derive(Clone, Copy, Debug)]
+struct WorldPlane {
+    normal: Vec3,
+    offset: f64,
+}
+
+impl WorldPlane {
+    fn blend(&self, other: &Self, share: f64) -> Self {
+        let normal = self.normal * (1.0 - share) + other.normal * share;
+        let size = normal.norm();
+        Self { normal: normal / size, offset: (self.offset * (1.0 - share) + other.offset * share) / size }
+    }
+}
+
+/// The stage with its memory; everything it knows of the past comes with the state.
+#[derive(Default)]
+pub(crate) struct ContactStage {
+    tree: Option<SurfaceTree>,
+    margins: Vec<f64>,
+    edge_areas: Vec<f64>,
+    candidates: Candidates,
+    /// Vertices that half-spaces act on, each with the index of its half-space.
+    plane_vertices: Vec<[u32; 2]>,
+    flesh: Option<MaterialSpace>,
+    exits: Vec<Exit>,
+    /// Triangle that each vertex came out of last.
+    memory: Vec<u32>,
+    chunks: Vec<Chunk>,
+    lagged: Vec<Lagged>,
+    /// Vertices at the start of the step, with colliders there and at its end.
+    start: Vec<Vec3>,
+    end: Vec<Vec3>,
+    planes: [Vec<WorldPlane>; 2],
+    poses: Vec<Pose>,
+    /// Share of their way that colliders have gone.
+    progress: f64,
+    y: Vec<Vec3>,
+    swept: Vec<Vec3>,
+    epsilon: f64,
+    /// Time at the end of the step [s].
+    time: f64,
+}
+
+impl ContactStage {
+    /// Whether there is anything to do.
+    pub fn is_idle(model: &Model) -> bool {
+        model.contact.is_empty()
+    }
+
+    fn prepare(&mut self, model: &Model) {
+        let contact = &model.contact;
+        let count = contact.vertex_count();
+        if self.start.len() == count && !self.chunks.is_empty() {
+            return;
+        }
+        self.chunks.resize_with(1, Chunk::default);
+        for list in [&mut self.start, &mut self.end, &mut self.y, &mut self.swept] {
+            list.clear();
+            list.resize(count, Vec3::zero());
+        }
+        self.memory = vec![NOWHERE; count];
+        self.margins = contact.groups.iter().map(|group| group.margin).collect();
+        if contact.has(ContactMode::Barrier) {
+            let groups = contact.groups.iter().enumerate();
+            let groups = groups.flat_map(|(g, group)| group.triangles.clone().map(move |_| g as u32)).collect();
+            let tree = SurfaceTree::new(count, contact.triangles.clone(), groups, contact.paired(ContactMode::Barrier));
+            self.edge_areas = tree
+                .edge_triangles()
+                .iter()
+                .map(|sides| {
+                    sides.iter().filter(|&&t| t != u32::MAX).map(|&t| contact.triangle_areas[t as usize] / 3.0).sum()
+                })
+                .collect();
+            self.tree = Some(tree);
+        }
+        self.plane_vertices.clear();
+        for (index, plane) in contact.planes.iter().enumerate() {
+            for group in (0..contact.groups.len()).filter(|&g| contact.rule(plane.group, g).is_some()) {
+                self.plane_vertices.extend(contact.groups[group].vertices.clone().map(|v| [v as u32, index as u32]));
+            }
+        }
+        if contact.has(ContactMode::Penalty) {
+            let mut rest = vec![Vec3::zero(); model.kinematics.point_count()];
+            for body in &model.bodies {
+                rest[body.points.clone()].copy_from_slice(body.mesh.positions());
+            }
+            self.flesh = Some(MaterialSpace::new(contact, rest));
+        }
+    }
+
+    /// Looks at the start of a step: where everything is, where colliders go, and what friction there will be.
+    pub fn begin_step(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
+        if Self::is_idle(model) {
+            return;
+        }
+        self.prepare(model);
+        let contact = &model.contact;
+        self.epsilon = smoothing(dt);
+        self.time = state.time;
+        self.progress = 0.0;
+        contact.place(&state.positions, &mut self.start);
+        self.poses.clone_from(&state.history.collider_poses);
+        contact.place_obstacles(&self.poses, &mut self.start);
+        world_planes(contact, &self.poses, &mut self.planes[0]);
+        self.end.copy_from_slice(&self.start);
+        collider_poses(model, control, &mut self.poses);
+        contact.place_obstacles(&self.poses, &mut self.end);
+        world_planes(contact, &self.poses, &mut self.planes[1]);
+        if state.history.contact_exits.len() == self.memory.len() {
+            self.memory.copy_from_slice(&state.history.contact_exits);
+        } else {
+            self.memory.fill(NOWHERE);
+        }
+        if let Some(tree) = &mut self.tree {
+            tree.rebuild(&self.start);
+        }
+        if let Some(flesh) = &mut self.flesh {
+            flesh.begin_step(&state.positions);
+        }
+        self.lagged.clear();
+        self.refresh(model, &state.positions);
+        self.evaluate(model, &state.positions);
+        self.lag(contact, &state.history.collider_poses);
+        self.time = state.time + dt;
+        if !self.has_moving_obstacles() {
+            self.progress = 1.0;
+        }
+    }
+
+    /// Friction of the step that begins, from the contacts at its start.
+    fn lag(&mut self, contact: &ContactModel, from: &[Pose]) {
+        let Self { lagged, chunks, start, poses, .. } = self;
+        for active in chunks.iter().flat_map(|chunk| &chunk.active).filter(|active| active.friction > 0.0) {
+            let mut anchor = combine(active.vertices, active.weights, start);
+            if active.vertices[1] == NO_VERTEX {
+                let plane = contact.planes.iter().find(|plane| plane.group == active.groups[1] as usize);
+                if let Some(plane) = plane {
+                    anchor = poses[plane.collider].to_world(from[plane.collider].to_local(anchor));
+                }
+            }
+            lagged.push(Lagged {
+                vertices: active.vertices,
+                weights: active.weights,
+                normal: active.normal,
+                friction: -active.friction * active.slope,
+                anchor,
+            });
+        }
+    }
+
+    /// Whether colliders or half-spaces move during the step.
+    fn has_moving_obstacles(&self) -> bool {
+        let planes = self.planes[0].iter().zip(&self.planes[1]);
+        self.start != self.end || planes.into_iter().any(|(a, b)| a.normal != b.normal || a.offset != b.offset)
+    }
+
+    /// Share of their way that colliders have gone.
+    pub fn progress(&self) -> f64 {
+        self.progress
+    }
+
+    /// Puts colliders at a share of their way; candidates must be found anew.
+    pub fn set_progress(&mut self, progress: f64) {
+        self.progress = progress;
+    }
+
+    /// Vertices at points `x`, with colliders at `progress`.
+    fn place(&self, contact: &ContactModel, x: &[Vec3], progress: f64, y: &mut [Vec3]) {
+        contact.place(x, y);
+        for obstacle in &contact.obstacles {
+            for v in obstacle.vertices.clone() {
+                y[v] = if progress == 1.0 {
+                    self.end[v]
+                } else {
+                    self.start[v] + (self.end[v] - self.start[v]) * progress
+                };
+            }
+        }
+    }
+
+    fn plane(&self, index: usize, progress: f64) -> WorldPlane {
+        if progress == 1.0 {
+            self.planes[1][index]
+        } else {
+            self.planes[0][index].blend(&self.planes[1][index], progress)
+        }
+    }
+
+    /// Finds candidates and exits at `x`.
+    pub fn refresh(&mut self, model: &Model, x: &[Vec3]) {
+        if Self::is_idle(model) {
+            return;
+        }
+        self.sweep(model, x, x, self.progress);
+        self.find_exits(model, x);
+    }
+
+    /// Finds the exits of penalty contact at `x`, if there is any such contact.
+    pub fn find_exits(&mut self, model: &Model, x: &[Vec3]) {
+        let Some(mut flesh) = self.flesh.take() else { return };
+        let mut y = std::mem::take(&mut self.y);
+        self.place(&model.contact, x, self.progress, &mut y);
+        flesh.find(&model.contact, x, &y, &self.memory, &mut self.exits);
+        (self.y, self.flesh) = (y, Some(flesh));
+    }
+
+    /// Whether some surfaces must never cross.
+    pub fn has_barriers(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// Whether exits are looked for.
+    pub fn has_exits(&self) -> bool {
+        self.flesh.is_some()
+    }
+
+    /// Writes where each vertex came out for the next step to begin with.
+    pub fn remember(&mut self, memory: &mut Vec<u32>) {
+        if self.flesh.is_none() {
+            return;
+        }
+        memory.clear();
+        memory.resize(self.memory.len(), NOWHERE);
+        for exit in &self.exits {
+            memory[exit.vertex as usize] = exit.triangle;
+        }
+    }
+
+    /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`, and the share of it that is free.
+    pub fn sweep(&mut self, model: &Model, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
+        if self.tree.is_none() {
+            return 1.0;
+        }
+        let contact = &model.contact;
+        let (mut y, mut swept) = (std::mem::take(&mut self.y), std::mem::take(&mut self.swept));
+        self.place(contact, from, self.progress, &mut y);
+        self.place(contact, to, progress, &mut swept);
+        (self.y, self.swept) = (y, swept);
+        let mut free = 1.0f64;
+        if let Some(tree) = &mut self.tree {
+            tree.refit(&self.y, &self.swept, &self.margins);
+            tree.find(&mut self.candidates);
+            if from != to || progress != self.progress {
+                free = self.free_way(contact);
+            }
+        }
+        for &[v, index] in &self.plane_vertices {
+            let (now, then) = (self.plane(index as usize, self.progress), self.plane(index as usize, progress));
+            let before = now.normal.dot(self.y[v as usize]) - now.offset;
+            let after = then.normal.dot(self.swept[v as usize]) - then.offset;
+            if after < KEEP * before {
+                free = free.min((1.0 - KEEP) * before / (before - after));
+            }
+        }
+        free
+    }
+
+    /// The share of the way from `y` to `swept` that no candidate ends.
+    fn free_way(&self, contact: &ContactModel) -> f64 {
+        let Self { candidates, tree, y, swept, .. } = self;
+        let edges = tree.as_ref().map_or(&[][..], |tree| tree.edges());
+        let (points, count) =
+            (candidates.point_triangle.len(), candidates.point_triangle.len() + candidates.edge_edge.len());
+        let share = |pair: usize| {
+            let (kind, vertices) = if pair < points {
+                let [v, t] = candidates.point_triangle[pair];
+                let [a, b, c] = contact.triangles[t as usize];
+                (PairKind::PointTriangle, [v, a, b, c])
+            } else {
+                let [e, f] = candidates.edge_edge[pair - points];
+                let ([a, b], [c, d]) = (edges[e as usize], edges[f as usize]);
+                (PairKind::EdgeEdge, [a, b, c, d])
+            };
+            free_fraction(kind, vertices.map(|v| y[v as usize]), vertices.map(|v| swept[v as usize]), KEEP)
+        };
+        let block = |range: std::ops::Range<usize>| range.map(share).fold(1.0, f64::min);
+        reduce_blocks(count, BLOCK, block, f64::min).unwrap_or(1.0)
+    }
+
+    /// Contacts at points `x`; returns their energy with that of friction [J].
+    pub fn evaluate(&mut self, model: &Model, x: &[Vec3]) -> f64 {
+        if Self::is_idle(model) {
+            return 0.0;
+        }
+        let contact = &model.contact;
+        let mut y = std::mem::take(&mut self.y);
+        self.place(contact, x, self.progress, &mut y);
+        self.y = y;
+        let lists = [&self.candidates.point_triangle, &self.candidates.edge_edge, &self.plane_vertices];
+        let count = lists.iter().map(|list| list.len()).sum::<usize>() + self.exits.len();
+        let mut chunks = std::mem::take(&mut self.chunks);
+        chunks.resize_with(count.div_ceil(BLOCK).max(1), Chunk::default);
+        for_each_block_mut(&mut chunks[..], 1, |first, block| {
+            for (k, chunk) in block.iter_mut().enumerate() {
+                chunk.active.clear();
+                chunk.energy = 0.0;
+                for item in (first + k) * BLOCK..((first + k + 1) * BLOCK).min(count) {
+                    self.evaluate_item(contact, item, chunk);
+                }
+            }
+        });
+        self.chunks = chunks;
+        self.chunks.iter().map(|chunk| chunk.energy).sum::<f64>() + self.friction_energy()
+    }
+
+    fn evaluate_item(&self, contact: &ContactModel, item: usize, chunk: &mut Chunk) {
+        let Candidates { point_triangle: points, edge_edge: edges } = &self.candidates;
+        let (p, e, v) = (points.len(), edges.len(), self.plane_vertices.len());
+        match item {
+            item if item < p => self.touch_triangle(contact, points[item], chunk),
+            item if item < p + e => self.touch_edge(contact, edges[item - p], chunk),
+            item if item < p + e + v => self.touch_plane(contact, self.plane_vertices[item - p - e], chunk),
+            item => self.touch_inside(contact, &self.exits[item - p - e - v], chunk),
+        }
+    }
+
+    fn touch_triangle(&self, contact: &ContactModel, [v, t]: [u32; 2], chunk: &mut Chunk) {
+        let [a, b, c] = contact.triangles[t as usize];
+        let vertices = [v, a, b, c];
+        let groups = [contact.vertex_groups[v as usize], contact.vertex_groups[a as usize]];
+        let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
+        let closest = point_triangle(vertices.map(|v| self.y[v as usize]));
+        if closest.distance_squared >= rule.gap * rule.gap {
+            return;
+        }
+        let area = contact.areas[v as usize].min(contact.triangle_areas[t as usize]);
+        let d = closest.distance_squared.sqrt();
+        let [energy, slope, curvature] = barrier(d / rule.gap);
+        let normal = closest.difference / d;
+        let slope = rule.modulus * area * slope;
+        chunk.energy += rule.modulus * area * rule.gap * energy;
+        chunk.active.push(Active {
+            vertices,
+            weights: closest.weights,
+            normal,
+            gap: d,
+            gradient: closest.weights.map(|w| normal * (slope * w)),
+            slope,
+            curvature: rule.modulus * area / rule.gap * curvature,
+            across: 0.0,
+            friction: rule.friction,
+            groups,
+        });
+    }
+
+    fn touch_edge(&self, contact: &ContactModel, [e, f]: [u32; 2], chunk: &mut Chunk) {
+        let Some(tree) = &self.tree else { return };
+        let ([a, b], [c, d]) = (tree.edges()[e as usize], tree.edges()[f as usize]);
+        let vertices = [a, b, c, d];
+        let groups = [contact.vertex_groups[a as usize], contact.vertex_groups[c as usize]];
+        let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
+        let x = vertices.map(|v| self.y[v as usize]);
+        let closest = edge_edge(x);
+        if closest.distance_squared >= rule.gap * rule.gap {
+            return;
+        }
+        let rest = vertices.map(|v| contact.rest[v as usize]);
+        let epsilon = PARALLEL * (rest[1] - rest[0]).norm_squared() * (rest[3] - rest[2]).norm_squared();
+        let (u, w) = (x[1] - x[0], x[3] - x[2]);
+        let (uu, ww, uw) = (u.norm_squared(), w.norm_squared(), u.dot(w));
+        let [fade, fade_slope] = mollifier(u.cross(w).norm_squared(), epsilon);
+        let area = self.edge_areas[e as usize].min(self.edge_areas[f as usize]);
+        let distance = closest.distance_squared.sqrt();
+        let [energy, slope, curvature] = barrier(distance / rule.gap);
+        let energy = rule.modulus * area * rule.gap * energy;
+        let slope = fade * rule.modulus * area * slope;
+        let normal = closest.difference / distance;
+        let mut gradient = closest.weights.map(|w| normal * (slope * w));
+        if fade_slope > 0.0 {
+            let turn_u = (u * ww - w * uw) * (2.0 * fade_slope * energy);
+            let turn_w = (w * uu - u * uw) * (2.0 * fade_slope * energy);
+            gradient[0] -= turn_u;
+            gradient[1] += turn_u;
+            gradient[2] -= turn_w;
+            gradient[3] += turn_w;
+        }
+        chunk.energy += fade * energy;
+        chunk.active.push(Active {
+            vertices,
+            weights: closest.weights,
+            normal,
+            gap: distance,
+            gradient,
+            slope,
+            curvature: fade * rule.modulus * area / rule.gap * curvature,
+            across: 0.0,
+            friction: rule.friction,
+            groups,
+        });
+    }
+
+    fn touch_plane(&self, contact: &ContactModel, [v, index]: [u32; 2], chunk: &mut Chunk) {
+        let (group, plane) = (contact.vertex_groups[v as usize], &contact.planes[index as usize]);
+        let Some(rule) = contact.rule(group as usize, plane.group) else { return };
+        let WorldPlane { normal, offset } = self.plane(index as usize, self.progress);
+        let d = normal.dot(self.y[v as usize]) - offset;
+        if d >= rule.gap {
+            return;
+        }
+        let area = contact.areas[v as usize];
+        // Behind the plane there is no energy that could be finite.
+        let [energy, slope, curvature] = if d > 0.0 { barrier(d / rule.gap) } else { [f64::INFINITY; 3] };
+        let slope = rule.modulus * area * slope;
+        chunk.energy += rule.modulus * area * rule.gap * energy;
+        chunk.active.push(Active {
+            vertices: [v, NO_VERTEX, NO_VERTEX, NO_VERTEX],
+            weights: [1.0, 0.0, 0.0, 0.0],
+            normal,
+            gap: d,
+            gradient: [normal * slope, Vec3::zero(), Vec3::zero(), Vec3::zero()],
+            slope,
+            curvature: rule.modulus * area / rule.gap * curvature,
+            across: 0.0,
+            friction: rule.friction,
+            groups: [group, plane.group as u32],
+        });
+    }
+
+    fn touch_inside(&self, contact: &ContactModel, exit: &Exit, chunk: &mut Chunk) {
+        let [a, b, c] = contact.triangles[exit.triangle as usize];
+        let vertices = [exit.vertex, a, b, c];
+        let groups = [contact.vertex_groups[exit.vertex as usize], contact.vertex_groups[a as usize]];
+        let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
+        let [u, v, w] = exit.barycentric;
+        let weights = [1.0, -u, -v, -w];
+        let apart = combine(vertices, weights, &self.y);
+        let allowed = contact.grace.get(exit.vertex as usize).map_or(0.0, |&depth| allowed_depth(depth, self.time));
+        let gap = apart.dot(exit.normal) + allowed;
+        if gap >= 0.0 {
+            return;
+        }
+        let area = contact.areas[exit.vertex as usize];
+        let stiffness = rule.stiffness * area;
+        let across = rule.tangential * stiffness;
+        let sideways = apart - exit.normal * gap;
+        let slope = stiffness * gap;
+        let force = exit.normal * slope + sideways * across;
+        chunk.energy += 0.5 * stiffness * gap * gap + 0.5 * across * sideways.norm_squared();
+        chunk.active.push(Active {
+            vertices,
+            weights,
+            normal: exit.normal,
+            gap,
+            gradient: weights.map(|w| force * w),
+            slope,
+            curvature: stiffness,
+            across,
+            friction: rule.friction,
+            groups,
+        });
+    }
+
+    /// Contacts at the place last evaluated.
+    pub fn active(&self) -> impl Iterator<Item = &Active> {
+        self.chunks.iter().flat_map(|chunk| &chunk.active)
+    }
+
+    /// Where the first of a contact is touched: the closest point on it.
+    pub fn place_of(&self, active: &Active) -> Vec3 {
+        let parts = active.vertices.iter().zip(&active.weights).filter(|(v, w)| **v != NO_VERTEX && **w > 0.0);
+        parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + self.y[v as usize] * w)
+    }
+
+    /// Energy of the contacts at the place last evaluated, friction left out [J].
+    pub fn stored_energy(&self) -> f64 {
+        self.chunks.iter().map(|chunk| chunk.energy).sum()
+    }
+
+    fn slip(&self, lagged: &Lagged) -> Vec3 {
+        let moved = combine(lagged.vertices, lagged.weights, &self.y) - lagged.anchor;
+        moved - lagged.normal * moved.dot(lagged.normal)
+    }
+
+    fn friction_energy(&self) -> f64 {
+        let energy = |lagged: &Lagged| lagged.friction * friction_energy(self.slip(lagged).norm(), self.epsilon);
+        self.lagged.iter().map(energy).sum()
+    }
+
+    /// gradient += ∂E/∂x at the place last evaluated.
+    pub fn add_gradient(&self, model: &Model, gradient: &mut [Vec3]) {
+        let contact = &model.contact;
+        let mut add = |vertex: u32, force: Vec3| {
+            for &(point, weight) in contact.carriers(vertex as usize) {
+                gradient[point as usize] += force * weight;
+            }
+        };
+        for active in self.active() {
+            for (&vertex, &force) in active.vertices.iter().zip(&active.gradient).filter(|(v, _)| **v != NO_VERTEX) {
+                add(vertex, force);
+            }
+        }
+        for lagged in &self.lagged {
+            let slip = self.slip(lagged);
+            let force = slip * (lagged.friction * friction_slope(slip.norm(), self.epsilon));
+            for (&vertex, &w) in lagged.vertices.iter().zip(&lagged.weights).filter(|(v, _)| **v != NO_VERTEX) {
+                add(vertex, force * w);
+            }
+        }
+    }
+
+    /// Appends ∂²E/∂x², positive semi-definite, at points `x`.
+    pub fn linearize(&mut self, model: &Model, x: &[Vec3], out: &mut Linearized) {
+        if Self::is_idle(model) {
+            return;
+        }
+        self.evaluate(model, x);
+        let contact = &model.contact;
+        for active in self.active() {
+            let along = Mat3::outer(active.normal, active.normal);
+            let block = along * (active.curvature - active.across) + Mat3::identity() * active.across;
+            add_blocks(contact, active.vertices, active.weights, block, out);
+        }
+        for lagged in &self.lagged {
+            let block = friction_block(self.slip(lagged), lagged.normal, self.epsilon) * lagged.friction;
+            add_blocks(contact, lagged.vertices, lagged.weights, block, out);
+        }
+    }
+
+    /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.
+    pub fn add_obstacle_pull(&self, model: &Model, share: f64, gradient: &mut [Vec3]) {
+        let contact = &model.contact;
+        for active in self.active() {
+            let mut motion = Vec3::zero();
+            if active.vertices[1] == NO_VERTEX {
+                let plane = contact.planes.iter().position(|plane| plane.group == active.groups[1] as usize);
+                if let Some(index) = plane {
+                    let from = self.plane(index, self.progress);
+                    let to = self.plane(index, (self.progress + share).min(1.0));
+                    let place = self.y[active.vertices[0] as usize];
+                    // How much nearer it comes.
+                    let nearer = (from.normal.dot(place) - from.offset) - (to.normal.dot(place) - to.offset);
+                    motion = active.normal * -nearer;
+                }
+            } else {
+                for (&v, &w) in active.vertices.iter().zip(&active.weights) {
+                    if contact.carriers(v as usize).is_empty() {
+                        motion += (self.end[v as usize] - self.start[v as usize]) * (w * share);
+                    }
+                }
+            }
+            let force = active.normal * (active.curvature * active.normal.dot(motion));
+            for (&v, &w) in active.vertices.iter().zip(&active.weights).filter(|(v, _)| **v != NO_VERTEX) {
+                for &(point, weight) in contact.carriers(v as usize) {
+                    gradient[point as usize] += force * (w * weight);
+                }
+            }
+        }
+    }
+}
+
+fn combine(vertices: [u32; 4], weights: [f64; 4], y: &[Vec3]) -> Vec3 {
+    let parts = vertices.iter().zip(&weights).filter(|(v, _)| **v != NO_VERTEX);
+    parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + y[v as usize] * w)
+}
+
+fn add_blocks(contact: &ContactModel, vertices: [u32; 4], weights: [f64; 4], block: Mat3, out: &mut Linearized) {
+    let carriers = |k: usize| if vertices[k] == NO_VERTEX { &[][..] } else { contact.carriers(vertices[k] as usize) };
+    for i in 0..4 {
+        for j in 0..4 {
+            let weight = weights[i] * weights[j];
+            if weight == 0.0 {
+                continue;
+            }
+            for &(a, wa) in carriers(i) {
+                for &(b, wb) in carriers(j) {
+                    out.add(a, b, block * (weight * wa * wb));
+                }
+            }
+        }
+    }
+}
+
+fn world_planes(contact: &ContactModel, poses: &[Pose], out: &mut Vec<WorldPlane>) {
+    out.clear();
+    out.extend(contact.planes.iter().map(|group| {
+        let pose = &poses[group.collider];
+        let normal = pose.rotation.rotate(group.plane.normal(group.plane.point));
+        WorldPlane { normal, offset: normal.dot(pose.to_world(group.plane.point)) }
+    }));
+}

@@ -1,0 +1,342 @@
+//! Everything that can touch, as one surface of vertices and triangles.
+
+use std::ops::Range;
+
+use sinew_geometry::CellKind;
+use sinew_geometry::shape::{AnyShape, Plane, Pose};
+use sinew_math::Vec3;
+
+use super::rule::{ContactMode, ContactRule, Party};
+use crate::force::Collider;
+use crate::model::Body;
+
+/// Distance at which barriers begin, in mean edges of the finer surface.
+const GAP_IN_EDGES: f64 = 0.05;
+
+/// One who can touch, with its part of the surface.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Name from the scene.
+    pub name: String,
+    /// Who it is.
+    pub party: Party,
+    /// Its vertices.
+    pub vertices: Range<usize>,
+    /// Its triangles.
+    pub triangles: Range<usize>,
+    /// Mean edge of its triangles at rest [m].
+    pub edge: f64,
+    /// Stiffness λ + 2μ of its flesh [Pa]; infinite for rigid ones.
+    pub modulus: f64,
+    /// Cell size at rest [m]; infinite for rigid ones.
+    pub cell: f64,
+    /// Half the largest distance at which it feels anything [m].
+    pub margin: f64,
+}
+
+/// A rule with all its defaults filled in.
+#[derive(Clone, Copy, Debug)]
+pub struct PairRule {
+    /// How the two are kept apart.
+    pub mode: ContactMode,
+    /// Coefficient of friction μ.
+    pub friction: f64,
+    /// Penalty: pressure per depth k [Pa/m].
+    pub stiffness: f64,
+    /// Penalty: stiffness across the normal over that along it.
+    pub tangential: f64,
+    /// Barrier: distance d̂ [m].
+    pub gap: f64,
+    /// Barrier: modulus κ [Pa].
+    pub modulus: f64,
+}
+
+/// A collider that is a half-space: its barrier needs vertices only.
+#[derive(Clone, Debug)]
+pub struct PlaneGroup {
+    /// Index of its group.
+    pub group: usize,
+    /// Index of the collider.
+    pub collider: usize,
+    /// Its shape.
+    pub plane: Plane,
+}
+
+/// Vertices of a collider in its own frame.
+#[derive(Clone, Debug)]
+pub struct Obstacle {
+    /// Index of the collider.
+    pub collider: usize,
+    /// Its vertices.
+    pub vertices: Range<usize>,
+    /// Where they are in its frame [m].
+    pub local: Vec<Vec3>,
+}
+
+/// What can touch, and by which rules; constant in time.
+#[derive(Clone, Debug, Default)]
+pub struct ContactModel {
+    /// Who takes part.
+    pub groups: Vec<Group>,
+    /// Rule of groups g and h at g · count + h.
+    rules: Vec<Option<PairRule>>,
+    /// First entry of each vertex in `entries`, and one past the last; vertices of colliders have none.
+    offsets: Vec<u32>,
+    /// Points and weights that carry vertices.
+    entries: Vec<(u32, f64)>,
+    /// Group of each vertex.
+    pub vertex_groups: Vec<u32>,
+    /// Rest area of each vertex [m²].
+    pub areas: Vec<f64>,
+    /// Vertices at rest [m].
+    pub rest: Vec<Vec3>,
+    /// All triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// Rest area of each triangle [m²].
+    pub triangle_areas: Vec<f64>,
+    /// Depth of each vertex inside other flesh that the start allows [m]; empty where none starts inside.
+    pub grace: Vec<f64>,
+    /// Half-spaces.
+    pub planes: Vec<PlaneGroup>,
+    /// Colliders that are surfaces.
+    pub obstacles: Vec<Obstacle>,
+    /// Flesh that others may be found inside of: points of tetrahedra, and the group of each.
+    pub tets: Vec<[u32; 4]>,
+    /// Group of each tetrahedron.
+    pub tet_groups: Vec<u32>,
+}
+
+/// What the model knows of a party while the surface is put together.
+pub(crate) struct Parts<'a> {
+    pub bodies: &'a [Body],
+    pub colliders: &'a [Collider],
+    /// Surfaces of rigid bodies, with the points that carry their vertices.
+    pub rigid: &'a [RigidSurface],
+}
+
+/// The surface of a rigid body over points of the model.
+pub(crate) struct RigidSurface {
+    pub name: String,
+    pub points: Vec<u32>,
+    pub rest: Vec<Vec3>,
+    pub triangles: Vec<[u32; 3]>,
+}
+
+impl ContactModel {
+    pub(crate) fn new(parts: &Parts<'_>, rules: &[(Party, Party, ContactRule)]) -> Self {
+        let mut model = Self { offsets: vec![0], ..Self::default() };
+        let mut parties: Vec<Party> = rules.iter().flat_map(|&(a, b, _)| [a, b]).collect();
+        parties.sort_unstable();
+        parties.dedup();
+        for &party in &parties {
+            model.add_group(parts, party);
+        }
+        let count = model.groups.len();
+        model.rules = vec![None; count * count];
+        for &(a, b, rule) in rules {
+            let find = |party| parties.binary_search(&party).expect("listed above");
+            let (g, h) = (find(a), find(b));
+            let rule = model.complete(g, h, rule);
+            model.rules[g * count + h] = Some(rule);
+            model.rules[h * count + g] = Some(rule);
+        }
+        for g in 0..count {
+            let gaps = (0..count).filter_map(|h| model.rule(g, h)).filter(|rule| rule.mode == ContactMode::Barrier);
+            model.groups[g].margin = 0.5 * gaps.map(|rule| rule.gap).fold(0.0, f64::max);
+        }
+        for (g, party) in parties.into_iter().enumerate() {
+            if let (Party::Body(body), true) = (party, model.has_mode(g, ContactMode::Penalty)) {
+                model.add_tets(g, &parts.bodies[body]);
+            }
+        }
+        model
+    }
+
+    fn add_group(&mut self, parts: &Parts<'_>, party: Party) {
+        let (first, first_triangle) = (self.rest.len(), self.triangles.len());
+        let group = self.groups.len();
+        let (mut modulus, mut cell) = (f64::INFINITY, f64::INFINITY);
+        let name = match party {
+            Party::Body(index) => {
+                let body = &parts.bodies[index];
+                self.rest.extend(body.surface.positions(body.mesh.positions()));
+                for vertex in 0..body.surface.vertex_count() {
+                    body.surface.for_each_carrier(vertex, |node, weight| {
+                        self.entries.push(((body.points.start + node as usize) as u32, weight));
+                    });
+                    self.offsets.push(self.entries.len() as u32);
+                }
+                self.areas.extend(&body.surface.areas);
+                self.add_triangles(first, &body.surface.triangles);
+                (modulus, cell) = (body.modulus(), body.cell_size());
+                &body.name
+            }
+            Party::Rigid(index) => {
+                let surface = &parts.rigid[index];
+                self.rest.extend(&surface.rest);
+                for &point in &surface.points {
+                    self.entries.push((point, 1.0));
+                    self.offsets.push(self.entries.len() as u32);
+                }
+                self.add_triangles(first, &surface.triangles);
+                self.add_areas(first_triangle);
+                &surface.name
+            }
+            Party::Collider(index) => {
+                let collider = &parts.colliders[index];
+                if let AnyShape::Plane(plane) = &collider.shape {
+                    self.planes.push(PlaneGroup { group, collider: index, plane: *plane });
+                } else if let Some(surface) = collider.shape.surface() {
+                    let local = surface.positions().to_vec();
+                    self.rest.extend(local.iter().map(|&p| collider.initial.to_world(p)));
+                    self.add_triangles(first, surface.triangles());
+                    self.add_areas(first_triangle);
+                    let vertices = first..self.rest.len();
+                    self.offsets.extend(vertices.clone().map(|_| self.entries.len() as u32));
+                    self.obstacles.push(Obstacle { collider: index, vertices, local });
+                }
+                &collider.name
+            }
+        };
+        self.vertex_groups.resize(self.rest.len(), group as u32);
+        let triangles = first_triangle..self.triangles.len();
+        self.groups.push(Group {
+            name: name.clone(),
+            party,
+            vertices: first..self.rest.len(),
+            edge: self.mean_edge(triangles.clone()),
+            triangles,
+            modulus,
+            cell,
+            margin: 0.0,
+        });
+    }
+
+    /// Triangles over the vertices from `first` on, which are in place.
+    fn add_triangles(&mut self, first: usize, triangles: &[[u32; 3]]) {
+        for triangle in triangles {
+            let triangle = triangle.map(|v| v + first as u32);
+            let [a, b, c] = triangle.map(|v| self.rest[v as usize]);
+            self.triangles.push(triangle);
+            self.triangle_areas.push(0.5 * (b - a).cross(c - a).norm());
+        }
+    }
+
+    /// A third of the area of each triangle from `first_triangle` on for each of its vertices.
+    fn add_areas(&mut self, first_triangle: usize) {
+        self.areas.resize(self.rest.len(), 0.0);
+        for triangle in first_triangle..self.triangles.len() {
+            for v in self.triangles[triangle] {
+                self.areas[v as usize] += self.triangle_areas[triangle] / 3.0;
+            }
+        }
+    }
+
+    fn mean_edge(&self, triangles: Range<usize>) -> f64 {
+        let count = 3 * triangles.len();
+        let edges = self.triangles[triangles].iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+        let total: f64 = edges.map(|[a, b]| (self.rest[a as usize] - self.rest[b as usize]).norm()).sum();
+        if count > 0 { total / count as f64 } else { f64::INFINITY }
+    }
+
+    /// Flesh as tetrahedra over points: hexahedra in six parts, quadratic cells by their corners.
+    fn add_tets(&mut self, group: usize, body: &Body) {
+        let first = body.points.start as u32;
+        for (kind, nodes) in body.mesh.cells() {
+            let tet = |corners: [usize; 4]| corners.map(|corner| first + nodes[corner]);
+            match kind {
+                CellKind::Tet4 | CellKind::Tet10 => self.tets.push(tet([0, 1, 2, 3])),
+                CellKind::Hex8 => self.tets.extend(HEX_PARTS.map(tet)),
+            }
+        }
+        self.tet_groups.resize(self.tets.len(), group as u32);
+    }
+
+    fn complete(&self, g: usize, h: usize, rule: ContactRule) -> PairRule {
+        let (a, b) = (&self.groups[g], &self.groups[h]);
+        let softer = if a.modulus <= b.modulus { a } else { b };
+        PairRule {
+            mode: rule.mode,
+            friction: rule.friction,
+            stiffness: rule.stiffness.unwrap_or(20.0 * softer.modulus / softer.cell),
+            tangential: rule.tangential,
+            gap: rule.gap.unwrap_or(GAP_IN_EDGES * a.edge.min(b.edge)),
+            modulus: if softer.modulus.is_finite() { softer.modulus } else { RIGID_MODULUS },
+        }
+    }
+
+    /// Whether nothing touches anything.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Rule of two groups.
+    #[inline]
+    pub fn rule(&self, g: usize, h: usize) -> Option<&PairRule> {
+        self.rules[g * self.groups.len() + h].as_ref()
+    }
+
+    /// Pairs of groups that have a rule, g ≤ h.
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize, &PairRule)> {
+        let count = self.groups.len();
+        (0..count).flat_map(move |g| (g..count).filter_map(move |h| self.rule(g, h).map(|rule| (g, h, rule))))
+    }
+
+    /// Whether a group has a rule of this mode.
+    pub fn has_mode(&self, group: usize, mode: ContactMode) -> bool {
+        (0..self.groups.len()).any(|other| self.rule(group, other).is_some_and(|rule| rule.mode == mode))
+    }
+
+    /// Whether some rule is of this mode.
+    pub fn has(&self, mode: ContactMode) -> bool {
+        self.rules.iter().flatten().any(|rule| rule.mode == mode)
+    }
+
+    /// For each pair of groups whether it has a rule of this mode.
+    pub fn paired(&self, mode: ContactMode) -> Vec<bool> {
+        self.rules.iter().map(|rule| rule.is_some_and(|rule| rule.mode == mode)).collect()
+    }
+
+    /// Group of a triangle.
+    pub fn triangle_group(&self, triangle: u32) -> usize {
+        self.vertex_groups[self.triangles[triangle as usize][0] as usize] as usize
+    }
+
+    /// Number of vertices.
+    pub fn vertex_count(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Points and weights that carry a vertex; none where a collider does.
+    #[inline]
+    pub fn carriers(&self, vertex: usize) -> &[(u32, f64)] {
+        &self.entries[self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize]
+    }
+
+    /// Places of the vertices that points carry, into `y`.
+    pub fn place(&self, x: &[Vec3], y: &mut [Vec3]) {
+        for (vertex, y) in y.iter_mut().enumerate() {
+            match self.carriers(vertex) {
+                [] => {}
+                &[(point, 1.0)] => *y = x[point as usize],
+                carriers => *y = carriers.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + x[p as usize] * w),
+            }
+        }
+    }
+
+    /// Places of the vertices of colliders, into `y`.
+    pub fn place_obstacles(&self, poses: &[Pose], y: &mut [Vec3]) {
+        for obstacle in &self.obstacles {
+            let pose = &poses[obstacle.collider];
+            for (y, &local) in y[obstacle.vertices.clone()].iter_mut().zip(&obstacle.local) {
+                *y = pose.to_world(local);
+            }
+        }
+    }
+}
+
+/// κ between rigid bodies [Pa]: that of soft rubber.
+const RIGID_MODULUS: f64 = 1e6;
+
+/// A hexahedron in six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbours agree on their common face.
+const HEX_PARTS: [[usize; 4]; 6] = [[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]];

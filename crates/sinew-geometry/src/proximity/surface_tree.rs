@@ -1,0 +1,283 @@
+//! All pairs of points and triangles and of edges that may be near each other, of several surfaces at once.
+//!
+//! One refittable tree over the triangles serves both kinds of pairs: see [`SurfaceTopology`]. Boxes are kept in single precision,
+//! rounded outwards, around the middle of the scene.
+
+use sinew_math::Vec3;
+use sinew_math::parallel::for_each_block_mut;
+
+use super::box_tree::{BoxTree, Node, Root};
+use super::box32::Box32;
+use super::leaf_pairs::{LEAF_SIZE, LeafElements, LeafScratch};
+use super::surface_topology::SurfaceTopology;
+use crate::mesh::{Aabb, triangles_intersect};
+
+/// Vertices or elements per block of parallel work: some ten microseconds.
+const BLOCK: usize = 2048;
+
+/// Most triangles on each side of one task of the search: enough work to hide the cost of handing it over.
+const TASK_SIZE: usize = 512;
+
+/// Tasks that share one list of results.
+const TASKS_PER_BATCH: usize = 4;
+
+/// Pairs that may be near each other, none of which share a vertex.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidates {
+    /// Vertex and triangle.
+    pub point_triangle: Vec<[u32; 2]>,
+    /// Edge and edge, the smaller number first.
+    pub edge_edge: Vec<[u32; 2]>,
+}
+
+impl Candidates {
+    /// Forgets all pairs and keeps the memory.
+    pub fn clear(&mut self) {
+        self.point_triangle.clear();
+        self.edge_edge.clear();
+    }
+}
+
+/// Pairs of subtrees to be searched, and the memory to find them.
+#[derive(Clone, Debug, Default)]
+struct Tasks {
+    pairs: Vec<[u32; 2]>,
+    stack: Vec<[u32; 2]>,
+    roots: Vec<Root>,
+}
+
+/// What one batch of tasks finds, and its memory.
+#[derive(Clone, Debug, Default)]
+struct Batch {
+    stack: Vec<[u32; 2]>,
+    found: Candidates,
+}
+
+/// A bounding volume hierarchy over the triangles of all collision surfaces.
+#[derive(Clone, Debug)]
+pub struct SurfaceTree {
+    topology: SurfaceTopology,
+    groups: Vec<u32>,
+    /// Group of each vertex; that of its owner.
+    vertex_groups: Vec<u32>,
+    is_paired: Vec<bool>,
+    group_count: usize,
+    /// Boxes are relative to this point, so that single precision is spent on the scene and not on its place.
+    origin: Vec3,
+    tree: BoxTree,
+    vertex_boxes: Vec<Box32>,
+    elements: LeafElements,
+    tasks: Tasks,
+    batches: Vec<Batch>,
+}
+
+impl SurfaceTree {
+    /// A tree over `triangles`, where `groups[t]` is the group (body) of triangle t, and `is_paired[g * group_count + h]` tells
+    /// whether groups g and h may touch (symmetric; the diagonal allows a group to touch itself).
+    ///
+    /// Triangles that share a vertex belong to one group.
+    ///
+    /// # Panics
+    /// When the lengths do not fit together, or a group or a vertex does not exist.
+    pub fn new(vertex_count: usize, triangles: Vec<[u32; 3]>, groups: Vec<u32>, is_paired: Vec<bool>) -> Self {
+        let group_count = is_paired.len().isqrt();
+        assert_eq!(groups.len(), triangles.len(), "each triangle has a group");
+        assert_eq!(group_count * group_count, is_paired.len(), "pairing is a square table");
+        assert!(groups.iter().all(|group| (*group as usize) < group_count), "each group has its line in the table");
+        let topology = SurfaceTopology::new(vertex_count, triangles);
+        let mut vertex_groups = vec![0; vertex_count];
+        for (triangle, group) in groups.iter().enumerate() {
+            for vertex in topology.owned_vertices(triangle as u32) {
+                vertex_groups[*vertex as usize] = *group;
+            }
+        }
+        debug_assert!(
+            (topology.triangles.iter().zip(&groups)).all(|(t, g)| t.iter().all(|v| vertex_groups[*v as usize] == *g)),
+            "triangles that share a vertex belong to one group"
+        );
+        let tree = BoxTree::new(groups.len(), LEAF_SIZE, |triangle| groups[triangle as usize]);
+        let mut elements = LeafElements::new(&topology);
+        elements.arrange(&topology, &tree);
+        Self {
+            topology,
+            groups,
+            vertex_groups,
+            is_paired,
+            group_count,
+            origin: Vec3::zero(),
+            tree,
+            vertex_boxes: vec![Box32::EMPTY; vertex_count],
+            elements,
+            tasks: Tasks::default(),
+            batches: Vec::new(),
+        }
+    }
+
+    /// Vertices of the triangles.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.topology.triangles
+    }
+
+    /// Vertices of the edges, each edge once, the smaller number first.
+    pub fn edges(&self) -> &[[u32; 2]] {
+        &self.topology.edges
+    }
+
+    /// The triangle or two triangles at each edge; the second is `u32::MAX` at a border. Of more than two, the first two.
+    pub fn edge_triangles(&self) -> &[[u32; 2]] {
+        &self.topology.edge_triangles
+    }
+
+    /// Group of a triangle.
+    pub fn group(&self, triangle: usize) -> u32 {
+        self.groups[triangle]
+    }
+
+    /// Builds the tree anew for these places (once per step: bodies travel). The boxes follow with the next [`Self::refit`].
+    pub fn rebuild(&mut self, vertices: &[Vec3]) {
+        let center = Aabb::from_points(self.topology.vertices.iter().map(|v| &vertices[*v as usize])).center();
+        self.origin = if center.is_finite() { center } else { Vec3::zero() };
+        let (triangles, origin) = (&self.topology.triangles, self.origin);
+        self.tree.rebuild(|triangle| {
+            let [a, b, c] = triangles[triangle as usize].map(|v| vertices[v as usize] - origin);
+            // Three times the centre sorts like the centre.
+            a + b + c
+        });
+        self.elements.arrange(&self.topology, &self.tree);
+    }
+
+    /// Boxes around the motion of everything from `start` to `end`, grown by the margin [m] of its group.
+    pub fn refit(&mut self, start: &[Vec3], end: &[Vec3], margins: &[f64]) {
+        let (vertex_groups, origin) = (&self.vertex_groups, self.origin);
+        for_each_block_mut((&mut self.vertex_boxes[..], start, end), BLOCK, |first, (boxes, start, end)| {
+            for i in 0..boxes.len() {
+                let margin = Vec3::splat(margins[vertex_groups[first + i] as usize]);
+                let (a, b) = (start[i] - origin, end[i] - origin);
+                boxes[i] = Box32::new(a.min(b) - margin, a.max(b) + margin);
+            }
+        });
+        let (triangles, vertex_boxes) = (&self.topology.triangles, &self.vertex_boxes);
+        self.tree.refit(|triangle| {
+            let [a, b, c] = triangles[triangle as usize].map(|v| &vertex_boxes[v as usize]);
+            a.union(b).union(c)
+        });
+        self.elements.refit(vertex_boxes);
+    }
+
+    /// All candidates of the present boxes, in an order that depends on the input alone.
+    ///
+    /// A pair is a candidate when its grown boxes overlap, up to their outward rounding to single precision: all pairs that come
+    /// closer than the sum of their margins on the way are found.
+    pub fn find(&mut self, out: &mut Candidates) {
+        let mut tasks = std::mem::take(&mut self.tasks);
+        self.collect_tasks(&mut tasks);
+        let mut batches = std::mem::take(&mut self.batches);
+        let pairs = &tasks.pairs;
+        let batch_count = pairs.len().div_ceil(TASKS_PER_BATCH);
+        if batches.len() < batch_count {
+            batches.resize_with(batch_count, Batch::default);
+        }
+        for_each_block_mut(&mut batches[..batch_count], 1, |first, batches| {
+            // On the stack, because each batch in flight needs its own and it is quickly made.
+            let mut scratch = LeafScratch::default();
+            for (k, Batch { stack, found }) in batches.iter_mut().enumerate() {
+                found.clear();
+                let begin = (first + k) * TASKS_PER_BATCH;
+                for task in &pairs[begin..pairs.len().min(begin + TASKS_PER_BATCH)] {
+                    stack.push(*task);
+                    self.tree.descend(stack, Node::is_leaf, |a, b| {
+                        self.elements.pair(&self.tree, a, b, &mut scratch, found);
+                    });
+                }
+            }
+        });
+        out.clear();
+        for Batch { found, .. } in &batches[..batch_count] {
+            out.point_triangle.extend_from_slice(&found.point_triangle);
+            out.edge_edge.extend_from_slice(&found.edge_edge);
+        }
+        (self.tasks, self.batches) = (tasks, batches);
+    }
+
+    /// Pairs of triangles (a < b) of paired groups that cross at `vertices`, at most `limit`, sorted; needs a refit with
+    /// start = end = `vertices`.
+    ///
+    /// Signs are exact. Triangles that share a vertex cross when they meet anywhere else than there, triangles that share an
+    /// edge when one is folded onto the other. Which of more than `limit` pairs are given depends on the tree.
+    pub fn crossings(&self, vertices: &[Vec3], limit: usize) -> Vec<[u32; 2]> {
+        use rayon::prelude::*;
+        let mut tasks = Tasks::default();
+        self.collect_tasks(&mut tasks);
+        let found: Vec<Vec<[u32; 2]>> = tasks
+            .pairs
+            .par_iter()
+            .map(|task| {
+                let mut crossing = Vec::new();
+                self.tree.descend(&mut vec![*task], Node::is_leaf, |a, b| {
+                    self.add_leaf_crossings(vertices, a, b, &mut crossing);
+                    crossing.truncate(limit);
+                });
+                crossing
+            })
+            .collect();
+        let mut pairs: Vec<[u32; 2]> = found.into_iter().flatten().take(limit).collect();
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn add_leaf_crossings(&self, vertices: &[Vec3], a: u32, b: u32, crossing: &mut Vec<[u32; 2]>) {
+        let boxes = self.tree.slot_boxes();
+        let shared = self.tree.node_box(a).intersection(self.tree.node_box(b));
+        let places = |triangle: [u32; 3]| triangle.map(|v| vertices[v as usize]);
+        for i in self.tree.node(a).slots().filter(|i| boxes[*i].overlaps(&shared)) {
+            let first = self.tree.item(i);
+            let s = self.triangles()[first as usize];
+            let (x, bounds) = (places(s), Aabb::from_points(&places(s)));
+            for j in self.tree.node(b).slots() {
+                if (a == b && j <= i) || !boxes[i].overlaps(&boxes[j]) {
+                    continue;
+                }
+                let second = self.tree.item(j);
+                let t = self.triangles()[second as usize];
+                let y = places(t);
+                // Without the margins, most pairs are apart.
+                if !bounds.overlaps(&Aabb::from_points(&y)) {
+                    continue;
+                }
+                let is_crossing =
+                    if first < second { triangles_intersect(s, t, x, y) } else { triangles_intersect(t, s, y, x) };
+                if is_crossing {
+                    crossing.push([first.min(second), first.max(second)]);
+                }
+            }
+        }
+    }
+
+    /// Cuts the search into pairs of subtrees that depend on the boxes alone, not on the number of threads.
+    fn collect_tasks(&self, tasks: &mut Tasks) {
+        let Tasks { pairs, stack, roots } = tasks;
+        self.push_group_pairs(roots, stack);
+        stack.reverse();
+        pairs.clear();
+        self.tree.descend(stack, |node| node.item_count() <= TASK_SIZE, |a, b| pairs.push([a, b]));
+    }
+
+    /// Roots of the groups that may touch and whose boxes overlap, found by a sweep along the first axis.
+    fn push_group_pairs(&self, roots: &mut Vec<Root>, pairs: &mut Vec<[u32; 2]>) {
+        let bounds = |root: &Root| self.tree.node_box(root.node);
+        roots.clear();
+        roots.extend_from_slice(self.tree.roots());
+        roots.sort_unstable_by(|a, b| bounds(a).lower_x().total_cmp(&bounds(b).lower_x()).then(a.node.cmp(&b.node)));
+        for (i, first) in roots.iter().enumerate() {
+            let partners = &self.is_paired[first.group as usize * self.group_count..][..self.group_count];
+            for second in &roots[i..] {
+                if bounds(second).lower_x() > bounds(first).upper_x() {
+                    break;
+                }
+                if partners[second.group as usize] && bounds(first).overlaps(bounds(second)) {
+                    pairs.push([first.node, second.node]);
+                }
+            }
+        }
+    }
+}
