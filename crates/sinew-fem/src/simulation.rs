@@ -92,7 +92,7 @@ impl Simulation {
         }
         let mut state = model.initial_state();
         crate::contacts::collider_poses(&model, &control, &mut state.history.collider_poses);
-        allow_start(&mut model, &state, &control);
+        allow_start(&mut model, &state);
         solver.prepare(&model, &mut state);
         let size = model.rest_size();
         let step_backup = match params.substeps {

@@ -70,6 +70,8 @@ pub struct History {
     pub work: Work,
     /// Triangle of the collision surface that each of its vertices was last led out of, `u32::MAX` for none; empty without penalty contact between bodies.
     pub contact_exits: Vec<u32>,
+    /// How deep each vertex was pushed from at the end of the last step [m]; like `contact_exits`.
+    pub contact_depths: Vec<f64>,
 }
 
 /// Work over all accepted steps [J].
@@ -103,6 +105,7 @@ impl Clone for History {
             next_dt,
             work,
             contact_exits,
+            contact_depths,
         } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
@@ -116,5 +119,6 @@ impl Clone for History {
         self.next_dt = *next_dt;
         self.work = *work;
         self.contact_exits.clone_from(contact_exits);
+        self.contact_depths.clone_from(contact_depths);
     }
 }

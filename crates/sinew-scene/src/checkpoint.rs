@@ -89,6 +89,7 @@ impl Checkpoint {
             next_dt,
             work: Work { pins, damping },
             contact_exits,
+            contact_depths,
         } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
@@ -106,6 +107,7 @@ impl Checkpoint {
             out.f64(number);
         }
         out.u32s(contact_exits);
+        out.f64s(contact_depths);
         out.list(self.held.iter(), |out, (name, value)| {
             out.text(name);
             out.f64(*value);
@@ -158,6 +160,7 @@ impl Checkpoint {
             next_dt: input.f64(what)?,
             work: Work { pins: input.f64(what)?, damping: input.f64(what)? },
             contact_exits: input.u32s(what)?,
+            contact_depths: input.f64s(what)?,
         };
         let unknowns = Unknowns { vectors, rotations };
         Ok(Checkpoint {
@@ -241,6 +244,7 @@ mod tests {
                     next_dt: 1e-3,
                     work: Work { pins: 0.5, damping: 0.25 },
                     contact_exits: vec![3, u32::MAX],
+                    contact_depths: vec![0.5, 0.0],
                 },
             },
             held: vec![("arm".into(), 0.3)],

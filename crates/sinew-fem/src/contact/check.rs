@@ -121,7 +121,9 @@ fn for_each_inside(
             for triangle in &contact.triangles[group.triangles.clone()] {
                 let [a, b, c] = triangle.map(|v| y[v as usize]);
                 let normal = (b - a).cross(c - a).normalized();
-                for weights in SAMPLES {
+                // Lifted off an edge of its own surface a point may get into the other side of a crease.
+                let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
+                for weights in samples {
                     let at = |places: &[Vec3]| {
                         (0..3).fold(Vec3::zero(), |sum, k| sum + places[triangle[k] as usize] * weights[k])
                     };
@@ -160,6 +162,10 @@ const SAMPLES: [[f64; 3]; 7] = [
     [0.5, 0.0, 0.5],
     [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0],
 ];
+
+/// Points well inside of a triangle.
+const INNER_SAMPLES: [[f64; 3]; 4] =
+    [[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]];
 
 /// Distance from `place` to the surface of a group, one triangle after the other; for a point of that surface itself, which is at `rest` before it
 /// deforms, its surroundings do not count.

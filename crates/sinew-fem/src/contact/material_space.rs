@@ -2,11 +2,12 @@
 //!
 //! A point x in a deformed cell has barycentric coordinates there, hence a place X in the rest shape of that flesh. The nearest place of the rest surface is
 //! carried back by the deformed triangle it lies on: that is where the point should come out. Distances of the deformed shape are never needed.
-//! Cells that carry the point itself are passed over, and so are cells inside out: they are negative space.
+//! Cells around the point itself are passed over, and so are cells inside out: they are negative space.
 //!
 //! A point that was in contact before looks for the nearest place by walking from where it was: in a thin sheet the other side may be nearer, and a point that
 //! changed sides from step to step would never come to rest.
 
+use sinew_geometry::mesh::tet_volume;
 use sinew_geometry::proximity::{CellTree, RestSurface};
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
@@ -21,6 +22,8 @@ const BLOCK: usize = 256;
 /// A walk may end this much further away than the nearest place before it is given up, and so many cells on top.
 const PATIENCE: f64 = 4.0;
 const PATIENCE_CELLS: f64 = 0.5;
+/// Flesh that lies nearer to a vertex at rest than so many cells is its own surroundings (MCA-25): when it is crumpled, its elasticity answers.
+const SURROUNDINGS: f64 = 2.0;
 
 /// A vertex inside flesh, and where it should come out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +34,15 @@ pub(super) struct Exit {
     pub barycentric: [f64; 3],
     /// Outward, of the deformed triangle.
     pub normal: Vec3,
+}
+
+impl Exit {
+    /// The vertices of the contact and the weights of its gap.
+    pub fn stencil(&self, model: &ContactModel) -> ([u32; 4], [f64; 4]) {
+        let [a, b, c] = model.triangles[self.triangle as usize];
+        let [u, v, w] = self.barycentric;
+        ([self.vertex, a, b, c], [1.0, -u, -v, -w])
+    }
 }
 
 /// The search, with its memory.
@@ -44,6 +56,8 @@ pub(super) struct MaterialSpace {
     /// Vertices that may enter others.
     vertices: Vec<u32>,
     found: Vec<Option<Exit>>,
+    /// Whether a point belongs to a cell inside out.
+    is_inverted: Vec<bool>,
 }
 
 impl MaterialSpace {
@@ -63,6 +77,7 @@ impl MaterialSpace {
         let vertices: Vec<u32> = vertices.map(|v| v as u32).collect();
         Self {
             cells: CellTree::new(model.tets.clone()),
+            is_inverted: vec![false; rest.len()],
             rest,
             surfaces,
             paired: model.paired(ContactMode::Penalty),
@@ -79,6 +94,14 @@ impl MaterialSpace {
     /// Finds the exits of all vertices at points `x` and vertices `y`; `memory` has the triangle each vertex came out of last.
     pub fn find(&mut self, model: &ContactModel, x: &[Vec3], y: &[Vec3], memory: &[u32], exits: &mut Vec<Exit>) {
         self.cells.refit(x);
+        self.is_inverted.fill(false);
+        for tet in self.cells.tets() {
+            let [a, b, c, d] = tet.map(|point| x[point as usize]);
+            // Written so that NaN counts too.
+            if !(tet_volume(a, b, c, d) > 0.0) {
+                tet.iter().for_each(|&point| self.is_inverted[point as usize] = true);
+            }
+        }
         let mut found = std::mem::take(&mut self.found);
         for_each_block_mut((&mut found[..], &self.vertices[..]), BLOCK, |_, (found, vertices)| {
             for (found, &vertex) in found.iter_mut().zip(vertices) {
@@ -95,6 +118,12 @@ impl MaterialSpace {
         let own = model.vertex_groups[vertex as usize] as usize;
         let carriers = model.carriers(vertex as usize);
         let place = y[vertex as usize];
+        let is_turned =
+            |vertex: u32| model.carriers(vertex as usize).iter().any(|&(point, _)| self.is_inverted[point as usize]);
+        // The surface of flesh inside out has no outside.
+        if is_turned(vertex) {
+            return None;
+        }
         let mut best: Option<(f64, Exit)> = None;
         self.cells.for_each_containing(x, place, |tet, barycentric| {
             let group = model.tet_groups[tet as usize] as usize;
@@ -104,12 +133,16 @@ impl MaterialSpace {
                 return;
             }
             let material = (0..4).fold(Vec3::zero(), |sum, a| sum + self.rest[nodes[a] as usize] * barycentric[a]);
+            let own_place = model.rest[vertex as usize];
+            if own == group && (material - own_place).norm() < SURROUNDINGS * model.groups[own].cell {
+                return;
+            }
             let Some((depth, exit)) = self.way_out(model, group, material, last, vertex, y) else { return };
             if best.as_ref().is_none_or(|(least, _)| depth < *least) {
                 best = Some((depth, exit));
             }
         });
-        best.map(|(_, exit)| exit)
+        best.map(|(_, exit)| exit).filter(|exit| !model.triangles[exit.triangle as usize].iter().any(|&v| is_turned(v)))
     }
 
     fn way_out(

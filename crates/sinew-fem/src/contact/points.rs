@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use super::rule::{ContactMode, ORDINARY_DEPTH};
+use super::rule::ORDINARY_DEPTH;
 use super::stage::ContactStage;
 use crate::control::Control;
 use crate::model::Model;
@@ -34,26 +34,13 @@ pub struct ContactPoint {
     pub area: f64,
 }
 
-/// Lets bodies that start inside each other or inside colliders come apart slowly.
-pub(crate) fn allow_start(model: &mut Model, state: &State, control: &Control) {
+/// Lets bodies that start inside colliders come out slowly.
+pub(crate) fn allow_start(model: &mut Model, state: &State) {
     let cells: Vec<f64> = model.bodies.iter().map(|body| body.cell_size()).collect();
     for contact in &mut model.contacts {
         if let Some(pose) = state.history.collider_poses.get(contact.collider) {
             contact.allow_start(pose, &state.positions, ORDINARY_DEPTH * cells[contact.body]);
         }
-    }
-    if !model.contact.has(ContactMode::Penalty) {
-        return;
-    }
-    let mut stage = ContactStage::default();
-    stage.begin_step(model, state, control, 1.0);
-    let mut grace = vec![0.0; model.contact.vertex_count()];
-    for active in stage.active().filter(|active| active.gap < 0.0) {
-        let cell = model.contact.groups[active.groups[0] as usize].cell;
-        grace[active.vertices[0] as usize] = (-active.gap - ORDINARY_DEPTH * cell).max(0.0);
-    }
-    if grace.iter().any(|&depth| depth > 0.0) {
-        model.contact.grace = grace;
     }
 }
 

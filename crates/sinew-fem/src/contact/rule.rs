@@ -32,10 +32,12 @@ impl Default for ContactRule {
     }
 }
 
-/// Time over which bodies that start inside each other are pushed apart [s].
+/// Time over which bodies that start inside colliders are pushed out [s].
 const EASE_TIME: f64 = 0.5;
-/// Depth at the start that needs no easing, in cells: what pressure may cause.
+/// Depth that needs no easing, in cells: what pressure may cause.
 pub(crate) const ORDINARY_DEPTH: f64 = 0.05;
+/// Time in which what is left of any other allowed depth falls to a third [s].
+pub(crate) const FADE_TIME: f64 = 0.1;
 
 /// What is left at `time` of a depth that the start allows.
 pub(crate) fn allowed_depth(at_start: f64, time: f64) -> f64 {

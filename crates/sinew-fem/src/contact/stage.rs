@@ -15,7 +15,7 @@ use sinew_math::{Mat3, Vec3};
 use super::barrier::{barrier, mollifier};
 use super::friction::{friction_block, friction_energy, friction_slope, smoothing};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};
-use super::rule::{ContactMode, allowed_depth};
+use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH};
 use super::surface::ContactModel;
 use crate::contacts::collider_poses;
 use crate::control::Control;
@@ -112,8 +112,12 @@ pub(crate) struct ContactStage {
     y: Vec<Vec3>,
     swept: Vec<Vec3>,
     epsilon: f64,
-    /// Time at the end of the step [s].
-    time: f64,
+    /// Depth that is allowed each vertex in this step [m]: whatever was found deeper than a moment before is pushed out slowly, or it would fly.
+    allowed: Vec<f64>,
+    /// Depth each was pushed from at the end of the last step [m].
+    depths: Vec<f64>,
+    /// Share of the allowed depth that is left at the end of the step.
+    fading: f64,
 }
 
 impl ContactStage {
@@ -134,6 +138,8 @@ impl ContactStage {
             list.resize(count, Vec3::zero());
         }
         self.memory = vec![NOWHERE; count];
+        self.allowed = vec![0.0; count];
+        self.depths = vec![0.0; count];
         self.margins = contact.groups.iter().map(|group| group.margin).collect();
         if contact.has(ContactMode::Barrier) {
             let groups = contact.groups.iter().enumerate();
@@ -171,7 +177,7 @@ impl ContactStage {
         self.prepare(model);
         let contact = &model.contact;
         self.epsilon = smoothing(dt);
-        self.time = state.time;
+        self.fading = 1.0;
         self.progress = 0.0;
         contact.place(&state.positions, &mut self.start);
         self.poses.clone_from(&state.history.collider_poses);
@@ -183,9 +189,12 @@ impl ContactStage {
         world_planes(contact, &self.poses, &mut self.planes[1]);
         if state.history.contact_exits.len() == self.memory.len() {
             self.memory.copy_from_slice(&state.history.contact_exits);
+            self.depths.copy_from_slice(&state.history.contact_depths);
         } else {
             self.memory.fill(NOWHERE);
+            self.depths.fill(0.0);
         }
+        self.exits.clear();
         if let Some(tree) = &mut self.tree {
             tree.rebuild(&self.start);
         }
@@ -193,10 +202,21 @@ impl ContactStage {
             flesh.begin_step(&state.positions);
         }
         self.lagged.clear();
+        self.allowed.fill(0.0);
         self.refresh(model, &state.positions);
+        // Exits that were there before keep what they were pushed from.
+        for exit in &self.exits {
+            let v = exit.vertex as usize;
+            let (vertices, weights) = exit.stencil(contact);
+            let depth = -combine(vertices, weights, &self.y).dot(exit.normal);
+            let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
+            self.allowed[v] = (depth - self.depths[v].max(ordinary)).max(0.0);
+            self.memory[v] = exit.triangle;
+        }
         self.evaluate(model, &state.positions);
         self.lag(contact, &state.history.collider_poses);
-        self.time = state.time + dt;
+        self.fading = (-dt / FADE_TIME).exp();
+        self.allowed.iter_mut().for_each(|depth| *depth *= self.fading);
         if !self.has_moving_obstacles() {
             self.progress = 1.0;
         }
@@ -277,6 +297,20 @@ impl ContactStage {
         self.place(&model.contact, x, self.progress, &mut y);
         flesh.find(&model.contact, x, &y, &self.memory, &mut self.exits);
         (self.y, self.flesh) = (y, Some(flesh));
+        self.allow(&model.contact);
+    }
+
+    /// Allows the depth of exits that are not those of before, beyond what they were pushed from: the energy of contact must not jump.
+    fn allow(&mut self, contact: &ContactModel) {
+        for exit in &self.exits {
+            let v = exit.vertex as usize;
+            if self.memory[v] != exit.triangle {
+                let (vertices, weights) = exit.stencil(contact);
+                let depth = -combine(vertices, weights, &self.y).dot(exit.normal);
+                let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
+                self.allowed[v] = self.fading * (depth - self.depths[v].max(ordinary)).max(0.0);
+            }
+        }
     }
 
     /// Whether some surfaces must never cross.
@@ -289,15 +323,20 @@ impl ContactStage {
         self.flesh.is_some()
     }
 
-    /// Writes where each vertex came out for the next step to begin with.
-    pub fn remember(&mut self, memory: &mut Vec<u32>) {
+    /// Writes where each vertex came out, and how deep it is at the place last evaluated, for the next step to begin with.
+    pub fn remember(&mut self, contact: &ContactModel, memory: &mut Vec<u32>, depths: &mut Vec<f64>) {
         if self.flesh.is_none() {
             return;
         }
         memory.clear();
         memory.resize(self.memory.len(), NOWHERE);
+        depths.clear();
+        depths.resize(self.memory.len(), 0.0);
         for exit in &self.exits {
-            memory[exit.vertex as usize] = exit.triangle;
+            let v = exit.vertex as usize;
+            let (vertices, weights) = exit.stencil(contact);
+            memory[v] = exit.triangle;
+            depths[v] = (-combine(vertices, weights, &self.y).dot(exit.normal) - self.allowed[v]).max(0.0);
         }
     }
 
@@ -492,15 +531,11 @@ impl ContactStage {
     }
 
     fn touch_inside(&self, contact: &ContactModel, exit: &Exit, chunk: &mut Chunk) {
-        let [a, b, c] = contact.triangles[exit.triangle as usize];
-        let vertices = [exit.vertex, a, b, c];
-        let groups = [contact.vertex_groups[exit.vertex as usize], contact.vertex_groups[a as usize]];
+        let (vertices, weights) = exit.stencil(contact);
+        let groups = [vertices[0], vertices[1]].map(|v| contact.vertex_groups[v as usize]);
         let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
-        let [u, v, w] = exit.barycentric;
-        let weights = [1.0, -u, -v, -w];
         let apart = combine(vertices, weights, &self.y);
-        let allowed = contact.grace.get(exit.vertex as usize).map_or(0.0, |&depth| allowed_depth(depth, self.time));
-        let gap = apart.dot(exit.normal) + allowed;
+        let gap = apart.dot(exit.normal) + self.allowed[exit.vertex as usize];
         if gap >= 0.0 {
             return;
         }

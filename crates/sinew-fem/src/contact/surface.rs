@@ -94,8 +94,6 @@ pub struct ContactModel {
     pub triangles: Vec<[u32; 3]>,
     /// Rest area of each triangle [m²].
     pub triangle_areas: Vec<f64>,
-    /// Depth of each vertex inside other flesh that the start allows [m]; empty where none starts inside.
-    pub grace: Vec<f64>,
     /// Half-spaces.
     pub planes: Vec<PlaneGroup>,
     /// Colliders that are surfaces.

@@ -168,6 +168,7 @@ impl Model {
         crate::contacts::collider_poses(self, &self.initial_control(), &mut history.collider_poses);
         if self.contact.has(ContactMode::Penalty) {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
+            history.contact_depths = vec![0.0; self.contact.vertex_count()];
         }
         State {
             time: 0.0,

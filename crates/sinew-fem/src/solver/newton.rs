@@ -153,8 +153,9 @@ impl Solver for NewtonSolver {
                 state.history.rounding = rounding;
                 report.energies = energies(model, &attempt.problem.ctx, &state.positions, &state.velocities);
                 let stage = &mut *attempt.problem.contact;
-                stage.remember(&mut state.history.contact_exits);
                 stage.evaluate(model, &state.positions);
+                let history = &mut state.history;
+                stage.remember(&model.contact, &mut history.contact_exits, &mut history.contact_depths);
                 report.energies.contact += stage.stored_energy();
                 report.time = time;
                 report.contacts = self.contacts.len() + self.stage.active().count();
