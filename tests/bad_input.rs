@@ -365,3 +365,26 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let paths = entries.flatten().map(|entry| entry.path());
     paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
+
+/// Contact that cannot begin, or that names nobody.
+#[test]
+fn contact_that_cannot_be_is_refused() {
+    let blocks = |offset: &str, contact: &str| {
+        let block = |name: &str, place: &str| {
+            format!(
+                "[[body]]\nname = \"{name}\"\nmesh = {{ from = \"box\", size = [0.1, 0.1, 0.1], cell = 0.05 }}\n\
+                 position = [{place}, 0, 0]\nmaterial = {{ type = \"linear\", young = 1e4, poisson = 0.3 }}\n"
+            )
+        };
+        format!("duration = 0.1\n{}{}[contact]\n{contact}\n", block("left", "0"), block("right", offset))
+    };
+    let overlapping = blocks("0.06", "mode = \"barrier\"");
+    complaint("overlap", &overlapping, &[], &["left and right start inside each other", "deep at", "penalty"]);
+    complaint("crowd", &blocks("0.3", "mode = \"barrier\"\ngap = 0.08"), &[], &["wider than", "apart"]);
+    complaint("friction", &blocks("0.3", "friction = -0.1"), &[], &["friction"]);
+    complaint("tangential", &blocks("0.3", "tangential = 2"), &[], &["at most"]);
+    let stranger = "pair = [{ between = [\"left\", \"rihgt\"], mode = \"none\" }]";
+    complaint("stranger", &blocks("0.3", stranger), &[], &["rihgt", "right"]);
+    let explicit = format!("{}[solver]\ntype = \"explicit\"\n", blocks("0.3", "mode = \"penalty\""));
+    complaint("explicit", &explicit, &[], &["explicit steps know contact with colliders only"]);
+}

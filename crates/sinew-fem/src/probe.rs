@@ -311,52 +311,49 @@ pub struct ContactProbe {
 }
 
 impl ContactProbe {
-    /// Whether the second has a force worth naming: colliders have none that matters, and a body none on itself.
-    fn has_reaction(&self, model: &Model) -> bool {
+    /// The groups in the orders that have names: colliders feel no force that matters, and a body has one name for itself.
+    fn orders(&self, model: &Model) -> Vec<[usize; 2]> {
         let [g, h] = self.groups;
-        g != h && !matches!(model.contact.groups[h].party, Party::Collider(_))
+        if g == h || matches!(model.contact.groups[h].party, Party::Collider(_)) {
+            vec![[g, h]]
+        } else {
+            vec![[g, h], [h, g]]
+        }
     }
 }
 
 impl Probe for ContactProbe {
     fn names(&self, model: &Model) -> Vec<String> {
-        let [a, b] = self.groups.map(|group| model.contact.groups[group].name.as_str());
-        let mut names: Vec<String> = vector_names(&format!("{a}.contact.{b}.force"))
-            .chain(["depth", "area", "load", "distance"].map(|part| format!("{a}.contact.{b}.{part}")))
-            .collect();
-        if self.has_reaction(model) {
-            names.extend(vector_names(&format!("{b}.contact.{a}.force")));
-        }
-        names
+        let names = self.orders(model).into_iter().flat_map(|groups| {
+            let [a, b] = groups.map(|group| model.contact.groups[group].name.as_str());
+            let prefix = format!("{a}.contact.{b}");
+            let numbers = ["depth", "area", "load", "distance"].map(|part| format!("{prefix}.{part}"));
+            vector_names(&format!("{prefix}.force")).chain(numbers).collect::<Vec<_>>()
+        });
+        names.collect()
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let [g, h] = self.groups.map(|group| group as u32);
-        let (mut force, mut reaction) = (Vec3::zero(), Vec3::zero());
-        let (mut deepest, mut area, mut load) = (0.0f64, 0.0, 0.0);
         let rule = ctx.model.contact.rule(self.groups[0], self.groups[1]);
-        let mut distance = rule.map_or(0.0, |rule| rule.gap);
-        for point in ctx.contacts {
-            let sign = match point.touching {
-                Touching::Groups(a, b) if [a, b] == [g, h] => 1.0,
-                Touching::Groups(a, b) if [a, b] == [h, g] => -1.0,
-                _ => continue,
-            };
-            force += point.force * sign;
-            reaction -= point.force * sign;
-            deepest = deepest.max(-point.gap);
-            distance = distance.min(point.gap);
-            load += point.force.norm();
-            // The area is that of the first; of a body with itself each side counts.
-            area += if sign > 0.0 { point.area } else { 0.0 };
-        }
-        if g == h {
-            force = Vec3::zero();
-        }
-        push_vector(force, out);
-        out.extend([deepest, area, load, distance]);
-        if self.has_reaction(ctx.model) {
-            push_vector(reaction, out);
+        for [g, h] in self.orders(ctx.model) {
+            let mut force = Vec3::zero();
+            let (mut deepest, mut area, mut load) = (0.0f64, 0.0, 0.0);
+            let mut distance = rule.map_or(0.0, |rule| rule.gap);
+            for point in ctx.contacts {
+                let sign = match point.touching {
+                    Touching::Groups(a, b) if [a as usize, b as usize] == [g, h] => 1.0,
+                    Touching::Groups(a, b) if [a as usize, b as usize] == [h, g] => -1.0,
+                    _ => continue,
+                };
+                // On itself a body has no resultant.
+                force += point.force * if g == h { 0.0 } else { sign };
+                deepest = deepest.max(-point.gap);
+                distance = distance.min(point.gap);
+                load += point.force.norm();
+                area += if sign > 0.0 { point.area } else { 0.0 };
+            }
+            push_vector(force, out);
+            out.extend([deepest, area, load, distance]);
         }
     }
 }

@@ -2,8 +2,10 @@
 
 mod abuse;
 mod beam;
+mod contact;
 mod io;
 mod meshes;
+mod pile;
 mod scaling;
 mod scramble;
 mod svd3;
@@ -36,6 +38,10 @@ enum Benchmark {
     Scramble(scramble::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
     Io(io::Arguments),
+    /// Two mats of 50,000 surface triangles rest on each other: how fast contact is found and solved
+    Contact(contact::Arguments),
+    /// Soft bodies fall into a box or on a floor, and no surfaces may cross
+    Pile(pile::Arguments),
     /// Random scenes without mercy: how many of them the solver gets through
     Abuse(abuse::Arguments),
 }
@@ -48,6 +54,8 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
         Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),
         Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
+        Benchmark::Contact(arguments) => (contact::measure(arguments, talk)?, arguments.json),
+        Benchmark::Pile(arguments) => (pile::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),
     };

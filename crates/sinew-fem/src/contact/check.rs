@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use sinew_geometry::TriMesh;
 use sinew_geometry::mesh::closest_on_triangle;
+use sinew_geometry::proximity::RestSurface;
 use sinew_geometry::shape::Shape;
+use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
 
+use super::points::{ContactFinder, ContactPoint, Touching};
 use super::rule::{ContactMode, Party};
 use super::surface::ContactModel;
 use crate::model::Model;
@@ -68,6 +70,20 @@ pub struct StartOverlap {
     pub place: [f64; 3],
 }
 
+/// A body whose own parts are nearer than its barrier in a state: its name, the least distance and the gap [m].
+pub fn crowded(model: &Model, state: &State) -> Option<(String, f64, f64)> {
+    if !model.contact.has(ContactMode::Barrier) {
+        return None;
+    }
+    let mut points = Vec::new();
+    ContactFinder::default().find(model, state, &model.initial_control(), &mut points);
+    let own = |point: &&ContactPoint| matches!(point.touching, Touching::Groups(g, h) if g == h) && point.gap > 0.0;
+    let nearest = points.iter().filter(own).min_by(|a, b| a.gap.total_cmp(&b.gap))?;
+    let Touching::Groups(g, _) = nearest.touching else { return None };
+    let (group, rule) = (&model.contact.groups[g as usize], model.contact.rule(g as usize, g as usize)?);
+    (rule.mode == ContactMode::Barrier).then(|| (group.name.clone(), nearest.gap, rule.gap))
+}
+
 /// Who overlaps in a state. Barriers also need a distance, which touching surfaces do not have.
 pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
     let contact = &model.surfaces;
@@ -116,8 +132,17 @@ fn for_each_inside(
         let triangles: Vec<[u32; 3]> =
             contact.triangles[target.triangles.clone()].iter().map(|t| t.map(|v| v - first)).collect();
         let surface = TriMesh::new(y[target.vertices.clone()].to_vec(), triangles);
-        let winding = surface.ok().filter(|surface| surface.triangle_count() > 0).map(|s| s.winding_numbers());
+        let surface = surface.ok().filter(|surface| surface.triangle_count() > 0);
+        let winding = surface.as_ref().map(|surface| surface.winding_numbers());
+        let nearest = surface.map(|s| RestSurface::new(s.positions().to_vec(), s.triangles().to_vec()));
+        let bounds = match winding {
+            Some(_) => Aabb::from_points(&y[target.vertices.clone()]),
+            None => Aabb { min: Vec3::splat(f64::NEG_INFINITY), max: Vec3::splat(f64::INFINITY) },
+        };
         for (g, group) in contact.groups.iter().enumerate().filter(|&(g, _)| contact.rule(g, h).is_some()) {
+            if !Aabb::from_points(&y[group.vertices.clone()]).overlaps(&bounds) {
+                continue;
+            }
             for triangle in &contact.triangles[group.triangles.clone()] {
                 let [a, b, c] = triangle.map(|v| y[v as usize]);
                 let normal = (b - a).cross(c - a).normalized();
@@ -128,6 +153,9 @@ fn for_each_inside(
                         (0..3).fold(Vec3::zero(), |sum, k| sum + places[triangle[k] as usize] * weights[k])
                     };
                     let place = at(y);
+                    if !bounds.contains(place) {
+                        continue;
+                    }
                     let depth = match (&winding, target.party) {
                         (None, Party::Collider(index)) => {
                             let collider = &model.colliders[index];
@@ -139,7 +167,12 @@ fn for_each_inside(
                             if winding.at(lifted) < 0.5 {
                                 continue;
                             }
-                            distance(contact, h, y, place, (g == h).then(|| at(&contact.rest)))
+                            match &nearest {
+                                Some(nearest) if g != h => {
+                                    nearest.nearest(place).map_or(0.0, |(_, _, distance)| distance)
+                                }
+                                _ => distance(contact, h, y, place, at(&contact.rest)),
+                            }
                         }
                         _ => continue,
                     };
@@ -167,15 +200,12 @@ const SAMPLES: [[f64; 3]; 7] = [
 const INNER_SAMPLES: [[f64; 3]; 4] =
     [[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]];
 
-/// Distance from `place` to the surface of a group, one triangle after the other; for a point of that surface itself, which is at `rest` before it
-/// deforms, its surroundings do not count.
-fn distance(contact: &ContactModel, group: usize, y: &[Vec3], place: Vec3, rest: Option<Vec3>) -> f64 {
+/// Distance from `place` to the surface of its own group, one triangle after the other: its surroundings at `rest` do not count.
+fn distance(contact: &ContactModel, group: usize, y: &[Vec3], place: Vec3, rest: Vec3) -> f64 {
     let Some(group) = contact.groups.get(group) else { return 0.0 };
     let mut nearest = f64::INFINITY;
     for triangle in &contact.triangles[group.triangles.clone()] {
-        let surrounds =
-            |rest: Vec3| triangle.iter().any(|&v| (contact.rest[v as usize] - rest).norm() < SURROUNDINGS * group.edge);
-        if rest.is_some_and(surrounds) {
+        if triangle.iter().any(|&v| (contact.rest[v as usize] - rest).norm() < SURROUNDINGS * group.edge) {
             continue;
         }
         let corners = triangle.map(|v| y[v as usize]);

@@ -5,13 +5,8 @@
 
 use sinew_math::{Mat3, Vec3};
 
-/// Slip speed below which friction is smoothed [m/s]: 1 mm/s is invisible at the scale of a body.
-const SLIP_SPEED: f64 = 1e-3;
-
-/// ε of a step of length `dt` [m].
-pub(crate) fn smoothing(dt: f64) -> f64 {
-    SLIP_SPEED * dt
-}
+/// Slip speed below which friction is smoothed unless a scene says otherwise [m/s]: 1 mm/s is invisible at the scale of a body.
+pub const USUAL_CREEP: f64 = 1e-3;
 
 /// f(y).
 pub(crate) fn friction_energy(y: f64, epsilon: f64) -> f64 {

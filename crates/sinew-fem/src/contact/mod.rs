@@ -16,15 +16,18 @@ mod points;
 mod rule;
 mod stage;
 mod surface;
+#[cfg(test)]
+mod tests;
 
-pub use check::{CheckProbe, StartOverlap, SurfaceCheck, find_overlaps};
+pub use check::{CheckProbe, StartOverlap, SurfaceCheck, crowded, find_overlaps};
+pub use friction::USUAL_CREEP;
 pub use points::{ContactPoint, Touching};
 pub use rule::{ContactMode, ContactRule, Party};
 pub use surface::{ContactModel, Group, Obstacle, PairRule, PlaneGroup};
 
-pub(crate) use friction::{friction_block, friction_energy, friction_slope, smoothing};
+pub(crate) use friction::{friction_block, friction_energy, friction_slope};
 pub(crate) use pace::{increments_of_motion, parts_of_step};
 pub(crate) use points::{ContactFinder, allow_start};
 pub(crate) use rule::allowed_depth;
-pub(crate) use stage::ContactStage;
+pub(crate) use stage::{ContactStage, ContactTerm};
 pub(crate) use surface::{Parts, RigidSurface};

@@ -44,6 +44,9 @@ pub(crate) fn allow_start(model: &mut Model, state: &State) {
     }
 }
 
+/// Places of contact that memory is kept for from the start.
+const MOST_RESERVED: usize = 1 << 16;
+
 /// Finds the places of contact of a state, with its own memory.
 #[derive(Default)]
 pub(crate) struct ContactFinder {
@@ -55,6 +58,9 @@ impl ContactFinder {
     /// Writes all places of contact in a fixed order.
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, points: &mut Vec<ContactPoint>) {
         points.clear();
+        // At once, so that frames in which more points touch do not allocate; not for the rare model where all could.
+        let most: usize = model.contacts.iter().map(|contact| contact.point_count()).sum();
+        points.reserve(most.min(MOST_RESERVED));
         for (index, contact) in model.contacts.iter().enumerate() {
             let Some(pose) = state.history.collider_poses.get(contact.collider) else { continue };
             contact.for_each_at(pose, &state.positions, state.time, |point, distance, normal, local| {

@@ -21,7 +21,7 @@ pub struct ContactRule {
     pub stiffness: Option<f64>,
     /// Penalty: stiffness across the normal over that along it, α in [0, 1] (MCA-28).
     pub tangential: f64,
-    /// Barrier: distance at which surfaces begin to repel [m]; `None` takes a twentieth of the mean edge of the finer surface.
+    /// Barrier: distance at which surfaces begin to repel [m]; `None` takes a tenth of the mean edge of the finer surface.
     pub gap: Option<f64>,
 }
 

@@ -13,13 +13,12 @@ use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
 use sinew_math::{Mat3, Vec3};
 
 use super::barrier::{barrier, mollifier};
-use super::friction::{friction_block, friction_energy, friction_slope, smoothing};
+use super::friction::{friction_block, friction_energy, friction_slope};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};
 use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH};
 use super::surface::ContactModel;
 use crate::contacts::collider_poses;
 use crate::control::Control;
-use crate::force::Linearized;
 use crate::model::Model;
 use crate::state::State;
 
@@ -54,7 +53,22 @@ pub(crate) struct Active {
     pub groups: [u32; 2],
 }
 
-/// Friction and damping of a contact that acted at the start of the step.
+/// The part Wᵀ B W of the tangent that belongs to one contact, W being the weights of its vertices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContactTerm {
+    pub vertices: [u32; 4],
+    pub weights: [f64; 4],
+    pub block: Mat3,
+}
+
+impl ContactTerm {
+    /// Vertices that are missing get no weight.
+    fn new(vertices: [u32; 4], weights: [f64; 4], block: Mat3) -> Self {
+        Self { vertices: vertices.map(|v| if v == NO_VERTEX { 0 } else { v }), weights, block }
+    }
+}
+
+/// Friction of a contact that acted at the start of the step.
 #[derive(Clone, Copy, Debug)]
 struct Lagged {
     vertices: [u32; 4],
@@ -176,7 +190,7 @@ impl ContactStage {
         }
         self.prepare(model);
         let contact = &model.contact;
-        self.epsilon = smoothing(dt);
+        self.epsilon = contact.creep * dt;
         self.fading = 1.0;
         self.progress = 0.0;
         contact.place(&state.positions, &mut self.start);
@@ -316,6 +330,11 @@ impl ContactStage {
     /// Whether some surfaces must never cross.
     pub fn has_barriers(&self) -> bool {
         self.tree.is_some()
+    }
+
+    /// Whether surfaces repel each other at the place last evaluated.
+    pub fn is_repelling(&self) -> bool {
+        self.tree.is_some() && self.chunks.iter().any(|chunk| !chunk.active.is_empty())
     }
 
     /// Whether exits are looked for.
@@ -535,14 +554,15 @@ impl ContactStage {
         let groups = [vertices[0], vertices[1]].map(|v| contact.vertex_groups[v as usize]);
         let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
         let apart = combine(vertices, weights, &self.y);
-        let gap = apart.dot(exit.normal) + self.allowed[exit.vertex as usize];
+        let along = apart.dot(exit.normal);
+        let gap = along + self.allowed[exit.vertex as usize];
         if gap >= 0.0 {
             return;
         }
         let area = contact.areas[exit.vertex as usize];
         let stiffness = rule.stiffness * area;
         let across = rule.tangential * stiffness;
-        let sideways = apart - exit.normal * gap;
+        let sideways = apart - exit.normal * along;
         let slope = stiffness * gap;
         let force = exit.normal * slope + sideways * across;
         chunk.energy += 0.5 * stiffness * gap * gap + 0.5 * across * sideways.norm_squared();
@@ -608,22 +628,22 @@ impl ContactStage {
         }
     }
 
-    /// Appends ∂²E/∂x², positive semi-definite, at points `x`.
-    pub fn linearize(&mut self, model: &Model, x: &[Vec3], out: &mut Linearized) {
+    /// Writes ∂²E/∂y², positive semi-definite, at points `x`.
+    pub fn linearize(&mut self, model: &Model, x: &[Vec3], terms: &mut Vec<ContactTerm>) {
+        terms.clear();
         if Self::is_idle(model) {
             return;
         }
         self.evaluate(model, x);
-        let contact = &model.contact;
-        for active in self.active() {
+        terms.extend(self.active().map(|active| {
             let along = Mat3::outer(active.normal, active.normal);
             let block = along * (active.curvature - active.across) + Mat3::identity() * active.across;
-            add_blocks(contact, active.vertices, active.weights, block, out);
-        }
-        for lagged in &self.lagged {
+            ContactTerm::new(active.vertices, active.weights, block)
+        }));
+        terms.extend(self.lagged.iter().map(|lagged| {
             let block = friction_block(self.slip(lagged), lagged.normal, self.epsilon) * lagged.friction;
-            add_blocks(contact, lagged.vertices, lagged.weights, block, out);
-        }
+            ContactTerm::new(lagged.vertices, lagged.weights, block)
+        }));
     }
 
     /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.
@@ -661,23 +681,6 @@ impl ContactStage {
 fn combine(vertices: [u32; 4], weights: [f64; 4], y: &[Vec3]) -> Vec3 {
     let parts = vertices.iter().zip(&weights).filter(|(v, _)| **v != NO_VERTEX);
     parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + y[v as usize] * w)
-}
-
-fn add_blocks(contact: &ContactModel, vertices: [u32; 4], weights: [f64; 4], block: Mat3, out: &mut Linearized) {
-    let carriers = |k: usize| if vertices[k] == NO_VERTEX { &[][..] } else { contact.carriers(vertices[k] as usize) };
-    for i in 0..4 {
-        for j in 0..4 {
-            let weight = weights[i] * weights[j];
-            if weight == 0.0 {
-                continue;
-            }
-            for &(a, wa) in carriers(i) {
-                for &(b, wb) in carriers(j) {
-                    out.add(a, b, block * (weight * wa * wb));
-                }
-            }
-        }
-    }
 }
 
 fn world_planes(contact: &ContactModel, poses: &[Pose], out: &mut Vec<WorldPlane>) {

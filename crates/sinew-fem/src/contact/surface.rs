@@ -11,7 +11,7 @@ use crate::force::Collider;
 use crate::model::Body;
 
 /// Distance at which barriers begin, in mean edges of the finer surface.
-const GAP_IN_EDGES: f64 = 0.05;
+const GAP_IN_EDGES: f64 = 0.1;
 
 /// One who can touch, with its part of the surface.
 #[derive(Clone, Debug)]
@@ -78,6 +78,8 @@ pub struct Obstacle {
 pub struct ContactModel {
     /// Who takes part.
     pub groups: Vec<Group>,
+    /// Slip speed below which friction is smoothed [m/s].
+    pub creep: f64,
     /// Rule of groups g and h at g · count + h.
     rules: Vec<Option<PairRule>>,
     /// First entry of each vertex in `entries`, and one past the last; vertices of colliders have none.
@@ -121,8 +123,8 @@ pub(crate) struct RigidSurface {
 }
 
 impl ContactModel {
-    pub(crate) fn new(parts: &Parts<'_>, rules: &[(Party, Party, ContactRule)]) -> Self {
-        let mut model = Self { offsets: vec![0], ..Self::default() };
+    pub(crate) fn new(parts: &Parts<'_>, rules: &[(Party, Party, ContactRule)], creep: f64) -> Self {
+        let mut model = Self { offsets: vec![0], creep, ..Self::default() };
         let mut parties: Vec<Party> = rules.iter().flat_map(|&(a, b, _)| [a, b]).collect();
         parties.sort_unstable();
         parties.dedup();

@@ -9,7 +9,7 @@ use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::{Force, Linearized, StepContext};
-use crate::contact::{allowed_depth, friction_block, friction_energy, friction_slope, smoothing};
+use crate::contact::{allowed_depth, friction_block, friction_energy, friction_slope};
 use crate::contacts::Touch;
 use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
@@ -71,6 +71,8 @@ pub struct ContactForce {
     pub stiffness: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
+    /// Slip speed below which friction is smoothed [m/s].
+    pub creep: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
     /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
@@ -183,7 +185,7 @@ impl ContactForce {
         self.for_each_inside(x, ctx, |point, distance, normal| {
             total -= normal * (self.stiffness * self.areas[point] * distance);
         });
-        let epsilon = smoothing(ctx.dt);
+        let epsilon = self.creep * ctx.dt;
         self.for_each_slip(x, ctx, |_, normal_force, _, slip| {
             total -= slip * (self.friction * normal_force * friction_slope(slip.norm(), epsilon));
         });
@@ -198,7 +200,7 @@ impl Force for ContactForce {
 
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
         let mut energy = self.penalty_energy(x, ctx);
-        let epsilon = smoothing(ctx.dt);
+        let epsilon = self.creep * ctx.dt;
         self.for_each_slip(x, ctx, |_, normal_force, _, slip| {
             energy += self.friction * normal_force * friction_energy(slip.norm(), epsilon);
         });
@@ -209,7 +211,7 @@ impl Force for ContactForce {
         self.for_each_inside(x, ctx, |point, distance, normal| {
             self.scatter(point, normal * (self.stiffness * self.areas[point] * distance), gradient);
         });
-        let epsilon = smoothing(ctx.dt);
+        let epsilon = self.creep * ctx.dt;
         self.for_each_slip(x, ctx, |point, normal_force, _, slip| {
             let slope = friction_slope(slip.norm(), epsilon);
             self.scatter(point, slip * (self.friction * normal_force * slope), gradient);
@@ -228,7 +230,7 @@ impl Force for ContactForce {
             }
             self.scatter_block(point, block * (self.stiffness * self.areas[point]), out);
         });
-        let epsilon = smoothing(ctx.dt);
+        let epsilon = self.creep * ctx.dt;
         self.for_each_slip(x, ctx, |point, normal_force, normal, slip| {
             let block = friction_block(slip, normal, epsilon);
             self.scatter_block(point, block * (self.friction * normal_force), out);

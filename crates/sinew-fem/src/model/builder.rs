@@ -13,7 +13,7 @@ use super::collisions::contact_forces;
 use super::faces::{balanced_triangles, contact_triangles};
 use super::rigid::extents;
 use super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
-use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface};
+use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
@@ -167,6 +167,7 @@ pub struct ModelBuilder {
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
     custom: Vec<Box<dyn Force>>,
     contacts: Vec<(Party, Party, ContactRule)>,
+    creep: Option<f64>,
     gravity: Vec3,
 }
 
@@ -248,6 +249,12 @@ impl ModelBuilder {
     /// of the collider, unless a rule puts a barrier between them.
     pub fn contact(&mut self, a: Party, b: Party, rule: ContactRule) -> &mut Self {
         self.contacts.push((a, b, rule));
+        self
+    }
+
+    /// Slip speed below which friction is smoothed [m/s]: what rests on a slope creeps that fast at most.
+    pub fn creep(&mut self, speed: f64) -> &mut Self {
+        self.creep = Some(speed);
         self
     }
 
@@ -481,13 +488,14 @@ impl Assembler {
             })
             .collect();
         let rules = std::mem::take(&mut self.parts.contacts);
+        let creep = self.parts.creep.unwrap_or(USUAL_CREEP);
         let has_barrier = |body: usize, collider: usize| {
             let pair = [Party::Body(body), Party::Collider(collider)];
             let is_pair = |a, b| pair == [a, b] || pair == [b, a];
             let last = rules.iter().rev().find(|&&(a, b, _)| is_pair(a, b));
             last.is_some_and(|(_, _, rule)| rule.mode == ContactMode::Barrier)
         };
-        let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, has_barrier);
+        let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, creep, has_barrier);
         let parts = Parts { bodies: &bodies, colliders: &colliders, rigid: &rigid_surfaces };
         let outside = |contact: &&ContactForce| self.parts.colliders[contact.collider].side == Side::Outside;
         let mut all = rules.clone();
@@ -497,7 +505,7 @@ impl Assembler {
                 .filter(outside)
                 .map(|contact| (Party::Body(contact.body), Party::Collider(contact.collider), ContactRule::default())),
         );
-        let surfaces = ContactModel::new(&parts, &all);
+        let surfaces = ContactModel::new(&parts, &all, creep);
         // Penalty contact with colliders is a force of its own.
         let rules: Vec<_> = rules
             .into_iter()
@@ -506,7 +514,7 @@ impl Assembler {
                 !(has_collider && rule.mode == ContactMode::Penalty)
             })
             .collect();
-        let contact = ContactModel::new(&parts, &rules);
+        let contact = ContactModel::new(&parts, &rules, creep);
         let mut initial =
             Unknowns { vectors: vec![Vec3::zero(); self.kinematics.unknown_count()], rotations: self.rotations };
         for (unknown, value) in self.initial {

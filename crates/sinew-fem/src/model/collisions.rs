@@ -1,6 +1,7 @@
 //! Penalty contact of bodies with colliders: which points are kept out, and how hard.
 
 use sinew_geometry::embedding::{Embedding, Outside};
+use sinew_geometry::shape::Shape;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 
@@ -46,8 +47,11 @@ impl Proxies {
     }
 
     /// The flesh of a body that lies at a surface at rest (MCA-23, MCA-24).
-    fn at_surface(body: &Body, surface: &TriMesh) -> Self {
-        let (points, areas): (Vec<Vec3>, Vec<f64>) = samples(surface, body.cell_size()).into_iter().unzip();
+    fn at_surface(body: &Body, collider: &Collider, surface: &TriMesh) -> Self {
+        let (flat, areas): (Vec<Vec3>, Vec<f64>) = samples(surface, body.cell_size()).into_iter().unzip();
+        // Triangles of round shapes lie a little inside of them.
+        let on_shape = |p: &Vec3| collider.initial.to_world(collider.shape.closest(*p));
+        let points: Vec<Vec3> = flat.iter().map(on_shape).collect();
         let mut proxies = Self::new();
         // Points of a checked surface are finite, and clamped ones are always bound.
         let Ok(embedding) = Embedding::bind_with(&body.mesh, &points, Outside::Clamp) else { return proxies };
@@ -69,6 +73,7 @@ pub(super) fn contact_forces(
     bodies: &[Body],
     colliders: &[Collider],
     params: &[ColliderParams],
+    creep: f64,
     has_barrier: impl Fn(usize, usize) -> bool,
 ) -> Vec<ContactForce> {
     let mut forces: Vec<ContactForce> = Vec::new();
@@ -79,10 +84,7 @@ pub(super) fn contact_forces(
                 continue;
             }
             let proxies = match (params.side, collider.shape.surface()) {
-                (Side::Inside, Some(surface)) => {
-                    let placed = surface.mapped(|p| collider.initial.to_world(p)).unwrap_or(surface);
-                    Proxies::at_surface(body, &placed)
-                }
+                (Side::Inside, Some(surface)) => Proxies::at_surface(body, collider, &surface),
                 _ => outside.get_or_insert_with(|| Proxies::of_body(body)).clone(),
             };
             let Proxies { offsets, entries, areas } = proxies;
@@ -96,6 +98,7 @@ pub(super) fn contact_forces(
                 areas,
                 stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
                 friction: params.friction,
+                creep,
                 index: forces.len(),
                 grace: Vec::new(),
             });

@@ -44,8 +44,6 @@ impl Linearization<'_, '_> {
 pub(crate) struct AssemblyScratch {
     linearized: Linearized,
     geometric: Vec<Mat3>,
-    /// Blocks below the diagonal between unknowns that the pattern does not connect.
-    pub outside: Vec<(u32, u32, Mat3)>,
 }
 
 impl AssemblyPlan {
@@ -126,8 +124,7 @@ impl AssemblyPlan {
         let tangent = if definite > 0.0 { Tangent::Definite } else { Tangent::Exact };
         let model = problem.model;
         let kinematics = &model.kinematics;
-        let AssemblyScratch { linearized, geometric, outside } = scratch;
-        outside.clear();
+        let AssemblyScratch { linearized, geometric } = scratch;
         match problem.damping_matrix() {
             Some(damping) => matrix.copy_from(damping),
             None => matrix.set_zero(),
@@ -140,7 +137,7 @@ impl AssemblyPlan {
                     None => {
                         block.visit_tangents(0..block.pack_count(), x, tangent, &mut |cell, a, b, k| {
                             let (a, b) = (block.point(cell, a), block.point(cell, b));
-                            add_point_block(kinematics, q, a, b, &(k * (share * scale)), matrix, outside);
+                            add_point_block(kinematics, q, a, b, &(k * (share * scale)), matrix);
                         });
                     }
                 }
@@ -150,17 +147,15 @@ impl AssemblyPlan {
             let inertia = Mat3::identity() * problem.point_inertia(point);
             match kinematics.map(point) {
                 PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia)),
-                _ => add_point_block(kinematics, q, point as u32, point as u32, &inertia, matrix, outside),
+                _ => add_point_block(kinematics, q, point as u32, point as u32, &inertia, matrix),
             }
         }
         linearized.clear();
         for force in model.forces() {
             force.linearize(x, &problem.ctx, tangent, linearized);
         }
-        for &(a, b, ref block) in
-            linearized.blocks().iter().chain(problem.bound_damping()).chain(problem.contact_blocks())
-        {
-            add_point_block(kinematics, q, a, b, block, matrix, outside);
+        for &(a, b, ref block) in linearized.blocks().iter().chain(problem.bound_damping()) {
+            add_point_block(kinematics, q, a, b, block, matrix);
         }
         kinematics.geometric_terms(q, point_gradient, geometric);
         for (term, rigid) in geometric.iter().zip(kinematics.rigid_blocks()) {
@@ -191,19 +186,12 @@ impl AssemblyPlan {
     }
 }
 
-/// Adds Jₐᵀ K J_b where that lies on or below the diagonal: to the matrix, or to `outside` where its pattern has no place for it.
-fn add_point_block<S: Real>(
-    kinematics: &Kinematics,
-    q: &Unknowns,
-    a: u32,
-    b: u32,
-    k: &Mat3,
-    matrix: &mut BlockCsr<S>,
-    outside: &mut Vec<(u32, u32, Mat3)>,
-) {
+/// Adds Jₐᵀ K J_b where that lies on or below the diagonal.
+fn add_point_block<S: Real>(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Mat3, matrix: &mut BlockCsr<S>) {
     let mut add = |row: u32, column: u32, block: Mat3| {
-        if column <= row && matrix.add_block(row as usize, column as usize, &Mat3::from_f64(block)).is_err() {
-            outside.push((row, column, block));
+        if column <= row {
+            let added = matrix.add_block(row as usize, column as usize, &Mat3::from_f64(block));
+            debug_assert!(added.is_ok(), "the pattern covers all couplings: {added:?}");
         }
     };
     if let (PointMap::Free(row), PointMap::Free(column)) = (kinematics.map(a as usize), kinematics.map(b as usize)) {

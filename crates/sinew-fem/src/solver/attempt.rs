@@ -16,7 +16,7 @@ use super::guide::Guide;
 use super::newton::ORDINARY_ITERATIONS;
 use super::params::SolverParams;
 use super::problem::{Merit, Problem};
-use super::search::{Caution, MOST_SHIFT};
+use super::search::{Caution, MOST_SHIFT, Step};
 use super::system::{LinearSystem, SolveFailure};
 use crate::elastic::ElasticBlock;
 use crate::kinematics::Unknowns;
@@ -185,6 +185,13 @@ impl Attempt<'_> {
             let slope = dot(&self.work.gradient, &self.work.direction);
             previous_residual = residual;
             match self.line_search(merit, slope, report) {
+                // Forces of a barrier change by orders within a fraction of its gap: where a whole step moves next to nothing, they say no more.
+                Some(step) if self.problem.contact.has_barriers() && self.is_still(&step) => {
+                    report.residual = norm(&self.work.gradient);
+                    report.relative_residual =
+                        if reference_norm > 0.0 { report.residual / reference_norm } else { 0.0 };
+                    return Ok(());
+                }
                 Some(step) => {
                     caution.learn(&direction, &step);
                     slow = if step.fraction < SLOW_STEP { slow + 1 } else { 0 };
@@ -200,6 +207,13 @@ impl Attempt<'_> {
                 return Err(Failure::Stalled { relative_residual: relative });
             }
         }
+    }
+
+    /// Whether a whole step moved no node by more than the tolerance in cells.
+    fn is_still(&self, step: &Step) -> bool {
+        let cell = self.problem.model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
+        let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
+        step.fraction == 1.0 && distance <= self.params.tolerance * cell
     }
 
     /// How many iterations are worth while. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or cannot be cut any more;

@@ -42,6 +42,9 @@ pub enum ExplicitError {
         /// The node.
         node: usize,
     },
+    /// Contact between bodies is found and solved by implicit steps only.
+    #[error("explicit steps know contact with colliders only, not between bodies and not by barriers")]
+    Contact,
     /// A force on a node without mass would move it at once.
     #[error("explicit steps cannot move node {node} of body \"{body}\", which has no mass")]
     Massless {
@@ -74,6 +77,9 @@ impl ExplicitSolver {
     /// # Errors
     /// When the model has rigid bodies, bound nodes or nodes without mass.
     pub fn new(model: &Model) -> Result<Self, ExplicitError> {
+        if !model.contact.is_empty() {
+            return Err(ExplicitError::Contact);
+        }
         if let Some(rigid) = model.rigid_bodies.first() {
             return Err(ExplicitError::Rigid { name: rigid.name.clone() });
         }

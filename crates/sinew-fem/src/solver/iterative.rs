@@ -15,7 +15,7 @@ use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
-use super::couplings::{Coupled, CoupledFactor, Couplings, WideCoupled};
+use super::couplings::{Coupled, CoupledFactor, Couplings};
 use super::params::LinearSolver;
 use super::rest_factor::RestFactor;
 use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
@@ -258,6 +258,7 @@ impl Iterative {
             })
         });
         plan.assemble(at, scratch, &mut wide.matrix);
+        couplings.add_diagonal(&mut wide.matrix);
         let scale = filter_scale(&wide.matrix);
         filter.apply(&mut wide.matrix, scale);
         hold_softly(free, hinges, at.tangent(), &mut wide.matrix, scale);
@@ -278,8 +279,9 @@ impl Iterative {
         let mut widened = Widened { cage: &mut self.cage, residual, correction };
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
-        let info = conjugate_gradients(&WideCoupled { matrix, couplings }, &mut widened, rhs, out, &params, scratch)
-            .map_err(|_| SolveFailure::NotFinite)?;
+        let info =
+            conjugate_gradients(&Coupled { matrix: &*matrix, couplings }, &mut widened, rhs, out, &params, scratch)
+                .map_err(|_| SolveFailure::NotFinite)?;
         let iterations = info.iterations;
         match info.outcome {
             CgOutcome::NegativeCurvature { .. } => Err(SolveFailure::NegativeCurvature { iterations }),

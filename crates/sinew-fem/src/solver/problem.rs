@@ -12,10 +12,10 @@ use sinew_math::sparse::BlockCsr;
 
 use super::assembly::AssemblyPlan;
 use super::integrator::{Regime, Scheme};
-use crate::contact::ContactStage;
+use crate::contact::{ContactStage, ContactTerm};
 use crate::damping::DampingMatrix;
 use crate::elastic::ElasticBlock;
-use crate::force::{Linearized, StepContext};
+use crate::force::StepContext;
 use crate::model::Model;
 use crate::state::State;
 
@@ -46,7 +46,7 @@ pub(crate) struct ProblemScratch {
     pulled: Vec<Vec3>,
     masses: Vec<f64>,
     /// Tangent of contact where it was last asked for.
-    contact: Linearized,
+    contact: Vec<ContactTerm>,
 }
 
 /// One step to be solved.
@@ -223,13 +223,12 @@ impl<'a> Problem<'a> {
 
     /// Linearises contact between bodies at `x` for the next assembly.
     pub fn linearize_contact(&mut self, x: &[Vec3]) {
-        self.scratch.contact.clear();
         self.contact.linearize(self.model, x, &mut self.scratch.contact);
     }
 
-    /// Blocks of that contact between points.
-    pub fn contact_blocks(&self) -> &[(u32, u32, sinew_math::Mat3)] {
-        self.scratch.contact.blocks()
+    /// The tangent of that contact.
+    pub fn contact_terms(&self) -> &[ContactTerm] {
+        &self.scratch.contact
     }
 
     /// Merit at `x`, where contact has the energy `contact`.

@@ -122,6 +122,8 @@ impl Attempt<'_> {
         }
         let mut share = match self.params.projection {
             Projection::Always => 1.0,
+            // Barriers bend the energy far more than negative curvature of cells does: what the exact tangent gains elsewhere is lost in cut steps.
+            Projection::OnDemand if self.problem.contact.is_repelling() => 1.0,
             Projection::OnDemand if caution.is_wary || caution.shift > 0.0 => caution.share,
             Projection::OnDemand => 0.0,
         };

@@ -181,11 +181,18 @@ impl LinearSystem {
 
     /// Fills the matrix; rows and columns of prescribed components are still in place.
     pub fn assemble(&mut self, at: &Linearization<'_, '_>) {
+        let model = at.problem.model;
+        self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
         match &mut self.backend {
-            Backend::Iterative(iterative) => self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix),
-            Backend::Direct { matrix, .. } => self.plan.assemble(at, &mut self.scratch, matrix),
+            Backend::Iterative(iterative) => {
+                self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix);
+                self.couplings.add_diagonal(&mut iterative.matrix);
+            }
+            Backend::Direct { matrix, .. } => {
+                self.plan.assemble(at, &mut self.scratch, matrix);
+                self.couplings.add_diagonal(matrix);
+            }
         }
-        self.couplings.fill(&self.scratch.outside, &at.problem.model.kinematics);
         self.has_values = true;
     }
 
@@ -195,10 +202,7 @@ impl LinearSystem {
             Backend::Iterative(iterative) => iterative.matrix.multiply_lower(v, out),
             Backend::Direct { matrix, .. } => matrix.multiply_lower(v, out),
         }
-        for &(row, column, ref block) in &self.scratch.outside {
-            out[row as usize] += *block * v[column as usize];
-            out[column as usize] += block.transpose() * v[row as usize];
-        }
+        self.couplings.add_unfiltered(v, out);
     }
 
     /// Solves (H + s D) out = rhs to relative accuracy `forcing` with the matrix H just assembled for `at`, s being `shift` and D the means of

@@ -1,6 +1,7 @@
 //! The flesh as a user of the crate sees it: forces, elastic blocks, solver, dynamics, integrators, determinism.
 
 mod contact;
+mod contact_pairs;
 mod determinism;
 mod dynamics;
 mod elastic;

@@ -1,6 +1,6 @@
 //! Which parties of the model touch, by the `contact` table.
 
-use sinew_fem::contact::{ContactMode, ContactRule, Party, StartOverlap, find_overlaps};
+use sinew_fem::contact::{ContactMode, ContactRule, Party, StartOverlap, crowded, find_overlaps};
 use sinew_fem::contacts::collider_poses;
 use sinew_fem::model::Model;
 
@@ -12,6 +12,7 @@ impl Compiler<'_> {
     pub(super) fn add_contacts(&mut self) {
         let scene = self.scene;
         let Some(contact) = &scene.contact else { return };
+        self.builder.creep(contact.creep);
         let bodies = 0..scene.body.len();
         let mut parties: Vec<Party> = bodies.map(Party::Body).collect();
         parties.extend((0..scene.rigid.len()).map(Party::Rigid));
@@ -32,6 +33,13 @@ impl Compiler<'_> {
         }
         let mut state = model.initial_state();
         collider_poses(model, &model.initial_control(), &mut state.history.collider_poses);
+        if let Some((name, distance, gap)) = crowded(model, &state) {
+            let length = |value| format_quantity(value, Dimension::LENGTH);
+            let message = format!("a gap of {} is wider than {name} itself", length(gap));
+            let problem = self.scene.problem("contact.gap", message);
+            let label = format!("parts of it lie {} apart at the start, and would repel each other", length(distance));
+            self.problems.push(problem.label(label).hint("give a smaller gap, finer than cells and sheets are thick"));
+        }
         for overlap in find_overlaps(model, &state) {
             let StartOverlap { names: [a, b], mode, crossings, depth, place } = overlap;
             let who = if a == b {

@@ -34,6 +34,7 @@ impl Compiler<'_> {
         let scene = self.scene;
         let mut solver = ExplicitSolver::new(model).map_err(|error| {
             let path = match &error {
+                ExplicitError::Contact => "contact.mode".to_string(),
                 ExplicitError::Rigid { name } => format!("rigid.{name}"),
                 ExplicitError::Bound { body, .. } => format!("body.{body}.bind"),
                 ExplicitError::Massless { body, .. } => format!("body.{body}.mesh"),

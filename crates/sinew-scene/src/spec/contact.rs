@@ -49,11 +49,13 @@ table! {
         with_itself as "self": bool = flag(), default(true);
         /// Coulomb coefficient of friction.
         friction: f64 = number().at_least(0.0), default(0), example(0.5);
+        /// Slip speed below which friction is smoothed, here and on colliders [m/s]: what friction holds creeps by less than this.
+        creep: f64 = quantity(Dimension::VELOCITY).positive(), default("1 mm/s");
         /// Penalty: pressure per depth that pushes points out [Pa/m]; chosen from the stiffness and size of the cells when left out.
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Penalty: stiffness across the normal over that along it, at most 1. Keeps skin from sliding on skin.
         tangential: f64 = number().at_least(0.0), default(0), example(0.3);
-        /// Barrier: distance at which surfaces begin to repel each other [m]; a twentieth of the mean edge of the finer surface when left out.
+        /// Barrier: distance at which surfaces begin to repel each other [m]; a tenth of the mean edge of the finer surface when left out.
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
         /// Whether every frame is looked at by an independent method, which takes time: `check.crossings` counts the pairs of triangles that cross,
         /// `check.penetration` [m] is how deep a surface is inside of another or of itself.

@@ -1,0 +1,98 @@
+//! Energy, forces and tangent of contact against each other.
+
+use sinew_geometry::procedural::{TetPattern, box_tets};
+use sinew_math::Vec3;
+
+use super::{ContactMode, ContactRule, ContactStage, Party};
+use crate::material::{Law, MaterialSpec, VolumeForm};
+use crate::{BodyParams, Model, ModelBuilder};
+
+/// Reproducible numbers in [−1, 1).
+struct Noise(u64);
+
+impl Noise {
+    fn vector(&mut self) -> Vec3 {
+        Vec3::from(std::array::from_fn(|_| {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        }))
+    }
+}
+
+/// Two blocks at a distance `apart`, below zero inside each other.
+fn blocks(rule: ContactRule, apart: f64) -> Model {
+    let mut builder = ModelBuilder::new();
+    let mesh = box_tets(Vec3::splat(0.1), [3, 3, 3], TetPattern::Kuhn).unwrap();
+    for (name, offset) in [("left", Vec3::zero()), ("right", Vec3::new(0.1 + apart, 0.011, 0.017))] {
+        let mesh = mesh.mapped(|x| x + offset).unwrap().0;
+        let cells = mesh.cell_count();
+        builder.add_body(BodyParams {
+            name: name.into(),
+            materials: vec![MaterialSpec::with_young(Law::StableNeoHookean, 1e4, 0.3); cells],
+            densities: vec![1000.0; cells],
+            volume: VolumeForm::Pointwise,
+            mass_damping: 0.0,
+            stiffness_damping: 0.0,
+            tissue_damping: 0.0,
+            start: Vec::new(),
+            velocities: Vec::new(),
+            surface: None,
+            mesh,
+        });
+    }
+    builder.contact(Party::Body(0), Party::Body(1), rule);
+    builder.build().unwrap()
+}
+
+#[test]
+fn forces_of_contact_are_derivatives_of_its_energy() {
+    let barrier = ContactRule { mode: ContactMode::Barrier, friction: 0.4, gap: Some(4e-3), ..ContactRule::default() };
+    let penalty = ContactRule { friction: 0.4, tangential: 0.3, ..ContactRule::default() };
+    for (rule, apart) in [(barrier, 1e-3), (penalty, -1e-3)] {
+        let model = blocks(rule, apart);
+        let mut state = model.initial_state();
+        let mut noise = Noise(3);
+        for x in &mut state.positions {
+            *x += noise.vector() * 1e-4;
+        }
+        let control = model.initial_control();
+        let mut stage = ContactStage::default();
+        stage.begin_step(&model, &state, &control, 0.01);
+        let count = state.positions.len();
+        let moved: Vec<Vec3> = state.positions.iter().map(|&x| x + noise.vector() * 2e-5).collect();
+        let u: Vec<Vec3> = (0..count).map(|_| noise.vector()).collect();
+        let along = |s: f64| -> Vec<Vec3> { moved.iter().zip(&u).map(|(&x, &u)| x + u * s).collect() };
+        let slope_at = |stage: &mut ContactStage, s: f64| {
+            let mut gradient = vec![Vec3::zero(); count];
+            stage.evaluate(&model, &along(s));
+            stage.add_gradient(&model, &mut gradient);
+            let total = gradient.iter().copied().sum::<Vec3>();
+            let largest = gradient.iter().map(|g| g.norm()).fold(0.0, f64::max);
+            assert!(total.norm() < 1e-12 * largest, "action and reaction: {total:?}");
+            gradient.iter().zip(&u).map(|(g, u)| g.dot(*u)).sum::<f64>()
+        };
+        let h = 1e-8;
+        let difference = (stage.evaluate(&model, &along(h)) - stage.evaluate(&model, &along(-h))) / (2.0 * h);
+        let slope = slope_at(&mut stage, 0.0);
+        assert!(stage.active().count() > 10);
+        assert!((difference - slope).abs() < 1e-5 * slope.abs(), "{:?}: {difference} {slope}", rule.mode);
+        // The tangent leaves out how normals turn: a small part where gaps are small against triangles.
+        let curvature = (slope_at(&mut stage, h) - slope_at(&mut stage, -h)) / (2.0 * h);
+        let mut terms = Vec::new();
+        stage.linearize(&model, &moved, &mut terms);
+        let quadratic: f64 = terms
+            .iter()
+            .map(|term| {
+                let vertices = term.vertices.iter().zip(&term.weights);
+                let v = vertices.fold(Vec3::zero(), |sum, (&vertex, &weight)| {
+                    let carriers = model.contact.carriers(vertex as usize);
+                    sum + carriers.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + u[p as usize] * (w * weight))
+                });
+                let value = v.dot(term.block * v);
+                assert!(value >= -1e-9 * term.block.norm() * v.norm_squared(), "positive semi-definite");
+                value
+            })
+            .sum();
+        assert!((quadratic / curvature - 1.0).abs() < 0.15, "{:?}: {quadratic} {curvature}", rule.mode);
+    }
+}
