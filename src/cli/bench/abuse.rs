@@ -2,7 +2,7 @@
 
 mod material;
 mod mesh;
-mod random;
+pub(super) mod random;
 mod scene;
 
 use std::collections::BTreeMap;

@@ -99,10 +99,7 @@ fn search(simulation: &sinew_fem::Simulation, repeats: usize) -> Search {
     let mut y = contact.rest.clone();
     contact.place(&state.positions, &mut y);
     contact.place_obstacles(&state.history.collider_poses, &mut y);
-    let groups = contact.vertex_groups.iter();
-    debug_assert!(groups.len() == y.len());
-    let of_triangle = |t: usize| contact.vertex_groups[contact.triangles[t][0] as usize];
-    let groups: Vec<u32> = (0..contact.triangles.len()).map(of_triangle).collect();
+    let groups = (0..contact.triangles.len() as u32).map(|t| contact.triangle_group(t) as u32).collect();
     let paired = vec![true; contact.groups.len() * contact.groups.len()];
     let mut tree = SurfaceTree::new(y.len(), contact.triangles.clone(), groups, paired);
     let margins: Vec<f64> = contact.groups.iter().map(|group| 0.05 * group.edge.min(1.0)).collect();

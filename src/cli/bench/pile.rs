@@ -12,6 +12,7 @@ use sinew_scene::compile::compile;
 
 use super::super::talk::Talk;
 use super::Failure;
+use super::abuse::random::Random;
 
 /// Room for one body of the pile [m].
 const PITCH: f64 = 0.105;
@@ -151,30 +152,13 @@ fn run(text: &str, frames: Option<usize>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// SplitMix64 [Steele14]: the same scenes on every machine.
-struct Random(u64);
-
-impl Random {
-    /// A number in [0, 1).
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.next()
-    }
-
-    fn vector(&mut self, size: f64) -> Vec3 {
-        Vec3::new(self.between(-size, size), self.between(-size, size), self.between(-size, size))
-    }
+/// A vector in a cube of this half edge.
+fn vector(random: &mut Random, half: f64) -> Vec3 {
+    Vec3::from(std::array::from_fn(|_| random.between(-half, half)))
 }
 
 fn body(text: &mut String, name: &str, mesh: &str, place: Vec3, young: f64, velocity: Vec3, random: &mut Random) {
-    let axis = random.vector(1.0) + Vec3::unit(2) * 1e-3;
+    let axis = vector(random, 1.0) + Vec3::unit(2) * 1e-3;
     let angle = random.between(0.0, 3.0);
     let _ = write!(
         text,
@@ -194,7 +178,7 @@ fn wall(text: &mut String, name: &str, place: [f64; 3], normal: [i32; 3]) {
 
 /// Balls and rings of 200 to 350 triangles each in layers above a box.
 fn pile_scene(count: u32, mode: &str, seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = Random::from_state(seed);
     let side = (f64::from(count) / 4.0).sqrt().round().max(2.0) as u32;
     let mut text = format!(
         "title = \"{count} soft bodies fall into a box\"\nduration = {PILE_DURATION}\nframe_rate = 60\n\n[solver]\ntolerance = 1e-3\n\n\
@@ -204,7 +188,7 @@ fn pile_scene(count: u32, mode: &str, seed: u64) -> String {
         let (i, j, layer) = (k % side, k / side % side, k / (side * side));
         let middle = |n: u32| (f64::from(n) + 0.5) * PITCH;
         let place = Vec3::new(middle(i), middle(j), 0.06 + 0.11 * f64::from(layer));
-        let jitter = random.vector(0.004);
+        let jitter = vector(&mut random, 0.004);
         let mesh = match k % 3 {
             0 => "{ from = \"sphere\", radius = \"4 cm\", cell = \"1.05 cm\" }",
             1 => "{ from = \"torus\", radius = \"3.2 cm\", tube = \"1.4 cm\", cell = \"1.1 cm\" }",
@@ -224,17 +208,17 @@ fn pile_scene(count: u32, mode: &str, seed: u64) -> String {
 
 /// One to four thin and thick bodies, one above the other, at up to 5 m/s.
 fn drop_scene(mode: &str, seed: u64) -> String {
-    let mut random = Random(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
+    let mut random = Random::from_state(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
     let friction = random.between(0.0, 0.8);
     let mut text = format!(
         "title = \"Drop {seed}\"\nduration = {DROP_DURATION}\nframe_rate = 60\n\n[solver]\ntolerance = 1e-3\n\n\
          [contact]\nmode = \"{mode}\"\nfriction = {friction:.3}\n"
     );
-    let count = 1 + (random.next() * 4.0) as u32;
+    let count = 1 + (random.unit() * 4.0) as u32;
     let mut height = 0.0;
     for k in 0..count {
         // A ball around every body of any kind; boxes turn about a corner.
-        let (mesh, reach) = match (random.next() * 5.0) as u32 {
+        let (mesh, reach) = match (random.unit() * 5.0) as u32 {
             0 => ("{ from = \"sphere\", radius = \"4 cm\", cell = \"2.2 cm\" }", 0.045),
             1 => ("{ from = \"torus\", radius = \"4 cm\", tube = \"1 cm\", cell = \"1.3 cm\" }", 0.055),
             2 => ("{ from = \"box\", size = [\"8 cm\", \"8 cm\", \"0.8 cm\"], cells = [6, 6, 1] }", 0.12),

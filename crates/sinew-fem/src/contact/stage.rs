@@ -220,12 +220,8 @@ impl ContactStage {
         self.refresh(model, &state.positions);
         // Exits that were there before keep what they were pushed from.
         for exit in &self.exits {
-            let v = exit.vertex as usize;
-            let (vertices, weights) = exit.stencil(contact);
-            let depth = -combine(vertices, weights, &self.y).dot(exit.normal);
-            let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
-            self.allowed[v] = (depth - self.depths[v].max(ordinary)).max(0.0);
-            self.memory[v] = exit.triangle;
+            self.allowed[exit.vertex as usize] = self.excess(contact, exit);
+            self.memory[exit.vertex as usize] = exit.triangle;
         }
         self.evaluate(model, &state.positions);
         self.lag(contact, &state.history.collider_poses);
@@ -319,12 +315,22 @@ impl ContactStage {
         for exit in &self.exits {
             let v = exit.vertex as usize;
             if self.memory[v] != exit.triangle {
-                let (vertices, weights) = exit.stencil(contact);
-                let depth = -combine(vertices, weights, &self.y).dot(exit.normal);
-                let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
-                self.allowed[v] = self.fading * (depth - self.depths[v].max(ordinary)).max(0.0);
+                self.allowed[v] = self.fading * self.excess(contact, exit);
             }
         }
+    }
+
+    /// Depth of an exit beyond what its vertex was pushed from, and beyond what pressure may cause.
+    fn excess(&self, contact: &ContactModel, exit: &Exit) -> f64 {
+        let v = exit.vertex as usize;
+        let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
+        (self.depth(contact, exit) - self.depths[v].max(ordinary)).max(0.0)
+    }
+
+    /// How deep a vertex is below its exit at the place last looked at.
+    fn depth(&self, contact: &ContactModel, exit: &Exit) -> f64 {
+        let (vertices, weights) = exit.stencil(contact);
+        -combine(vertices, weights, &self.y).dot(exit.normal)
     }
 
     /// Whether some surfaces must never cross.
@@ -353,9 +359,8 @@ impl ContactStage {
         depths.resize(self.memory.len(), 0.0);
         for exit in &self.exits {
             let v = exit.vertex as usize;
-            let (vertices, weights) = exit.stencil(contact);
             memory[v] = exit.triangle;
-            depths[v] = (-combine(vertices, weights, &self.y).dot(exit.normal) - self.allowed[v]).max(0.0);
+            depths[v] = (self.depth(contact, exit) - self.allowed[v]).max(0.0);
         }
     }
 

@@ -11,6 +11,11 @@ impl Random {
         random
     }
 
+    /// The choices that follow from a state of the generator, for scenes that must stay what they are.
+    pub fn from_state(state: u64) -> Self {
+        Self(state)
+    }
+
     fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
