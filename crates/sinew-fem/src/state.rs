@@ -3,6 +3,7 @@
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 
+use crate::contact::ContactMemory;
 use crate::kinematics::Unknowns;
 
 /// Everything a step reads and writes; a copy of it is a checkpoint.
@@ -72,6 +73,11 @@ pub struct History {
     pub contact_exits: Vec<u32>,
     /// How deep each vertex was pushed from at the end of the last step [m]; like `contact_exits`.
     pub contact_depths: Vec<f64>,
+    /// What contacts remember, sorted by their keys; empty after explicit steps.
+    pub contact_memory: Vec<ContactMemory>,
+    /// Speed at which the two of each pair with a restitution met [m/s], 0 for those that do not touch: pairs of the collision surface, then contacts with
+    /// colliders. Empty without restitution.
+    pub meeting_speeds: Vec<f64>,
 }
 
 /// Work over all accepted steps [J].
@@ -106,6 +112,8 @@ impl Clone for History {
             work,
             contact_exits,
             contact_depths,
+            contact_memory,
+            meeting_speeds,
         } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
@@ -120,5 +128,10 @@ impl Clone for History {
         self.work = *work;
         self.contact_exits.clone_from(contact_exits);
         self.contact_depths.clone_from(contact_depths);
+        // With the room that the source has: it grows at a frame where more points touch.
+        self.contact_memory.clear();
+        self.contact_memory.reserve(contact_memory.capacity());
+        self.contact_memory.extend_from_slice(contact_memory);
+        self.meeting_speeds.clone_from(meeting_speeds);
     }
 }

@@ -102,6 +102,7 @@ fn model() -> Model {
         pivot: Vec3::zero(),
         stiffness: None,
         friction: 0.3,
+        restitution: 1.0,
         side: Default::default(),
     });
     builder.build().unwrap()

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sinew_fem::contact::ContactMemory;
 use sinew_fem::kinematics::Unknowns;
 use sinew_fem::state::{History, Work};
 use sinew_fem::{RecordError, State};
@@ -15,7 +16,7 @@ use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-3\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-4\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,6 +91,8 @@ impl Checkpoint {
             work: Work { pins, damping },
             contact_exits,
             contact_depths,
+            contact_memory,
+            meeting_speeds,
         } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
@@ -108,6 +111,11 @@ impl Checkpoint {
         }
         out.u32s(contact_exits);
         out.f64s(contact_depths);
+        out.list(contact_memory.iter(), |out, memory| {
+            memory.key.iter().for_each(|&number| out.u32(number));
+            out.vector(memory.slip);
+        });
+        out.f64s(meeting_speeds);
         out.list(self.held.iter(), |out, (name, value)| {
             out.text(name);
             out.f64(*value);
@@ -161,6 +169,12 @@ impl Checkpoint {
             work: Work { pins: input.f64(what)?, damping: input.f64(what)? },
             contact_exits: input.u32s(what)?,
             contact_depths: input.f64s(what)?,
+            contact_memory: input.list(40, what, |input| {
+                let mut number = || input.u32(what);
+                let key = [number()?, number()?, number()?, number()?];
+                Ok(ContactMemory { key, slip: input.vector(what)? })
+            })?,
+            meeting_speeds: input.f64s(what)?,
         };
         let unknowns = Unknowns { vectors, rotations };
         Ok(Checkpoint {
@@ -245,6 +259,8 @@ mod tests {
                     work: Work { pins: 0.5, damping: 0.25 },
                     contact_exits: vec![3, u32::MAX],
                     contact_depths: vec![0.5, 0.0],
+                    contact_memory: vec![ContactMemory { key: [1, 2, 3, 4], slip: Vec3::splat(0.1) }],
+                    meeting_speeds: vec![0.0, 1.5],
                 },
             },
             held: vec![("arm".into(), 0.3)],

@@ -1,11 +1,10 @@
-//! Coulomb friction that lags by one step [Li20]: normal forces N, normals and touching places are those of the start of the step, so that friction has a
-//! potential within it,
+//! Coulomb friction of a given normal force N, with a potential [Li20],
 //! $$E_f = \mu\, N\, f(|u|), \qquad f(y) = \begin{cases} y^2/\epsilon - y^3/(3\epsilon^2) + \epsilon/3 & y < \epsilon \\ y & y \ge \epsilon\end{cases}$$
-//! of the slip u of the step in the tangent plane. Below the slip ε the force grows smoothly from zero: a resting body creeps by less than ε per step.
+//! of the slip u in the tangent plane. Below the slip ε the force grows smoothly from zero.
 
 use sinew_math::{Mat3, Vec3};
 
-/// Slip speed below which friction is smoothed unless a scene says otherwise [m/s]: 1 mm/s is invisible at the scale of a body.
+/// ε per length of a step unless a scene says otherwise [m/s].
 pub const USUAL_CREEP: f64 = 1e-3;
 
 /// f(y).

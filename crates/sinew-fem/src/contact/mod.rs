@@ -5,14 +5,18 @@
 //! - `stage`: candidates, distances and forces of one step
 //! - `material_space`: the way out of other flesh, for penalty contact
 //! - `barrier`: the potential that keeps surfaces apart, for barrier contact
-//! - `friction`: Coulomb's law, lagged by one step
+//! - `friction`: Coulomb's law
+//! - `restitution`: what is left of the speed of two that meet
+//! - `lagged`: both during a step, from the contacts of its start
 
 mod barrier;
 mod check;
 mod friction;
+mod lagged;
 mod material_space;
 mod pace;
 mod points;
+mod restitution;
 mod rule;
 mod stage;
 mod surface;
@@ -21,13 +25,15 @@ mod tests;
 
 pub use check::{CheckProbe, StartOverlap, SurfaceCheck, crowded, find_overlaps};
 pub use friction::USUAL_CREEP;
+pub use lagged::{ContactMemory, Response};
 pub use points::{ContactPoint, Touching};
 pub use rule::{ContactMode, ContactRule, Party};
 pub use surface::{ContactModel, Group, Obstacle, PairRule, PlaneGroup};
 
-pub(crate) use friction::{friction_block, friction_energy, friction_slope};
+pub(crate) use lagged::recall;
 pub(crate) use pace::{increments_of_motion, parts_of_step};
-pub(crate) use points::{ContactFinder, allow_start};
+pub(crate) use points::{ContactFinder, allow_start, most_touches};
+pub(crate) use restitution::{Meeting, bounce_damping};
 pub(crate) use rule::allowed_depth;
 pub(crate) use stage::{ContactStage, ContactTerm};
 pub(crate) use surface::{Parts, RigidSurface};

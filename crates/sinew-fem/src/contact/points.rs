@@ -4,6 +4,7 @@ use sinew_math::Vec3;
 
 use super::rule::ORDINARY_DEPTH;
 use super::stage::ContactStage;
+use crate::contacts::Touch;
 use crate::control::Control;
 use crate::model::Model;
 use crate::state::State;
@@ -26,7 +27,7 @@ pub struct ContactPoint {
     pub place: Vec3,
     /// Unit vector towards the first of the two.
     pub normal: Vec3,
-    /// Force on the first along the normal, friction left out [N].
+    /// Force on the first, with friction [N].
     pub force: Vec3,
     /// Distance, below zero where they have sunk in [m].
     pub gap: f64,
@@ -47,10 +48,16 @@ pub(crate) fn allow_start(model: &mut Model, state: &State) {
 /// Places of contact that memory is kept for from the start.
 const MOST_RESERVED: usize = 1 << 16;
 
+/// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not for the rare model where all could.
+pub(crate) fn most_touches(model: &Model) -> usize {
+    model.contacts.iter().map(|contact| contact.point_count()).sum::<usize>().min(MOST_RESERVED)
+}
+
 /// Finds the places of contact of a state, with its own memory.
 #[derive(Default)]
 pub(crate) struct ContactFinder {
     stage: ContactStage,
+    touches: Vec<Touch>,
     seen: Vec<bool>,
 }
 
@@ -58,29 +65,31 @@ impl ContactFinder {
     /// Writes all places of contact in a fixed order.
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, points: &mut Vec<ContactPoint>) {
         points.clear();
-        // At once, so that frames in which more points touch do not allocate; not for the rare model where all could.
-        let most: usize = model.contacts.iter().map(|contact| contact.point_count()).sum();
-        points.reserve(most.min(MOST_RESERVED));
+        let dt = if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 };
+        points.reserve(most_touches(model));
         for (index, contact) in model.contacts.iter().enumerate() {
             let Some(pose) = state.history.collider_poses.get(contact.collider) else { continue };
-            contact.for_each_at(pose, &state.positions, state.time, |point, distance, normal, local| {
-                points.push(ContactPoint {
+            self.touches.clear();
+            contact.find_touches(model, state, control, dt, &mut self.touches);
+            points.extend(self.touches.iter().map(|touch| {
+                let (area, response) = (contact.areas[touch.point as usize], &touch.response);
+                ContactPoint {
                     touching: Touching::Collider(index as u32),
-                    place: pose.to_world(local),
-                    normal,
-                    force: normal * (-contact.stiffness * contact.areas[point] * distance),
-                    gap: distance,
-                    area: contact.areas[point],
-                });
-            });
+                    place: pose.to_world(touch.anchor),
+                    normal: response.normal,
+                    force: response.force_at_rest(contact.creep * dt),
+                    gap: -response.normal_force / (contact.stiffness * area),
+                    area,
+                }
+            }));
         }
         if model.contact.is_empty() {
             return;
         }
-        self.stage.begin_step(model, state, control, 1.0);
+        self.stage.begin_step(model, state, control, dt);
         self.seen.clear();
         self.seen.resize(model.contact.vertex_count(), false);
-        for active in self.stage.active() {
+        for (active, force) in self.stage.forces() {
             let first = active.vertices[0] as usize;
             // An edge, or a vertex that touches several triangles, adds a force but no area.
             let is_new = active.weights[0] == 1.0 && !std::mem::replace(&mut self.seen[first], true);
@@ -88,7 +97,7 @@ impl ContactFinder {
                 touching: Touching::Groups(active.groups[0], active.groups[1]),
                 place: self.stage.place_of(active),
                 normal: active.normal,
-                force: active.normal * -active.slope,
+                force,
                 gap: active.gap,
                 area: if is_new { model.contact.areas[first] } else { 0.0 },
             });

@@ -17,6 +17,8 @@ pub struct ContactRule {
     pub mode: ContactMode,
     /// Coulomb's coefficient of friction μ.
     pub friction: f64,
+    /// Coefficient of restitution e in [0, 1]: what is left of the speed of two bodies that meet; 1 takes nothing.
+    pub restitution: f64,
     /// Penalty: pressure per depth [Pa/m]; `None` derives it from stiffness and cell size of the softer body.
     pub stiffness: Option<f64>,
     /// Penalty: stiffness across the normal over that along it, α in [0, 1] (MCA-28).
@@ -28,7 +30,7 @@ pub struct ContactRule {
 impl Default for ContactRule {
     fn default() -> Self {
         let mode = ContactMode::Penalty;
-        Self { mode, friction: 0.0, stiffness: None, tangential: 0.0, gap: None }
+        Self { mode, friction: 0.0, restitution: 1.0, stiffness: None, tangential: 0.0, gap: None }
     }
 }
 

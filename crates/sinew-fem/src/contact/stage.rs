@@ -13,14 +13,15 @@ use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
 use sinew_math::{Mat3, Vec3};
 
 use super::barrier::{barrier, mollifier};
-use super::friction::{friction_block, friction_energy, friction_slope};
+use super::lagged::{ContactMemory, Response, recall};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};
-use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH};
-use super::surface::ContactModel;
+use super::restitution::Meeting;
+use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH, Party};
+use super::surface::{ContactModel, PlaneGroup};
 use crate::contacts::collider_poses;
 use crate::control::Control;
 use crate::model::Model;
-use crate::state::State;
+use crate::state::{History, State};
 
 /// Pairs per parallel block.
 const BLOCK: usize = 512;
@@ -49,8 +50,36 @@ pub(crate) struct Active {
     across: f64,
     /// Coefficient of friction.
     friction: f64,
+    /// Whether it has a restitution.
+    bounces: bool,
     /// Groups of the first and of the second.
     pub groups: [u32; 2],
+}
+
+impl Active {
+    /// Who touches, as the memory knows them.
+    fn key(&self) -> [u32; 4] {
+        let [first, second, ..] = self.vertices;
+        if second == NO_VERTEX { [first, NO_VERTEX, self.groups[1], NO_VERTEX] } else { self.vertices }
+    }
+
+    /// Index of its pair among those that bounce, and whether the pair names the two in this order (1) or the other (−1).
+    fn pair(&self, contact: &ContactModel) -> Option<(usize, f64)> {
+        let [g, h] = self.groups.map(|group| group as usize);
+        let key = (g.min(h), g.max(h));
+        let pair = contact.bouncing.binary_search_by_key(&key, |&(g, h, _)| (g, h)).ok()?;
+        Some((pair, if g <= h { 1.0 } else { -1.0 }))
+    }
+
+    /// Whether it does more than push.
+    fn is_lagged(&self) -> bool {
+        self.friction > 0.0 || self.bounces
+    }
+
+    /// Whether the second is this half-space.
+    fn is_at(&self, plane: &PlaneGroup) -> bool {
+        self.vertices[1] == NO_VERTEX && plane.group == self.groups[1] as usize
+    }
 }
 
 /// The part Wᵀ B W of the tangent that belongs to one contact, W being the weights of its vertices.
@@ -68,14 +97,13 @@ impl ContactTerm {
     }
 }
 
-/// Friction of a contact that acted at the start of the step.
+/// A contact that acted at the start of the step.
 #[derive(Clone, Copy, Debug)]
 struct Lagged {
+    key: [u32; 4],
     vertices: [u32; 4],
     weights: [f64; 4],
-    normal: Vec3,
-    /// Largest friction force μ N [N].
-    friction: f64,
+    response: Response,
     /// Σ wᵢ yᵢ at the start of the step, moved along with a half-space [m].
     anchor: Vec3,
 }
@@ -125,7 +153,11 @@ pub(crate) struct ContactStage {
     progress: f64,
     y: Vec<Vec3>,
     swept: Vec<Vec3>,
+    /// Slip over which friction grows to its largest [m].
     epsilon: f64,
+    /// Pairs that have a restitution, with the speeds at which they met.
+    meetings: Vec<Meeting>,
+    meeting_speeds: Vec<f64>,
     /// Depth that is allowed each vertex in this step [m]: whatever was found deeper than a moment before is pushed out slowly, or it would fly.
     allowed: Vec<f64>,
     /// Depth each was pushed from at the end of the last step [m].
@@ -224,7 +256,8 @@ impl ContactStage {
             self.memory[exit.vertex as usize] = exit.triangle;
         }
         self.evaluate(model, &state.positions);
-        self.lag(contact, &state.history.collider_poses);
+        self.meet(model, state, dt);
+        self.lag(contact, state);
         self.fading = (-dt / FADE_TIME).exp();
         self.allowed.iter_mut().for_each(|depth| *depth *= self.fading);
         if !self.has_moving_obstacles() {
@@ -232,25 +265,85 @@ impl ContactStage {
         }
     }
 
-    /// Friction of the step that begins, from the contacts at its start.
-    fn lag(&mut self, contact: &ContactModel, from: &[Pose]) {
-        let Self { lagged, chunks, start, poses, .. } = self;
-        for active in chunks.iter().flat_map(|chunk| &chunk.active).filter(|active| active.friction > 0.0) {
-            let mut anchor = combine(active.vertices, active.weights, start);
-            if active.vertices[1] == NO_VERTEX {
-                let plane = contact.planes.iter().find(|plane| plane.group == active.groups[1] as usize);
-                if let Some(plane) = plane {
-                    anchor = poses[plane.collider].to_world(from[plane.collider].to_local(anchor));
+    /// What the contacts of the start do while the step lasts.
+    fn lag(&mut self, contact: &ContactModel, state: &State) {
+        let mut lagged = std::mem::take(&mut self.lagged);
+        for active in self.active().filter(|active| active.is_lagged()) {
+            let place = combine(active.vertices, active.weights, &self.start);
+            let anchor = match contact.planes.iter().find(|plane| active.is_at(plane)) {
+                Some(&PlaneGroup { collider, .. }) => {
+                    self.poses[collider].to_world(state.history.collider_poses[collider].to_local(place))
                 }
-            }
+                None => place,
+            };
             lagged.push(Lagged {
+                key: active.key(),
                 vertices: active.vertices,
                 weights: active.weights,
-                normal: active.normal,
-                friction: -active.friction * active.slope,
+                response: Response {
+                    normal: active.normal,
+                    normal_force: -active.slope,
+                    friction: active.friction,
+                    held: recall(&state.history.contact_memory, active.key()) * self.epsilon,
+                    push: self.push(contact, active),
+                },
                 anchor,
             });
         }
+        self.lagged = lagged;
+    }
+
+    /// Looks at the pairs that have a restitution: who meets whom, and how fast.
+    fn meet(&mut self, model: &Model, state: &State, dt: f64) {
+        let contact = &model.contact;
+        let mut meetings = std::mem::take(&mut self.meetings);
+        meetings.clear();
+        meetings.resize(contact.bouncing.len(), Meeting::default());
+        for active in self.active().filter(|active| active.bounces) {
+            if let Some((pair, sign)) = active.pair(contact) {
+                meetings[pair].add(active.normal * sign, -active.slope);
+            }
+        }
+        self.meeting_speeds.clear();
+        for (k, (meeting, &(g, h, beta))) in meetings.iter_mut().zip(&contact.bouncing).enumerate() {
+            let [(v, m), (w, n)] = [g, h].map(|group| self.travel(model, state, group, dt));
+            let before = state.history.meeting_speeds.get(k).copied().unwrap_or(0.0);
+            self.meeting_speeds.push(meeting.complete(v - w, before, beta, 1.0 / (1.0 / m + 1.0 / n), dt));
+        }
+        self.meetings = meetings;
+    }
+
+    /// Velocity of the centre of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
+    fn travel(&self, model: &Model, state: &State, group: usize, dt: f64) -> (Vec3, f64) {
+        let contact = &model.contact;
+        match contact.groups[group].party {
+            Party::Body(body) => model.travel(model.bodies[body].points.clone(), &state.velocities),
+            Party::Rigid(_) => {
+                let vertices = contact.groups[group].vertices.clone();
+                let points = vertices.flat_map(|v| contact.carriers(v)).map(|&(point, _)| point as usize);
+                let (sum, count) = points.fold((Vec3::zero(), 0), |(sum, n), p| (sum + state.velocities[p], n + 1));
+                (sum / f64::from(count.max(1)), f64::INFINITY)
+            }
+            Party::Collider(collider) => {
+                let motion = self.poses[collider].translation - state.history.collider_poses[collider].translation;
+                (motion / dt, f64::INFINITY)
+            }
+        }
+    }
+
+    /// What the restitution of a contact adds to its force [N].
+    fn push(&self, contact: &ContactModel, active: &Active) -> f64 {
+        let pair = if active.bounces { active.pair(contact) } else { None };
+        pair.map_or(0.0, |(pair, sign)| self.meetings[pair].push(active.normal * sign, -active.slope))
+    }
+
+    /// Contacts at the start of a step, with the forces on the first of each [N].
+    pub fn forces(&self) -> impl Iterator<Item = (&Active, Vec3)> {
+        let mut lagged = self.lagged.iter();
+        self.active().map(move |active| match active.is_lagged().then(|| lagged.next()).flatten() {
+            Some(lagged) => (active, lagged.response.force_at_rest(self.epsilon)),
+            None => (active, active.normal * -active.slope),
+        })
     }
 
     /// Whether colliders or half-spaces move during the step.
@@ -348,11 +441,17 @@ impl ContactStage {
         self.flesh.is_some()
     }
 
-    /// Writes where each vertex came out, and how deep it is at the place last evaluated, for the next step to begin with.
-    pub fn remember(&mut self, contact: &ContactModel, memory: &mut Vec<u32>, depths: &mut Vec<f64>) {
+    /// Writes what the next step begins with: what contacts remember at the place last evaluated, where each vertex came out, and how deep it is.
+    pub fn remember(&mut self, contact: &ContactModel, history: &mut History) {
+        history.contact_memory.extend(self.lagged.iter().map(|lagged| ContactMemory {
+            key: lagged.key,
+            slip: lagged.response.remembered_slip(self.moved(lagged), self.epsilon),
+        }));
+        history.meeting_speeds.extend(&self.meeting_speeds);
         if self.flesh.is_none() {
             return;
         }
+        let (memory, depths) = (&mut history.contact_exits, &mut history.contact_depths);
         memory.clear();
         memory.resize(self.memory.len(), NOWHERE);
         depths.clear();
@@ -438,7 +537,7 @@ impl ContactStage {
             }
         });
         self.chunks = chunks;
-        self.chunks.iter().map(|chunk| chunk.energy).sum::<f64>() + self.friction_energy()
+        self.chunks.iter().map(|chunk| chunk.energy).sum::<f64>() + self.lagged_energy()
     }
 
     fn evaluate_item(&self, contact: &ContactModel, item: usize, chunk: &mut Chunk) {
@@ -477,6 +576,7 @@ impl ContactStage {
             curvature: rule.modulus * area / rule.gap * curvature,
             across: 0.0,
             friction: rule.friction,
+            bounces: rule.bounce > 0.0,
             groups,
         });
     }
@@ -523,6 +623,7 @@ impl ContactStage {
             curvature: fade * rule.modulus * area / rule.gap * curvature,
             across: 0.0,
             friction: rule.friction,
+            bounces: rule.bounce > 0.0,
             groups,
         });
     }
@@ -550,6 +651,7 @@ impl ContactStage {
             curvature: rule.modulus * area / rule.gap * curvature,
             across: 0.0,
             friction: rule.friction,
+            bounces: rule.bounce > 0.0,
             groups: [group, plane.group as u32],
         });
     }
@@ -581,6 +683,7 @@ impl ContactStage {
             curvature: stiffness,
             across,
             friction: rule.friction,
+            bounces: rule.bounce > 0.0,
             groups,
         });
     }
@@ -601,14 +704,13 @@ impl ContactStage {
         self.chunks.iter().map(|chunk| chunk.energy).sum()
     }
 
-    fn slip(&self, lagged: &Lagged) -> Vec3 {
-        let moved = combine(lagged.vertices, lagged.weights, &self.y) - lagged.anchor;
-        moved - lagged.normal * moved.dot(lagged.normal)
+    /// How the first of a lagged contact has moved against the second since the start of the step.
+    fn moved(&self, lagged: &Lagged) -> Vec3 {
+        combine(lagged.vertices, lagged.weights, &self.y) - lagged.anchor
     }
 
-    fn friction_energy(&self) -> f64 {
-        let energy = |lagged: &Lagged| lagged.friction * friction_energy(self.slip(lagged).norm(), self.epsilon);
-        self.lagged.iter().map(energy).sum()
+    fn lagged_energy(&self) -> f64 {
+        self.lagged.iter().map(|lagged| lagged.response.energy(self.moved(lagged), self.epsilon)).sum()
     }
 
     /// gradient += ∂E/∂x at the place last evaluated.
@@ -625,8 +727,7 @@ impl ContactStage {
             }
         }
         for lagged in &self.lagged {
-            let slip = self.slip(lagged);
-            let force = slip * (lagged.friction * friction_slope(slip.norm(), self.epsilon));
+            let force = lagged.response.gradient(self.moved(lagged), self.epsilon);
             for (&vertex, &w) in lagged.vertices.iter().zip(&lagged.weights).filter(|(v, _)| **v != NO_VERTEX) {
                 add(vertex, force * w);
             }
@@ -646,7 +747,7 @@ impl ContactStage {
             ContactTerm::new(active.vertices, active.weights, block)
         }));
         terms.extend(self.lagged.iter().map(|lagged| {
-            let block = friction_block(self.slip(lagged), lagged.normal, self.epsilon) * lagged.friction;
+            let block = lagged.response.block(self.moved(lagged), self.epsilon);
             ContactTerm::new(lagged.vertices, lagged.weights, block)
         }));
     }

@@ -6,6 +6,7 @@ use sinew_geometry::CellKind;
 use sinew_geometry::shape::{AnyShape, Plane, Pose};
 use sinew_math::Vec3;
 
+use super::restitution::bounce_damping;
 use super::rule::{ContactMode, ContactRule, Party};
 use crate::force::Collider;
 use crate::model::Body;
@@ -41,6 +42,8 @@ pub struct PairRule {
     pub mode: ContactMode,
     /// Coefficient of friction μ.
     pub friction: f64,
+    /// β of the restitution: damping times the speed of meeting.
+    pub bounce: f64,
     /// Penalty: pressure per depth k [Pa/m].
     pub stiffness: f64,
     /// Penalty: stiffness across the normal over that along it.
@@ -78,8 +81,10 @@ pub struct Obstacle {
 pub struct ContactModel {
     /// Who takes part.
     pub groups: Vec<Group>,
-    /// Slip speed below which friction is smoothed [m/s].
+    /// Slip over which friction grows to its largest, per length of a step [m/s].
     pub creep: f64,
+    /// Pairs of groups, g ≤ h, that have a restitution below 1, with its β.
+    pub bouncing: Vec<(usize, usize, f64)>,
     /// Rule of groups g and h at g · count + h.
     rules: Vec<Option<PairRule>>,
     /// First entry of each vertex in `entries`, and one past the last; vertices of colliders have none.
@@ -140,6 +145,8 @@ impl ContactModel {
             model.rules[g * count + h] = Some(rule);
             model.rules[h * count + g] = Some(rule);
         }
+        let bouncing = model.pairs().filter(|(g, h, rule)| g != h && rule.bounce > 0.0);
+        model.bouncing = bouncing.map(|(g, h, rule)| (g, h, rule.bounce)).collect();
         for g in 0..count {
             let gaps = (0..count).filter_map(|h| model.rule(g, h)).filter(|rule| rule.mode == ContactMode::Barrier);
             model.groups[g].margin = 0.5 * gaps.map(|rule| rule.gap).fold(0.0, f64::max);
@@ -258,6 +265,7 @@ impl ContactModel {
         PairRule {
             mode: rule.mode,
             friction: rule.friction,
+            bounce: bounce_damping(rule.restitution),
             stiffness: rule.stiffness.unwrap_or(20.0 * softer.modulus / softer.cell),
             tangential: rule.tangential,
             gap: rule.gap.unwrap_or(GAP_IN_EDGES * a.edge.min(b.edge)),

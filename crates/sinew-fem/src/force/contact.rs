@@ -1,18 +1,19 @@
-//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider, and lagged
-//! Coulomb friction.
+//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
 //! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
-//! and friction as in [`crate::contact`].
+//! with friction and restitution as in [`crate::contact`].
 
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::{Force, Linearized, StepContext};
-use crate::contact::{allowed_depth, friction_block, friction_energy, friction_slope};
+use crate::contact::{ContactMemory, Meeting, Response, allowed_depth, recall};
 use crate::contacts::Touch;
 use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
+use crate::model::Model;
+use crate::state::State;
 
 /// Channels that move a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +72,9 @@ pub struct ContactForce {
     pub stiffness: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
-    /// Slip speed below which friction is smoothed [m/s].
+    /// β of the restitution: damping times the speed of meeting.
+    pub bounce: f64,
+    /// Slip over which friction grows to its largest, per length of a step [m/s].
     pub creep: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
@@ -86,7 +89,7 @@ impl ContactForce {
     }
 
     #[inline]
-    fn position(&self, point: usize, x: &[Vec3]) -> Vec3 {
+    fn interpolate(&self, point: usize, x: &[Vec3]) -> Vec3 {
         self.carriers(point).iter().fold(Vec3::zero(), |sum, &(p, w)| sum + x[p as usize] * w)
     }
 
@@ -95,14 +98,65 @@ impl ContactForce {
         self.areas.len()
     }
 
-    /// Collects the points that are inside the collider.
-    pub fn find_touches(&self, pose: &Pose, x: &[Vec3], time: f64, touches: &mut Vec<Touch>) {
-        self.for_each_at(pose, x, time, |point, distance, normal, local| {
-            let normal_force = -self.stiffness * self.areas[point] * distance;
+    /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at which the two met.
+    pub fn find_touches(
+        &self,
+        model: &Model,
+        state: &State,
+        control: &Control,
+        dt: f64,
+        touches: &mut Vec<Touch>,
+    ) -> f64 {
+        touches.clear();
+        let Some(pose) = state.history.collider_poses.get(self.collider) else { return 0.0 };
+        let mut meeting = Meeting::default();
+        self.for_each_at(pose, &state.positions, state.time, |point, distance, normal, local| {
             // Gradients of level sets are units to the accuracy of their grids only.
             let normal = normal.normalized();
-            touches.push(Touch { point: point as u32, normal, normal_force, anchor: local });
+            let normal_force = -self.stiffness * self.areas[point] * distance;
+            let slip = recall(&state.history.contact_memory, self.key(point));
+            let held = pose.rotation.rotate(slip) * (self.creep * dt);
+            let response = Response { normal, normal_force, friction: self.friction, held, push: 0.0 };
+            meeting.add(normal, normal_force);
+            touches.push(Touch { point: point as u32, response, anchor: local });
         });
+        if self.bounce == 0.0 {
+            return 0.0;
+        }
+        let (velocity, mass) = model.travel(model.bodies[self.body].points.clone(), &state.velocities);
+        let motion = self.shape.pose(control).translation - pose.translation;
+        let before = state.history.meeting_speeds.get(model.contact.bouncing.len() + self.index);
+        let met = meeting.complete(velocity - motion / dt, before.copied().unwrap_or(0.0), self.bounce, mass, dt);
+        for Touch { response, .. } in touches.iter_mut() {
+            response.push = meeting.push(response.normal, response.normal_force);
+        }
+        met
+    }
+
+    /// Writes what the touches of a step remember at its end.
+    pub(crate) fn remember(
+        &self,
+        touches: &[Touch],
+        x: &[Vec3],
+        control: &Control,
+        dt: f64,
+        memories: &mut Vec<ContactMemory>,
+    ) {
+        let pose = self.shape.pose(control);
+        memories.extend(touches.iter().filter(|touch| !touch.response.is_idle()).map(|touch| {
+            let slip = touch.response.remembered_slip(self.moved(touch, &pose, x), self.creep * dt);
+            ContactMemory { key: self.key(touch.point as usize), slip: pose.rotation.conjugate().rotate(slip) }
+        }));
+    }
+
+    /// A point as the memory of contacts knows it, apart from all vertices.
+    fn key(&self, point: usize) -> [u32; 4] {
+        [u32::MAX, self.index as u32, point as u32, 0]
+    }
+
+    /// How a point has moved against the collider, now at `pose`, since it was found to touch.
+    fn moved(&self, touch: &Touch, pose: &Pose, x: &[Vec3]) -> Vec3 {
+        self.interpolate(touch.point as usize, x) - pose.to_world(touch.anchor)
     }
 
     /// Calls `visit(point, distance, normal)` for each contact point inside the collider at `x`.
@@ -132,7 +186,7 @@ impl ContactForce {
     ) {
         let shape = &self.shape.shape;
         for point in 0..self.point_count() {
-            let local = pose.to_local(self.position(point, x));
+            let local = pose.to_local(self.interpolate(point, x));
             let allowed = self.grace.get(point).map_or(0.0, |&depth| allowed_depth(depth, time));
             let distance = shape.distance(local) + allowed;
             if distance < 0.0 {
@@ -141,17 +195,14 @@ impl ContactForce {
         }
     }
 
-    /// Calls `visit(point, N, normal, u)` with the slip u of each lagged touch.
-    fn for_each_slip(&self, x: &[Vec3], ctx: &StepContext<'_>, mut visit: impl FnMut(usize, f64, Vec3, Vec3)) {
-        if self.friction == 0.0 {
+    /// Calls `visit(point, response, moved)` for each lagged touch.
+    fn for_each_touch(&self, x: &[Vec3], ctx: &StepContext<'_>, mut visit: impl FnMut(usize, &Response, Vec3)) {
+        if self.friction == 0.0 && self.bounce == 0.0 {
             return;
         }
         let pose = self.shape.pose(ctx.control);
         for touch in ctx.contacts.of(self.index) {
-            let point = touch.point as usize;
-            let moved = self.position(point, x) - pose.to_world(touch.anchor);
-            let slip = moved - touch.normal * moved.dot(touch.normal);
-            visit(point, touch.normal_force, touch.normal, slip);
+            visit(touch.point as usize, &touch.response, self.moved(touch, &pose, x));
         }
     }
 
@@ -186,9 +237,7 @@ impl ContactForce {
             total -= normal * (self.stiffness * self.areas[point] * distance);
         });
         let epsilon = self.creep * ctx.dt;
-        self.for_each_slip(x, ctx, |_, normal_force, _, slip| {
-            total -= slip * (self.friction * normal_force * friction_slope(slip.norm(), epsilon));
-        });
+        self.for_each_touch(x, ctx, |_, response, moved| total -= response.gradient(moved, epsilon));
         total
     }
 }
@@ -201,9 +250,7 @@ impl Force for ContactForce {
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
         let mut energy = self.penalty_energy(x, ctx);
         let epsilon = self.creep * ctx.dt;
-        self.for_each_slip(x, ctx, |_, normal_force, _, slip| {
-            energy += self.friction * normal_force * friction_energy(slip.norm(), epsilon);
-        });
+        self.for_each_touch(x, ctx, |_, response, moved| energy += response.energy(moved, epsilon));
         Some(energy)
     }
 
@@ -212,9 +259,8 @@ impl Force for ContactForce {
             self.scatter(point, normal * (self.stiffness * self.areas[point] * distance), gradient);
         });
         let epsilon = self.creep * ctx.dt;
-        self.for_each_slip(x, ctx, |point, normal_force, _, slip| {
-            let slope = friction_slope(slip.norm(), epsilon);
-            self.scatter(point, slip * (self.friction * normal_force * slope), gradient);
+        self.for_each_touch(x, ctx, |point, response, moved| {
+            self.scatter(point, response.gradient(moved, epsilon), gradient);
         });
     }
 
@@ -231,9 +277,8 @@ impl Force for ContactForce {
             self.scatter_block(point, block * (self.stiffness * self.areas[point]), out);
         });
         let epsilon = self.creep * ctx.dt;
-        self.for_each_slip(x, ctx, |point, normal_force, normal, slip| {
-            let block = friction_block(slip, normal, epsilon);
-            self.scatter_block(point, block * (self.friction * normal_force), out);
+        self.for_each_touch(x, ctx, |point, response, moved| {
+            self.scatter_block(point, response.block(moved, epsilon), out);
         });
     }
 

@@ -128,6 +128,8 @@ pub struct ColliderParams {
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
     pub friction: f64,
+    /// Coefficient of restitution in [0, 1]; 1 takes no energy.
+    pub restitution: f64,
     /// Where it lies.
     pub side: Side,
 }
@@ -252,7 +254,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Slip speed below which friction is smoothed [m/s]: what rests on a slope creeps that fast at most.
+    /// Slip over which friction grows to its largest, per length of a step [m/s]: what it holds gives way by less than that.
     pub fn creep(&mut self, speed: f64) -> &mut Self {
         self.creep = Some(speed);
         self

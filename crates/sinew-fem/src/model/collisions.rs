@@ -7,6 +7,7 @@ use sinew_math::Vec3;
 
 use super::Body;
 use super::builder::{ColliderParams, Side};
+use crate::contact::bounce_damping;
 use crate::force::{Collider, ContactForce};
 
 /// Distance of a point from its embedded place, over the size of a cell, up to which it lies in the mesh.
@@ -98,6 +99,7 @@ pub(super) fn contact_forces(
                 areas,
                 stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
                 friction: params.friction,
+                bounce: bounce_damping(params.restitution),
                 creep,
                 index: forces.len(),
                 grace: Vec::new(),

@@ -9,6 +9,7 @@ mod collisions;
 mod faces;
 mod rigid;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use sinew_geometry::shape::Pose;
@@ -19,7 +20,7 @@ pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, PinPar
 pub use faces::balanced_triangles;
 pub use rigid::{RigidBody, RigidParams};
 
-use crate::contact::{ContactMode, ContactModel};
+use crate::contact::{ContactMode, ContactModel, most_touches};
 use crate::contacts::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::ElasticBlock;
@@ -166,6 +167,7 @@ impl Model {
         let rates = vec![Vec3::zero(); self.kinematics.unknown_count()];
         let mut history = History { previous_rates: rates.clone(), rates, ..History::default() };
         crate::contacts::collider_poses(self, &self.initial_control(), &mut history.collider_poses);
+        history.contact_memory.reserve(most_touches(self));
         if self.contact.has(ContactMode::Penalty) {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
             history.contact_depths = vec![0.0; self.contact.vertex_count()];
@@ -242,6 +244,13 @@ impl Model {
                 PointMap::Rigid { .. } => {}
             }
         }
+    }
+
+    /// Velocity of the centre of mass of some points [m/s], and their mass [kg].
+    pub(crate) fn travel(&self, points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
+        let mass: f64 = self.masses[points.clone()].iter().sum();
+        let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * self.masses[point]);
+        if mass > 0.0 { (momentum / mass, mass) } else { (Vec3::zero(), f64::INFINITY) }
     }
 
     /// Channels of weight, pressures and forces: with all of them zero nothing pulls at the bodies.

@@ -74,6 +74,7 @@ fn model() -> Model {
             pivot: Vec3::zero(),
             stiffness: Some(1e5),
             friction: 0.3,
+            restitution: 0.5,
             side: Default::default(),
         });
     }
@@ -113,10 +114,10 @@ impl Setup {
         for x in history.previous_positions.iter_mut() {
             *x += noise(&mut past) * 0.01;
         }
-        let mut contacts = Contacts::default();
-        contacts.find(model, &state);
-        assert!(contacts.len() > 5);
         let mut control = model.initial_control();
+        let mut contacts = Contacts::default();
+        contacts.find(model, &state, &control, 0.1);
+        assert!(contacts.len() > 5);
         control.set_by_name("first.pressure.inside", 500.0).unwrap();
         control.set_by_name("second.stiffness", 0.6).unwrap();
         let ctx = StepContext { time: 0.1, dt: 0.1, previous: &state, control: &control, contacts: &contacts };

@@ -205,7 +205,7 @@ impl Solver for ExplicitSolver {
         // Out of `self` for the time of the step, because the context borrows them.
         let (mut previous, mut contacts) = (std::mem::take(&mut self.previous), std::mem::take(&mut self.contacts));
         previous.clone_from(state);
-        contacts.find(model, &previous);
+        contacts.find(model, &previous, control, dt);
         let contact = start.elapsed();
         let ctx = StepContext { time, dt, previous: &previous, control, contacts: &contacts };
         if previous.history.last_dt == 0.0 {
@@ -222,6 +222,8 @@ impl Solver for ExplicitSolver {
         let is_finite = elastic.is_finite() && self.positions.iter().chain(&self.accelerations).all(|v| v.is_finite());
         let result = if is_finite {
             self.commit(model, &ctx, state);
+            state.history.meeting_speeds.clear();
+            contacts.remember_meetings(model, &mut state.history);
             let energies = energies_with(model, &ctx, &state.positions, &state.velocities, elastic);
             let total = start.elapsed();
             let timing = StepTiming { gradient: total - contact, contact, total, ..StepTiming::default() };

@@ -113,7 +113,7 @@ impl Solver for NewtonSolver {
         self.prepare(model, state);
         self.previous.clone_from(state);
         let contact_start = Instant::now();
-        self.contacts.find(model, &self.previous);
+        self.contacts.find(model, &self.previous, control, dt);
         self.stage.begin_step(model, &self.previous, control, dt);
         let mut timing = StepTiming { contact: contact_start.elapsed(), ..StepTiming::default() };
         let time = state.time + dt;
@@ -155,7 +155,11 @@ impl Solver for NewtonSolver {
                 let stage = &mut *attempt.problem.contact;
                 stage.evaluate(model, &state.positions);
                 let history = &mut state.history;
-                stage.remember(&model.contact, &mut history.contact_exits, &mut history.contact_depths);
+                history.contact_memory.clear();
+                history.meeting_speeds.clear();
+                stage.remember(&model.contact, history);
+                self.contacts.remember(model, &state.positions, control, dt, history);
+                history.contact_memory.sort_unstable_by_key(|memory| memory.key);
                 report.energies.contact += stage.stored_energy();
                 report.time = time;
                 report.contacts = self.contacts.len() + self.stage.active().count();

@@ -11,7 +11,16 @@ use crate::models::{Run, body, hexes, nodes_where, pin, spec, tets};
 
 fn collider(name: &str, shape: AnyShape, place: Vec3, friction: f64) -> ColliderParams {
     let pose = Pose::from_translation(place);
-    ColliderParams { name: name.into(), shape, pose, pivot: place, stiffness: None, friction, side: Default::default() }
+    ColliderParams {
+        name: name.into(),
+        shape,
+        pose,
+        pivot: place,
+        stiffness: None,
+        friction,
+        restitution: 1.0,
+        side: Default::default(),
+    }
 }
 
 fn reaction(run: &Run) -> Vec3 {

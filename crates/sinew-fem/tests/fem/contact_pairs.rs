@@ -108,6 +108,7 @@ fn rigid_bodies_rest_on_flesh() {
         pivot: Vec3::zero(),
         stiffness: None,
         friction: 0.3,
+        restitution: 1.0,
         side: Default::default(),
     });
     builder.contact(Party::Body(0), Party::Rigid(0), rule(ContactMode::Barrier, 0.3));

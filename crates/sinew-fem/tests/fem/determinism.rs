@@ -29,6 +29,7 @@ fn scene(cells: [usize; 3]) -> Model {
             pivot: Vec3::zero(),
             stiffness: None,
             friction: 0.5,
+            restitution: 1.0,
             side: Default::default(),
         });
     }

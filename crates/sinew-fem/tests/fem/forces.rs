@@ -58,6 +58,7 @@ fn model() -> Model {
             pivot,
             stiffness,
             friction: 0.4,
+            restitution: 1.0,
             side: Default::default(),
         });
     };
@@ -165,7 +166,7 @@ fn every_force_is_consistent_on_random_states() {
             *x += noise.vector() * 0.05;
         }
         let mut contacts = Contacts::default();
-        contacts.find(&model, &state);
+        contacts.find(&model, &state, &control, 20.0);
         assert!(contacts.len() > 40, "the colliders reach into the flesh");
         // Colliders that move during the step; slips on both sides of the smoothing length of 1 mm/s · 20 s.
         for (k, name) in ["plane", "sphere", "capsule", "box"].iter().enumerate() {
@@ -218,6 +219,7 @@ fn contact_with_a_sphere_has_its_curvature() {
         pivot: Vec3::zero(),
         stiffness: Some(1e3),
         friction: 0.0,
+        restitution: 1.0,
         side: Default::default(),
     });
     let model = builder.build().unwrap();

@@ -392,6 +392,7 @@ fn adaptive_steps_are_short_where_much_happens() {
             pivot: Vec3::zero(),
             stiffness: None,
             friction: 0.0,
+            restitution: 1.0,
             side: Default::default(),
         });
         let solver = NewtonSolver::new(SolverParams { regime: Regime::Bdf2, ..SolverParams::default() });

@@ -5,6 +5,7 @@ use sinew_fem::contacts::collider_poses;
 use sinew_fem::model::Model;
 
 use super::Compiler;
+use crate::spec::SolverKind;
 use crate::spec::contact::{Contact, ContactMode as Mode, ContactPair};
 use crate::value::{Dimension, format_quantity};
 
@@ -93,17 +94,23 @@ impl Compiler<'_> {
             Mode::Penalty => ContactMode::Penalty,
             Mode::Barrier => ContactMode::Barrier,
         };
-        let friction = match b {
-            Party::Collider(index) => self.scene.collider[index].friction,
-            _ => contact.friction,
+        let (friction, restitution) = match b {
+            Party::Collider(index) => (self.scene.collider[index].friction, self.scene.collider[index].restitution),
+            _ => (contact.friction, contact.restitution),
         };
         Some(ContactRule {
             mode,
             friction: pair.and_then(|pair| pair.friction).unwrap_or(friction),
+            restitution: self.restitution(pair.and_then(|pair| pair.restitution).unwrap_or(restitution)),
             stiffness: pair.and_then(|pair| pair.stiffness).or(contact.stiffness),
             tangential: pair.and_then(|pair| pair.tangential).unwrap_or(contact.tangential),
             gap: pair.and_then(|pair| pair.gap).or(contact.gap),
         })
+    }
+
+    /// Quasistatics knows no speeds that contact could take.
+    pub(super) fn restitution(&self, asked: f64) -> f64 {
+        if self.scene.solver.kind == SolverKind::Quasistatic { 1.0 } else { asked }
     }
 
     /// Whether two parties touch without being named.

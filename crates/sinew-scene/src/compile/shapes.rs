@@ -70,6 +70,7 @@ impl Compiler<'_> {
                         pivot: pivot(collider.motion.as_ref()),
                         stiffness: collider.stiffness,
                         friction: collider.friction,
+                        restitution: self.restitution(collider.restitution),
                         side: match collider.side {
                             crate::spec::rigid::Side::Outside => Side::Outside,
                             crate::spec::rigid::Side::Inside => Side::Inside,

@@ -138,6 +138,12 @@ impl Quantity {
         self
     }
 
+    /// Only values of at most `high`.
+    pub const fn at_most(mut self, high: f64) -> Self {
+        self.interval.high = Some(Bound { value: high, inclusive: true });
+        self
+    }
+
     /// The words for the value in messages, instead of its key.
     pub const fn titled(mut self, title: &'static str) -> Self {
         self.title = Some(title);

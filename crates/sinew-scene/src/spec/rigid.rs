@@ -138,6 +138,8 @@ table! {
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Coulomb coefficient of friction.
         friction: f64 = number().at_least(0.0), default(0), example(0.5);
+        /// Coefficient of restitution, 0 to 1: the share of its speed that a stiff body keeps when it bounces; at 1 contact takes no energy.
+        restitution: f64 = number().at_least(0.0).at_most(1.0), default(1), example(0.3);
         /// Where it lies.
         side: Side = word(), default("outside"), example("inside");
     }

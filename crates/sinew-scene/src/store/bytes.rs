@@ -98,6 +98,10 @@ impl<'a> ByteReader<'a> {
         Ok(self.array::<1>(what)?[0])
     }
 
+    pub fn u32(&mut self, what: &'static str) -> Result<u32, StoreError> {
+        Ok(u32::from_le_bytes(self.array(what)?))
+    }
+
     pub fn u64(&mut self, what: &'static str) -> Result<u64, StoreError> {
         Ok(u64::from_le_bytes(self.array(what)?))
     }

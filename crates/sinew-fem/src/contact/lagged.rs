@@ -1,0 +1,127 @@
+//! What a contact of the start of a step does while the step lasts: it holds by friction, and pushes harder or less hard as its restitution asks. Normal force N,
+//! normal n and place lag by one step [Li20], so that both have a potential within it.
+//!
+//! The slip that friction has held so far goes on from step to step, so that what it holds does not creep. It is kept in units of ε, the slip that friction
+//! takes to reach μN, and never grows beyond it: then it slides.
+
+use sinew_math::{Mat3, Vec3};
+
+use super::friction::{friction_block, friction_energy, friction_slope};
+
+/// What a contact leaves for the next step to begin with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactMemory {
+    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a collider and its point.
+    pub key: [u32; 4],
+    /// Slip that friction holds, over ε: in the world, or in the frame of the collider for penalty contact with one.
+    pub slip: Vec3,
+}
+
+/// The slip that a contact remembers, in a list that is sorted by keys.
+pub(crate) fn recall(memories: &[ContactMemory], key: [u32; 4]) -> Vec3 {
+    memories.binary_search_by_key(&key, |memory| memory.key).map_or(Vec3::zero(), |index| memories[index].slip)
+}
+
+/// A lagged contact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Response {
+    /// Towards the first of the two.
+    pub normal: Vec3,
+    /// Normal force N at the start of the step [N], ≥ 0.
+    pub normal_force: f64,
+    /// Coefficient of friction μ.
+    pub friction: f64,
+    /// Slip held at the start of the step [m].
+    pub held: Vec3,
+    /// Force along the normal that comes on top of N [N].
+    pub push: f64,
+}
+
+impl Response {
+    /// Whether it does nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.friction == 0.0 && self.push == 0.0
+    }
+
+    /// Held slip after a motion of the first against the second [m].
+    fn slip(&self, moved: Vec3) -> Vec3 {
+        let slip = self.held + moved;
+        slip - self.normal * slip.dot(self.normal)
+    }
+
+    /// Potential after a motion `moved` of the first against the second, with the slip ε over which friction grows [J].
+    pub(crate) fn energy(&self, moved: Vec3, epsilon: f64) -> f64 {
+        let mut energy = -self.push * moved.dot(self.normal);
+        if self.friction > 0.0 {
+            energy += self.friction * self.normal_force * friction_energy(self.slip(moved).norm(), epsilon);
+        }
+        energy
+    }
+
+    /// Its derivative: minus the force on the first [N].
+    pub(crate) fn gradient(&self, moved: Vec3, epsilon: f64) -> Vec3 {
+        let mut gradient = self.normal * -self.push;
+        if self.friction > 0.0 {
+            let slip = self.slip(moved);
+            gradient += slip * (self.friction * self.normal_force * friction_slope(slip.norm(), epsilon));
+        }
+        gradient
+    }
+
+    /// Its second derivative, positive semi-definite [N/m].
+    pub(crate) fn block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
+        if self.friction == 0.0 {
+            return Mat3::zero();
+        }
+        friction_block(self.slip(moved), self.normal, epsilon) * (self.friction * self.normal_force)
+    }
+
+    /// Force on the first where nothing has moved yet: normal force, and friction of the slip that is held [N].
+    pub(crate) fn force_at_rest(&self, epsilon: f64) -> Vec3 {
+        self.normal * self.normal_force - self.gradient(Vec3::zero(), epsilon)
+    }
+
+    /// Slip to go on with after a motion, over ε: no more than friction can hold.
+    pub(crate) fn remembered_slip(&self, moved: Vec3, epsilon: f64) -> Vec3 {
+        let slip = self.slip(moved) / epsilon;
+        slip / slip.norm().max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPSILON: f64 = 1e-3;
+
+    fn response() -> Response {
+        let (normal, held) = (Vec3::new(0.0, 0.6, 0.8), Vec3::new(4e-4, 0.0, 0.0));
+        Response { normal, normal_force: 3.0, friction: 0.5, held, push: -0.7 }
+    }
+
+    #[test]
+    fn gradient_and_block_are_derivatives() {
+        let response = response();
+        // Sticking, and sliding.
+        for moved in [Vec3::new(1e-4, 2e-4, -1e-4), Vec3::new(2e-3, 0.0, 0.05)] {
+            for axis in 0..3 {
+                let h = 1e-8;
+                let mut step = Vec3::zero();
+                step[axis] = h;
+                let energies = [moved + step, moved - step].map(|moved| response.energy(moved, EPSILON));
+                let slope = (energies[0] - energies[1]) / (2.0 * h);
+                assert!((slope - response.gradient(moved, EPSILON)[axis]).abs() < 1e-6);
+                let gradients = [moved + step, moved - step].map(|moved| response.gradient(moved, EPSILON));
+                let column = (gradients[0] - gradients[1]) / (2.0 * h);
+                let difference = column - response.block(moved, EPSILON) * (step / h);
+                assert!(difference.norm() < 1e-4 * response.block(moved, EPSILON).norm());
+            }
+        }
+    }
+
+    #[test]
+    fn slip_beyond_what_friction_holds_is_forgotten() {
+        let slip = response().remembered_slip(Vec3::new(0.1, 0.0, 0.0), EPSILON);
+        assert!((slip - Vec3::new(1.0, 0.0, 0.0)).norm() < 1e-12);
+    }
+}
