@@ -28,7 +28,7 @@ pub struct Frame<'a> {
     pub bodies: Vec<BodyFrame<'a>>,
     /// Rigid bodies and colliders, in scene order.
     pub shapes: Vec<ShapeFrame<'a>>,
-    /// Where bodies touch each other, themselves and colliders; empty in frames of recordings, which do not hold it.
+    /// Where bodies touch each other, themselves and colliders; empty in frames of recordings that do not hold it.
     pub contacts: &'a [ContactPoint],
     /// Names of the probes, the same in every frame.
     pub probe_names: &'a [String],

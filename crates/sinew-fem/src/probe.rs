@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use crate::contact::{ContactPoint, Party, Touching};
+use crate::contact::{ContactPoint, Party};
 use crate::control::Control;
 use crate::diagnostics::{
     BodySummary, angular_momentum, center_of_mass, kinetic_energy, largest_displacement, momentum, shape_error,
@@ -293,8 +293,9 @@ impl Probe for ColliderProbe {
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let (mut force, mut deepest, mut area) = (Vec3::zero(), 0.0f64, 0.0);
-        let own = Touching::Collider(self.contact as u32);
-        for point in ctx.contacts.iter().filter(|point| point.touching == own) {
+        let contact = &ctx.model.contacts[self.contact];
+        let own = [Party::Body(contact.body), Party::Collider(contact.collider)];
+        for point in ctx.contacts.iter().filter(|point| point.between == own) {
             force += point.force;
             deepest = deepest.max(-point.gap);
             area += point.area;
@@ -336,24 +337,27 @@ impl Probe for ContactProbe {
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let rule = ctx.model.contact.rule(self.groups[0], self.groups[1]);
         for [g, h] in self.orders(ctx.model) {
+            let parties = [g, h].map(|group| ctx.model.contact.groups[group].party);
             let mut force = Vec3::zero();
-            let (mut deepest, mut area, mut load) = (0.0f64, 0.0, 0.0);
+            let (mut deepest, mut areas, mut load) = (0.0f64, [0.0; 2], 0.0);
             let mut distance = rule.map_or(0.0, |rule| rule.gap);
             for point in ctx.contacts {
-                let sign = match point.touching {
-                    Touching::Groups(a, b) if [a as usize, b as usize] == [g, h] => 1.0,
-                    Touching::Groups(a, b) if [a as usize, b as usize] == [h, g] => -1.0,
-                    _ => continue,
+                let [a, b] = point.between;
+                let sign = match [a, b] == parties {
+                    true => 1.0,
+                    false if [b, a] == parties => -1.0,
+                    false => continue,
                 };
                 // On itself a body has no resultant.
                 force += point.force * if g == h { 0.0 } else { sign };
                 deepest = deepest.max(-point.gap);
                 distance = distance.min(point.gap);
-                load += point.force.norm();
-                area += if sign > 0.0 { point.area } else { 0.0 };
+                load += point.force.dot(point.normal);
+                areas[usize::from(sign < 0.0)] += point.area;
             }
             push_vector(force, out);
-            out.extend([deepest, area, load, distance]);
+            // Coarse surfaces touch by few of their own points: the side that sees more of the contact counts.
+            out.extend([deepest, areas[0].max(areas[1]), load, distance]);
         }
     }
 }

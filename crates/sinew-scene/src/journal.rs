@@ -301,6 +301,7 @@ fn recording_params(scene: &Scene) -> RecordingParams {
     RecordingParams {
         error: record.error,
         stress: record.stress || stress_in_cells || stress_in_colour,
+        contacts: record.contacts,
         every: record.every,
     }
 }

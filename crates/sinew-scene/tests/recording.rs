@@ -150,7 +150,7 @@ fn a_recording_cut_off_anywhere_plays_up_to_its_last_whole_frame() {
 fn damage_is_told_and_never_believed() {
     let folder = folder("damage");
     let path = folder.join("a.sinew");
-    record(&path, &RecordingParams { error: 1e-3, stress: true, every: 2 }, 5);
+    record(&path, &RecordingParams { error: 1e-3, stress: true, contacts: true, every: 2 }, 5);
     let bytes = std::fs::read(&path).unwrap();
     let damaged_path = folder.join("damaged.sinew");
     let mut seed = 7u64;
@@ -175,7 +175,7 @@ fn damage_is_told_and_never_believed() {
 #[test]
 fn frames_between_shown_ones_have_probes_and_stress_is_kept_when_asked() {
     let path = folder("every").join("a.sinew");
-    let truth = record(&path, &RecordingParams { error: 0.0, stress: true, every: 3 }, 10);
+    let truth = record(&path, &RecordingParams { stress: true, every: 3, ..RecordingParams::default() }, 10);
     let recording = Recording::open(&path).unwrap();
     assert_eq!((recording.frame_count(), recording.shown_frames()), (11, vec![0, 3, 6, 9]));
     for (frame, (_, probes)) in truth.iter().enumerate() {
@@ -197,6 +197,27 @@ fn frames_between_shown_ones_have_probes_and_stress_is_kept_when_asked() {
         }
         for (x, y) in live.volume_ratio.iter().zip(&stored.volume_ratio) {
             assert!((x - y).abs() < 1e-12, "{x} {y}");
+        }
+    }
+}
+
+/// The block has reached the floor by then.
+#[test]
+fn places_of_contact_are_kept_when_asked() {
+    let path = folder("contacts").join("a.sinew");
+    let mut live = simulation();
+    for kept in [true, false] {
+        record(&path, &RecordingParams { contacts: kept, ..RecordingParams::default() }, 20);
+        let recording = Recording::open(&path).unwrap();
+        let stored = recording.frame(20).unwrap();
+        let found = stored.view(recording.header()).contacts.to_vec();
+        if kept {
+            for _ in 0..20 {
+                live.step_frame().unwrap();
+            }
+            assert!(found.len() >= 4 && found == live.frame().contacts);
+        } else {
+            assert!(found.is_empty());
         }
     }
 }

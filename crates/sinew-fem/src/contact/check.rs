@@ -9,7 +9,7 @@ use sinew_geometry::shape::Shape;
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
 
-use super::points::{ContactFinder, ContactPoint, Touching};
+use super::points::{ContactFinder, ContactPoint};
 use super::rule::{ContactMode, Party};
 use super::surface::ContactModel;
 use crate::model::Model;
@@ -77,10 +77,10 @@ pub fn crowded(model: &Model, state: &State) -> Option<(String, f64, f64)> {
     }
     let mut points = Vec::new();
     ContactFinder::default().find(model, state, &model.initial_control(), &mut points);
-    let own = |point: &&ContactPoint| matches!(point.touching, Touching::Groups(g, h) if g == h) && point.gap > 0.0;
+    let own = |point: &&ContactPoint| point.between[0] == point.between[1] && point.gap > 0.0;
     let nearest = points.iter().filter(own).min_by(|a, b| a.gap.total_cmp(&b.gap))?;
-    let Touching::Groups(g, _) = nearest.touching else { return None };
-    let (group, rule) = (&model.contact.groups[g as usize], model.contact.rule(g as usize, g as usize)?);
+    let g = model.contact.groups.iter().position(|group| group.party == nearest.between[0])?;
+    let (group, rule) = (&model.contact.groups[g], model.contact.rule(g, g)?);
     (rule.mode == ContactMode::Barrier).then(|| (group.name.clone(), nearest.gap, rule.gap))
 }
 

@@ -26,7 +26,7 @@ mod tests;
 pub use check::{CheckProbe, StartOverlap, SurfaceCheck, crowded, find_overlaps};
 pub use friction::USUAL_CREEP;
 pub use lagged::{ContactMemory, Response};
-pub use points::{ContactPoint, Touching};
+pub use points::ContactPoint;
 pub use rule::{ContactMode, ContactRule, Party};
 pub use surface::{ContactModel, Group, Obstacle, PairRule, PlaneGroup};
 

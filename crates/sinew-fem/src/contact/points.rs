@@ -2,27 +2,18 @@
 
 use sinew_math::Vec3;
 
-use super::rule::ORDINARY_DEPTH;
+use super::rule::{ORDINARY_DEPTH, Party};
 use super::stage::ContactStage;
 use crate::contacts::Touch;
 use crate::control::Control;
 use crate::model::Model;
 use crate::state::State;
 
-/// Two that touch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touching {
-    /// Groups of [`super::ContactModel`]: the one that is pushed, and the one that pushes.
-    Groups(u32, u32),
-    /// A penalty contact of a body with a collider, by its index among [`Model::contacts`].
-    Collider(u32),
-}
-
 /// One place of contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactPoint {
-    /// Who touches whom.
-    pub touching: Touching,
+    /// The one that is pushed, and the one that pushes.
+    pub between: [Party; 2],
     /// Where [m].
     pub place: Vec3,
     /// Unit vector towards the first of the two.
@@ -67,14 +58,14 @@ impl ContactFinder {
         points.clear();
         let dt = if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 };
         points.reserve(most_touches(model));
-        for (index, contact) in model.contacts.iter().enumerate() {
+        for contact in &model.contacts {
             let Some(pose) = state.history.collider_poses.get(contact.collider) else { continue };
             self.touches.clear();
             contact.find_touches(model, state, control, dt, &mut self.touches);
             points.extend(self.touches.iter().map(|touch| {
                 let (area, response) = (contact.areas[touch.point as usize], &touch.response);
                 ContactPoint {
-                    touching: Touching::Collider(index as u32),
+                    between: [Party::Body(contact.body), Party::Collider(contact.collider)],
                     place: pose.to_world(touch.anchor),
                     normal: response.normal,
                     force: response.force_at_rest(contact.creep * dt),
@@ -94,7 +85,7 @@ impl ContactFinder {
             // An edge, or a vertex that touches several triangles, adds a force but no area.
             let is_new = active.weights[0] == 1.0 && !std::mem::replace(&mut self.seen[first], true);
             points.push(ContactPoint {
-                touching: Touching::Groups(active.groups[0], active.groups[1]),
+                between: active.groups.map(|group| model.contact.groups[group as usize].party),
                 place: self.stage.place_of(active),
                 normal: active.normal,
                 force,

@@ -12,11 +12,16 @@
 //! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | [m], [m/s] |
 //! | `surface/BODY` | frames × vertices × 3 | visible surface [m], where its vertices are not nodes |
 //! | `poses/SHAPE` | frames × 7 | x, y, z [m] and rotation as a quaternion x, y, z, w |
+//! | `contact_counts` | frames | places where bodies touch, where contacts are recorded; the rows of the next arrays belong to the frames in order |
+//! | `contact_between`, `contact_names` | contacts × 2; names | who is pushed, and who pushes, as numbers of names |
+//! | `contact_places`, `contact_normals`, `contact_forces` | contacts × 3 | [m], towards the one that is pushed, on it with friction [N] |
+//! | `contact_gaps`, `contact_areas` | contacts | distance, below zero where they have sunk in [m]; area at rest [m²] |
 //!
 //! The archive is not compressed, so members can be mapped into memory. Arrays over time are kept on the disk until the end.
 
 use std::path::PathBuf;
 
+use sinew_fem::contact::Party;
 use sinew_fem::{BodyFrame, Frame, RecordError, Recorder};
 use sinew_geometry::CellKind;
 use sinew_math::Vec3;
@@ -36,6 +41,7 @@ pub struct NpzRecorder {
     /// Arrays with a row per frame, and what is in them.
     moving: Vec<Moving>,
     rows: Option<Interleaved>,
+    contacts: ContactArrays,
     frame_count: usize,
     is_finished: bool,
 }
@@ -101,6 +107,7 @@ impl NpzRecorder {
             still: Vec::new(),
             moving: Vec::new(),
             rows: None,
+            contacts: ContactArrays::default(),
             frame_count: 0,
             is_finished: false,
         })
@@ -129,7 +136,7 @@ impl NpzRecorder {
 
     fn write(&mut self) -> Result<(), RecordError> {
         let mut zip = ZipWriter::new(AtomicFile::create(&self.path)?);
-        for (layout, bytes) in &self.still {
+        for (layout, bytes) in self.still.iter().chain(&self.contacts.arrays()) {
             let mut content = layout.head(bytes.len() / layout.row_bytes().max(1));
             content.extend_from_slice(bytes);
             let size_and_crc = (content.len() as u64, crc32fast::hash(&content));
@@ -169,6 +176,7 @@ impl Recorder for NpzRecorder {
             array.checksum.update(row);
             self.rows.as_mut().map_or(Ok(()), |rows| rows.push(number, &[row])).map_err(failed)?;
         }
+        self.contacts.push(frame);
         self.frame_count += 1;
         Ok(())
     }
@@ -191,6 +199,60 @@ impl FileRecorder for NpzRecorder {
     }
 }
 
+/// Where bodies touch, one row per place: frames have different numbers of them.
+#[derive(Default)]
+struct ContactArrays {
+    names: Vec<String>,
+    counts: Vec<u8>,
+    between: Vec<u8>,
+    places: Vec<u8>,
+    normals: Vec<u8>,
+    forces: Vec<u8>,
+    gaps: Vec<u8>,
+    areas: Vec<u8>,
+}
+
+impl ContactArrays {
+    fn push(&mut self, frame: &Frame<'_>) {
+        let bodies = frame.bodies.iter().map(|body| body.name.to_string());
+        self.names = bodies.chain(frame.shapes.iter().map(|shape| shape.name.to_string())).collect();
+        let rigids = frame.shapes.iter().filter(|shape| shape.is_dynamic).count();
+        self.counts.extend((frame.contacts.len() as u64).to_le_bytes());
+        for contact in frame.contacts {
+            let number = |party| match party {
+                Party::Body(index) => index,
+                Party::Rigid(index) => frame.bodies.len() + index,
+                Party::Collider(index) => frame.bodies.len() + rigids + index,
+            };
+            self.between.extend(contact.between.iter().flat_map(|&party| (number(party) as u32).to_le_bytes()));
+            self.places.extend(doubles(&[contact.place]));
+            self.normals.extend(doubles(&[contact.normal]));
+            self.forces.extend(doubles(&[contact.force]));
+            self.gaps.extend(contact.gap.to_le_bytes());
+            self.areas.extend(contact.area.to_le_bytes());
+        }
+    }
+
+    /// Nothing where no frame had any.
+    fn arrays(&self) -> Vec<(Layout, Vec<u8>)> {
+        if self.between.is_empty() {
+            return Vec::new();
+        }
+        let vectors = |name, bytes: &Vec<u8>| (Layout::new(name, "<f8", 8, &[3]), bytes.clone());
+        let numbers = |name, bytes: &Vec<u8>| (Layout::new(name, "<f8", 8, &[]), bytes.clone());
+        vec![
+            (Layout::new("contact_counts", "<u8", 8, &[]), self.counts.clone()),
+            texts("contact_names", &self.names),
+            (Layout::new("contact_between", "<u4", 4, &[2]), self.between.clone()),
+            vectors("contact_places", &self.places),
+            vectors("contact_normals", &self.normals),
+            vectors("contact_forces", &self.forces),
+            numbers("contact_gaps", &self.gaps),
+            numbers("contact_areas", &self.areas),
+        ]
+    }
+}
+
 /// A name inside the archive.
 fn member(array: &str, name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_control() || c == '/' || c == '\\' { '_' } else { c }).collect();
@@ -198,7 +260,7 @@ fn member(array: &str, name: &str) -> String {
 }
 
 fn still_arrays(frame: &Frame<'_>) -> Vec<(Layout, Vec<u8>)> {
-    let mut arrays = vec![names(frame.probe_names)];
+    let mut arrays = vec![texts("probe_names", frame.probe_names)];
     for body in &frame.bodies {
         arrays.push((Layout::new(member("rest", body.name), "<f8", 8, &[3]), doubles(body.mesh.positions())));
         for (array, kind) in [("tets", CellKind::Tet4), ("quadratic_tets", CellKind::Tet10), ("hexes", CellKind::Hex8)]
@@ -276,14 +338,14 @@ fn integers(values: &[u32]) -> Vec<u8> {
 }
 
 /// Texts as NumPy keeps them: all as long as the longest, four bytes per character, zeros behind the end.
-fn names(names: &[String]) -> (Layout, Vec<u8>) {
+fn texts(array: &str, names: &[String]) -> (Layout, Vec<u8>) {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1);
     let mut bytes = Vec::with_capacity(4 * longest * names.len());
     for name in names {
         let codes = name.chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
         bytes.extend(codes.flat_map(u32::to_le_bytes));
     }
-    (Layout::new("probe_names", &format!("<U{longest}"), 4 * longest, &[]), bytes)
+    (Layout::new(array, &format!("<U{longest}"), 4 * longest, &[]), bytes)
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, tran
 use crate::raster::{
     Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
 };
+use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
+use crate::value::{Dimension, format_quantity};
 
 /// What pictures show and where they go.
 #[derive(Clone, Debug)]
@@ -106,6 +108,8 @@ pub struct PictureRecorder {
     seen: usize,
     bounds: Bounds,
     values: [f64; 2],
+    /// Of all contacts [N].
+    largest_force: f32,
     files: Sequence,
     is_finished: bool,
 }
@@ -116,6 +120,7 @@ struct Snapshot {
     time: f64,
     bodies: Vec<(Vec<[f32; 3]>, Vec<f32>)>,
     shapes: Vec<[[f32; 3]; 4]>,
+    contacts: Vec<ForceAt>,
 }
 
 impl PictureRecorder {
@@ -138,6 +143,7 @@ impl PictureRecorder {
             seen: 0,
             bounds: Bounds::default(),
             values: [f64::INFINITY, f64::NEG_INFINITY],
+            largest_force: 0.0,
             files: Sequence::default(),
             is_finished: false,
         })
@@ -172,7 +178,10 @@ impl PictureRecorder {
             self.snapshot_bytes += 12 * positions.len() + 4 * values.len();
         }
         let shapes = frame.shapes.iter().map(|shape| transform_rows(&shape.pose).map(f32s)).collect();
-        self.snapshots.push(Snapshot { index: frame.index, time: frame.time, bodies, shapes });
+        let contacts: Vec<ForceAt> = frame.contacts.iter().map(|c| (f32s(c.place), f32s(c.force))).collect();
+        self.largest_force = self.largest_force.max(largest_force(&contacts));
+        self.snapshot_bytes += 24 * contacts.len();
+        self.snapshots.push(Snapshot { index: frame.index, time: frame.time, bodies, shapes, contacts });
         let is_crowded = self.params.stills.is_none() && self.snapshots.len() > 2 * ANIMATION_FRAMES;
         if is_crowded || self.snapshot_bytes > SNAPSHOT_BYTES {
             let mut number = 0;
@@ -308,8 +317,15 @@ impl PictureRecorder {
         for shape in &shapes {
             surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
         }
-        let caption = format!("t = {:.2} s", snapshot.time);
-        renderer.render(&View {
+        let mut caption = format!("t = {:.2} s", snapshot.time);
+        let arrows = ArrowScale { force: self.largest_force, length: LONGEST_ARROW * stage.bounds.radius() };
+        if arrows.force > 0.0 {
+            // Two digits are enough to read a length by.
+            let digits = 10f64.powf(f64::from(arrows.force).log10().floor() - 1.0);
+            let force = (f64::from(arrows.force) / digits).round() * digits;
+            caption = format!("longest arrow {}   {caption}", format_quantity(force, Dimension::FORCE));
+        }
+        let mut image = renderer.render(&View {
             camera: stage.camera,
             up: self.params.up,
             ground: stage.ground,
@@ -323,7 +339,9 @@ impl PictureRecorder {
                 max: legend.max * legend.factor,
                 map,
             }),
-        })
+        });
+        draw_forces(&mut image, &stage.camera, &snapshot.contacts, arrows);
+        image
     }
 }
 

@@ -113,6 +113,8 @@ table! {
         error: f64 = number().at_least(0.0).below(0.1), default(0), example(1e-4);
         /// Whether the recording keeps the stress of every cell; it does anyway when `vtu` or `color` show it.
         stress: bool = flag(), default(false);
+        /// Whether the recording keeps where bodies touch, with normals and forces: pictures show them as arrows, .npz files as arrays.
+        contacts: bool = flag(), default(false);
         /// Time of computing between two checkpoints [s]; after a failure at most as much is computed again.
         checkpoint: f64 = quantity(Dimension::TIME).at_least(0.0), default("30 s");
         /// Cell fields of .vtu files; all of them when left out.

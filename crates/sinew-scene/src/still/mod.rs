@@ -1,5 +1,6 @@
 //! Pictures outside of a run: a mesh at rest ([`mesh_picture`]) and any frame of a recording ([`Player`]).
 
+mod arrows;
 mod lines;
 mod player;
 
@@ -7,6 +8,8 @@ use sinew_io::MeshData;
 use sinew_math::Vec3;
 
 pub use player::Player;
+
+pub(crate) use arrows::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 
 use crate::inspect::Skin;
 use crate::raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, Surface, UpAxis, View};

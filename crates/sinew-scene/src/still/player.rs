@@ -4,6 +4,7 @@ use sinew_fem::Frame;
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 
+use super::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 use crate::raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
 use crate::record::shapes::{f32s, ground_level, shape_mesh};
 use crate::spec::{Scene, Up};
@@ -23,6 +24,8 @@ pub struct Player<'a> {
     scene: Option<Scene>,
     bounds: Bounds,
     ground: Option<f32>,
+    /// Of the contacts in the frames that were looked at [N].
+    largest_force: f32,
 }
 
 impl<'a> Player<'a> {
@@ -39,7 +42,8 @@ impl<'a> Player<'a> {
             _ => UpAxis::Z,
         };
         let shown = recording.shown_frames();
-        let mut player = Player { recording, shown, up, scene, bounds: Bounds::default(), ground: None };
+        let mut player =
+            Player { recording, shown, up, scene, bounds: Bounds::default(), ground: None, largest_force: 0.0 };
         let count = player.shown.len();
         let step = count.div_ceil(LOOKED_AT).max(1);
         let chosen: Vec<usize> = (0..count).step_by(step).chain(count.checked_sub(1)).collect();
@@ -48,6 +52,7 @@ impl<'a> Player<'a> {
         for place in chosen {
             let stored = recording.frame(player.shown[place])?;
             let frame = stored.view(header);
+            player.largest_force = player.largest_force.max(largest_force(&forces(&frame)));
             for body in &frame.bodies {
                 body.surface_positions.iter().for_each(|&p| bodies.add(f32s(p)));
             }
@@ -104,8 +109,9 @@ impl<'a> Player<'a> {
         let has_words = height >= 240;
         let caption = format!("t = {:.2} s", frame.time);
         let title = self.scene.as_ref().and_then(|scene| scene.title.as_deref());
-        renderer.render(&View {
-            camera: self.camera(renderer.aspect()),
+        let camera = self.camera(renderer.aspect());
+        let mut image = renderer.render(&View {
+            camera,
             up: self.up,
             ground: self.ground,
             stage: self.bounds,
@@ -113,7 +119,10 @@ impl<'a> Player<'a> {
             title: title.filter(|_| has_words),
             caption: has_words.then_some(caption.as_str()),
             legend: None,
-        })
+        });
+        let scale = ArrowScale { force: self.largest_force, length: LONGEST_ARROW * self.bounds.radius() };
+        draw_forces(&mut image, &camera, &forces(&frame), scale);
+        image
     }
 
     fn shapes(&self, frame: &Frame<'_>) -> Vec<ShapeMesh> {
@@ -139,6 +148,10 @@ impl<'a> Player<'a> {
         camera.up = asked.up.map_or(camera.up, f32s);
         camera
     }
+}
+
+fn forces(frame: &Frame<'_>) -> Vec<ForceAt> {
+    frame.contacts.iter().map(|contact| (f32s(contact.place), f32s(contact.force))).collect()
 }
 
 /// Triangles of a shape in the world; planes are patches with half edges of `patch`.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use sinew_fem::contact::{ContactPoint, Party};
 use sinew_fem::element::mean_deformation_gradients;
 use sinew_fem::report::{Energies, StepTiming};
 use sinew_fem::{BodyFrame, CellSource, Frame, ShapeFrame, StepReport};
@@ -32,6 +33,8 @@ pub struct StoredFrame {
     pub(super) bodies: Vec<StoredBody>,
     /// Poses of rigid bodies and colliders.
     pub(super) poses: Vec<Pose>,
+    /// Where bodies touch; empty when not recorded.
+    pub(super) contacts: Vec<ContactPoint>,
     /// Whether shapes and bodies were recorded, not only probes.
     pub has_geometry: bool,
 }
@@ -72,7 +75,7 @@ impl StoredFrame {
             bodies: bodies.collect(),
             shapes: shapes.collect(),
             probe_names: &header.probe_names,
-            contacts: &[],
+            contacts: &self.contacts,
             probe_values: &self.probes,
             report: &self.report,
         }
@@ -157,6 +160,10 @@ pub(super) fn encode(
                 stress_rows = levels.put(&mut out, quantiser, 6, &values, past).as_chunks().0.to_vec();
             }
             stored.bodies.push(StoredBody { positions, velocities, stress: stress_rows });
+        }
+        if header.has_contacts {
+            stored.contacts = frame.contacts.to_vec();
+            out.list(frame.contacts.iter(), write_contact);
         }
     }
     (out.0, stored, levels)
@@ -263,6 +270,9 @@ pub(super) fn decode(
             };
             frame.bodies.push(StoredBody { positions, velocities, stress });
         }
+        if header.has_contacts {
+            frame.contacts = input.list(98, "contacts", |input| read_contact(input, header))?;
+        }
     }
     Ok((frame, levels))
 }
@@ -273,6 +283,46 @@ fn flat(vectors: &[Vec3]) -> Vec<f64> {
 
 fn vectors(values: &[f64]) -> Vec<Vec3> {
     values.as_chunks().0.iter().map(|v: &[f64; 3]| Vec3::from(*v)).collect()
+}
+
+fn write_contact(out: &mut ByteWriter, contact: &ContactPoint) {
+    let ContactPoint { between, place, normal, force, gap, area } = *contact;
+    for party in between {
+        let (kind, index) = match party {
+            Party::Body(index) => (0, index),
+            Party::Rigid(index) => (1, index),
+            Party::Collider(index) => (2, index),
+        };
+        out.u8(kind);
+        out.u32(index as u32);
+    }
+    for vector in [place, normal, force] {
+        out.vector(vector);
+    }
+    out.f64(gap);
+    out.f64(area);
+}
+
+fn read_contact(input: &mut ByteReader<'_>, header: &Header) -> Result<ContactPoint, StoreError> {
+    let what = "a contact";
+    let rigids = header.shapes.iter().filter(|shape| shape.is_dynamic).count();
+    let mut party = || {
+        let (kind, index) = (input.u8(what)?, input.u32(what)? as usize);
+        match kind {
+            0 if index < header.bodies.len() => Ok(Party::Body(index)),
+            1 if index < rigids => Ok(Party::Rigid(index)),
+            2 if index < header.shapes.len() - rigids => Ok(Party::Collider(index)),
+            _ => Err(input.broken(what)),
+        }
+    };
+    Ok(ContactPoint {
+        between: [party()?, party()?],
+        place: input.vector(what)?,
+        normal: input.vector(what)?,
+        force: input.vector(what)?,
+        gap: input.f64(what)?,
+        area: input.f64(what)?,
+    })
 }
 
 fn write_report(out: &mut ByteWriter, report: &StepReport) {

@@ -66,6 +66,8 @@ pub struct Header {
     pub error: f64,
     /// Whether the stress of the cells is recorded.
     pub has_stress: bool,
+    /// Whether it is recorded where bodies touch.
+    pub has_contacts: bool,
     /// Deformable bodies.
     pub bodies: Vec<RecordedBody>,
     /// Rigid bodies and colliders.
@@ -104,6 +106,7 @@ impl Header {
         out.f64(self.frame_rate);
         out.f64(self.error);
         out.u8(u8::from(self.has_stress));
+        out.u8(u8::from(self.has_contacts));
         out.list(self.bodies.iter(), write_body);
         out.list(self.shapes.iter(), |out, shape| {
             out.text(&shape.name);
@@ -124,6 +127,7 @@ impl Header {
             frame_rate: input.f64("the frame rate")?,
             error: input.f64("the error")?,
             has_stress: input.u8("a flag")? != 0,
+            has_contacts: input.u8("a flag")? != 0,
             bodies: input.list(8, "the bodies", read_body)?,
             shapes: input.list(8, "the shapes", |input| {
                 let name = input.text("a name")?;

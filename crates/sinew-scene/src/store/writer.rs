@@ -19,13 +19,15 @@ pub struct RecordingParams {
     pub error: f64,
     /// Whether the stress of the cells is kept.
     pub stress: bool,
+    /// Whether the places where bodies touch are kept.
+    pub contacts: bool,
     /// Of every how many frames the shapes are kept; probes are kept of all.
     pub every: usize,
 }
 
 impl Default for RecordingParams {
     fn default() -> Self {
-        Self { error: 0.0, stress: false, every: 1 }
+        Self { error: 0.0, stress: false, contacts: false, every: 1 }
     }
 }
 
@@ -49,7 +51,7 @@ impl RecordingWriter {
         let failed = |source| RecordError::Io { path: path.into(), source };
         let mut file = File::create(path).map_err(failed)?;
         chunk::write_start(&mut file).map_err(failed)?;
-        let header = Header { error: params.error, has_stress: params.stress, ..header };
+        let header = Header { error: params.error, has_stress: params.stress, has_contacts: params.contacts, ..header };
         Ok(Self {
             path: path.into(),
             file,
