@@ -8,6 +8,7 @@
 mod contact;
 mod engine;
 mod law;
+mod others;
 mod report;
 
 use std::path::{Path, PathBuf};

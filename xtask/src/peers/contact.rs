@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::engine::{self, counted_seconds, own_report, run_script};
+use super::others::Others;
 use super::report::{object, short, threads_text};
 use crate::json::Json;
 
@@ -27,6 +28,9 @@ const LOAD_TOLERANCE: f64 = 0.03;
 
 /// Seconds of stepping that MuJoCo gets.
 const CAP_SECONDS: f64 = 120.0;
+
+/// Cores that other programs may take while ours runs before the report speaks of it.
+const QUIET_CORES: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
 struct Options {
@@ -152,6 +156,8 @@ struct Ours {
     barrier: Json,
     penalty: Json,
     threads: f64,
+    /// Cores that other programs took meanwhile, where that is known.
+    others: Option<f64>,
 }
 
 impl Ours {
@@ -164,13 +170,15 @@ impl Ours {
             eprintln!("sinew, {mode}: {} s per frame", short(number(&json, "seconds_per_frame")?));
             Ok::<Json, String>(json)
         };
+        let watch = Others::watch();
         let barrier = measure("barrier", &["--write".into(), moment.display().to_string()])?;
         let penalty = measure("penalty", &[])?;
-        Ok(Self { threads: number(&barrier, "threads")?, barrier, penalty })
+        Ok(Self { threads: number(&barrier, "threads")?, barrier, penalty, others: watch.cores() })
     }
 
     /// The lesser time of each part of two runs.
     fn or_faster(mut self, other: Self) -> Self {
+        self.others = self.others.zip(other.others).map(|(a, b)| a.min(b));
         let pairs = [(&mut self.barrier, other.barrier), (&mut self.penalty, other.penalty)];
         for (mine, theirs) in pairs {
             let detection = QUESTIONS.map(|name| {
@@ -392,6 +400,12 @@ impl Report {
             share(barrier),
             share(penalty)
         ));
+        if let Some(cores) = self.ours.others.filter(|cores| *cores > QUIET_CORES) {
+            rows.push(format!(
+                "Other programs took {} cores while ours ran, so that our times are too long.\n",
+                short(cores)
+            ));
+        }
         rows.join("\n")
     }
 
@@ -404,7 +418,7 @@ impl Report {
         let ratio = |ratio: Option<Ratio>| ratio.map_or(Json::Null, |ratio| Json::Number(ratio.value));
         let is_same = |ratio: Option<Ratio>| ratio.map_or(Json::Null, |ratio| Json::Bool(ratio.is_same_problem));
         let of_questions = |value: &dyn Fn(&str) -> Json| object(QUESTIONS.map(|name| (name, value(name))).to_vec());
-        let Ours { barrier, penalty, threads } = &self.ours;
+        let Ours { barrier, penalty, threads, others } = &self.ours;
         let share = |json: &Json| json.get("share_of_detection").cloned().unwrap_or(Json::Null);
         let peer = |peer: &Result<Peer, String>| match peer {
             Ok(peer) => peer.json.clone(),
@@ -415,6 +429,7 @@ impl Report {
             ("frames", Json::Number(self.frames as f64)),
             ("surface_triangles", Json::Number(self.triangles())),
             ("threads", Json::Number(*threads)),
+            ("cores_of_other_programs", others.map_or(Json::Null, Json::Number)),
             ("version", Json::Text(self.version.clone())),
             ("detection_over_ipctk", of_questions(&|name| ratio(self.detection_ratio(name)))),
             ("detection_agrees", of_questions(&|name| is_same(self.detection_ratio(name)))),
@@ -476,7 +491,12 @@ mod tests {
     }
 
     fn ours(seconds: f64, milliseconds: f64) -> Ours {
-        Ours { barrier: own("barrier", seconds, milliseconds), penalty: own("penalty", seconds, 1.0), threads: 2.0 }
+        Ours {
+            barrier: own("barrier", seconds, milliseconds),
+            penalty: own("penalty", seconds, 1.0),
+            threads: 2.0,
+            others: Some(0.5),
+        }
     }
 
     fn report() -> Report {
@@ -513,6 +533,7 @@ mod tests {
             "{table}"
         );
         assert!(table.contains("51168 surface triangles") && table.contains("takes 20.0 %"), "{table}");
+        assert!(table.contains("Other programs took 0.500 cores"), "{table}");
     }
 
     #[test]
