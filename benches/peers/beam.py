@@ -27,13 +27,14 @@ BULK = LAME + 2 * SHEAR / 3
 LOST = 10.0
 
 
-class Beam:
-    """Rest shape: `nodes` [m], `tets` with positive volumes, lumped `masses` [kg], and the nodes of both ends."""
+class Block:
+    """Rest shape: `nodes` [m], their places in the `grid`, `tets` with positive volumes, and lumped `masses` [kg]."""
 
-    def __init__(self, size):
-        cells = np.array(CELLS[size])
+    def __init__(self, lengths, cells):
+        cells = np.array(cells)
         grid = np.indices(cells + 1).reshape(3, -1).T
-        self.nodes = grid * (LENGTHS / cells)
+        self.grid = grid
+        self.nodes = grid * (lengths / cells)
         stride = np.array([(cells[1] + 1) * (cells[2] + 1), cells[2] + 1, 1])
         first = np.indices(cells).reshape(3, -1).T @ stride
         # Each tetrahedron of a cube walks from its first corner to its last, one axis after the other.
@@ -47,8 +48,15 @@ class Beam:
         self.edges = edges.transpose(0, 2, 1)  # columns of the rest shape
         self.volumes = np.linalg.det(self.edges) / 6
         self.masses = np.bincount(self.tets.ravel(), np.repeat(self.volumes * DENSITY / 4, 4))
-        self.clamped = np.flatnonzero(grid[:, 0] == 0)
-        self.tip = np.flatnonzero(grid[:, 0] == cells[0])
+
+
+class Beam(Block):
+    """The block of the beam, and the nodes of both ends."""
+
+    def __init__(self, size):
+        super().__init__(LENGTHS, CELLS[size])
+        self.clamped = np.flatnonzero(self.grid[:, 0] == 0)
+        self.tip = np.flatnonzero(self.grid[:, 0] == CELLS[size][0])
 
     def write_vtk(self, path):
         """Legacy VTK, for engines that want a file."""

@@ -34,6 +34,13 @@ Commands:
                                   --cap SECONDS     of stepping per run; frames are counted [default: 120]
                                   --program FILE    time this program instead of building ours
                                   --json            print the report as JSON instead of a table
+  bench peers contact [OPTIONS]   Contact of two mats: detection beside ipctk, frames beside MuJoCo, in one run
+                                  --cells N         along each mat; 78 make 51,168 surface triangles [default: 78]
+                                  --frames N        of 1/60 s [default: 10]
+                                  --only NAME,...   of ipctk, mujoco
+                                  --cap SECONDS     of stepping by MuJoCo [default: 120]
+                                  --program FILE    time this program instead of building ours
+                                  --json            print the report as JSON instead of tables
 ";
 
 fn main() -> ExitCode {

@@ -2,14 +2,19 @@
 //!
 //! Ours is timed before and after the others. A time counts only where the problem was solved: the tip of the beam is compared with
 //! a converged solve of the law, scheme and steps that the engine says it takes. `docs/benchmarks.md` tells what we found.
+//!
+//! `cargo xtask bench peers contact` does the same for two mats in contact, see [`contact`].
 
+mod contact;
 mod engine;
 mod law;
+mod others;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::json::Json;
 use crate::step::{binary, cargo, stream};
 use engine::{ENGINES, Engine, Run, Tip};
 use report::{Ours, Report, Row};
@@ -94,9 +99,12 @@ impl Options {
 
 /// Runs the comparison and prints it; 1 when no engine could be run, 2 when ours could not.
 pub fn run(arguments: &[String]) -> ExitCode {
+    if let Some(("contact", rest)) = arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
+        return contact::run(rest);
+    }
     let report = Options::parse(arguments).and_then(|options| {
         let report = compare(&options)?;
-        keep(&report)?;
+        keep("report", &report.to_json(), &report.to_markdown())?;
         if options.is_json {
             println!("{}", report.to_json())
         } else {
@@ -115,15 +123,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn compare(options: &Options) -> Result<Report, String> {
-    let program = match &options.program {
-        Some(program) => std::path::absolute(program).map_err(|error| error.to_string())?,
-        None => {
-            if stream("build", &mut cargo(["build", "--quiet", "--release"])).is_failure() {
-                return Err("our own program cannot be built".into());
-            }
-            binary("sinew")
-        }
-    };
+    let program = own_program(options.program.as_deref())?;
     let version = version(&program)?;
     // Installing first: downloads and compilers of other people shall not run while something is timed.
     let mut environments = Vec::new();
@@ -163,8 +163,19 @@ fn compare(options: &Options) -> Result<Report, String> {
     Ok(Report { size: options.size, frames: FRAMES, version, ours, rows })
 }
 
+/// The program that was asked for, or ours, built from what is here.
+fn own_program(asked: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(program) = asked {
+        return std::path::absolute(program).map_err(|error| error.to_string());
+    }
+    if stream("build", &mut cargo(["build", "--quiet", "--release"])).is_failure() {
+        return Err("our own program cannot be built".into());
+    }
+    Ok(binary("sinew"))
+}
+
 /// What `sinew --version` says after the name.
-fn version(program: &std::path::Path) -> Result<String, String> {
+fn version(program: &Path) -> Result<String, String> {
     let output = Command::new(program)
         .arg("--version")
         .output()
@@ -173,11 +184,11 @@ fn version(program: &std::path::Path) -> Result<String, String> {
     Ok(text.split_whitespace().nth(1).unwrap_or_default().into())
 }
 
-fn time_ours(program: &std::path::Path, options: &Options) -> Result<Ours, String> {
+fn time_ours(program: &Path, options: &Options) -> Result<Ours, String> {
     let repeats = options.repeats.max(OWN_REPEATS);
     let measure = |threads| engine::run_ours(program, options.size, repeats, threads, &[]);
     let (all, one) = (measure(None)?, measure(Some(1))?);
-    let number = |json: &crate::json::Json, key: &str| json.number(key).ok_or(format!("our report has no \"{key}\""));
+    let number = |json: &Json, key: &str| json.number(key).ok_or(format!("our report has no \"{key}\""));
     let ours = Ours {
         threads: number(&all, "threads")? as usize,
         all: number(&all, "seconds_per_frame")?,
@@ -212,17 +223,16 @@ fn time_engine(
     Ok((runs.swap_remove(0), median))
 }
 
-/// Writes the report beside the environments, as `report.json` and `report.md`.
-fn keep(report: &Report) -> Result<(), String> {
+/// Writes a report beside the environments, as `NAME.json` and `NAME.md`.
+fn keep(name: &str, json: &Json, table: &str) -> Result<(), String> {
     let folder = engine::folder();
-    let write = |name: &str, text: String| {
-        let path = folder.join(name);
+    for (ending, text) in [("json", format!("{json}\n")), ("md", table.into())] {
+        let path = folder.join(format!("{name}.{ending}"));
         std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&path, text))
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
-    };
-    write("report.json", format!("{}\n", report.to_json()))?;
-    write("report.md", report.to_markdown())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,17 +1,22 @@
-//! `sinew bench contact`: how fast contact is found and solved, on a folded sheet in contact with itself.
+//! `sinew bench contact`: how fast contact is found and solved, on a mat that falls on another.
 
+mod detection;
+mod moment;
+
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sinew_geometry::proximity::{Candidates, SurfaceTree, edge_edge, point_triangle};
 use sinew_math::Vec3;
 use sinew_scene::compile::compile;
 use sinew_scene::{Override, Scene};
 
 use super::super::talk::Talk;
 use super::{Failure, spread};
+use detection::Detection;
+use moment::Moment;
 
-/// Two wavy mats, one on the other.
+/// Two mats, one falls on the other.
 const SCENE: &str = include_str!("../../../scenes/bench/mats.toml");
 
 /// Finds and solves contact between surfaces of some 50,000 triangles: candidates and distances per second, seconds per frame, share of detection
@@ -32,6 +37,10 @@ pub struct Arguments {
     /// Repeats of the search for candidates
     #[arg(long, value_name = "N", default_value_t = 5)]
     repeats: usize,
+
+    /// Writes the surface in the frame with most contacts into this folder, for others to find contacts on
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
 
     /// Prints one JSON object
     #[arg(long)]
@@ -56,6 +65,9 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     let scene = Scene::from_text(SCENE, "mats.toml", "", &overrides)?;
     let mut simulation = compile(&scene)?;
     let (mut seconds, mut detection, mut newton, mut contacts) = (Vec::new(), 0.0, 0, 0);
+    let mut start = places(&simulation);
+    let mut before = start.clone();
+    let (mut moment, mut heights) = (Moment::new(&start, &start, &start), Vec::new());
     for frame in 0..arguments.frames {
         let begin = Instant::now();
         let step = simulation.step_frame();
@@ -63,13 +75,26 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         seconds.push(begin.elapsed().as_secs_f64());
         detection += report.timing.contact.as_secs_f64();
         newton += report.newton_iterations;
+        let end = places(&simulation);
+        // Nothing moves yet before the first frame.
+        if frame < 2 || report.contacts > contacts {
+            moment = Moment::new(&before, &start, &end);
+        }
+        (before, start) = (start, end);
         contacts = contacts.max(report.contacts);
+        heights.extend(upper_height(&simulation));
         talk.note(&format!("frame {}: {report}, {} contacts", frame + 1, report.contacts));
     }
     let total: f64 = seconds.iter().sum();
     let search = search(&simulation, arguments.repeats.max(1));
-    Ok(json!({
-        "surface_triangles": simulation.model().surfaces.triangles.len(),
+    let surfaces = &simulation.model().surfaces;
+    let gap = surfaces.pairs().map(|(_, _, rule)| rule.gap).fold(0.0, f64::max);
+    if let Some(folder) = &arguments.write {
+        let failure = |error| Failure::Other(format!("cannot write to {}: {error}", folder.display()));
+        moment.write(folder, surfaces, gap).map_err(failure)?;
+    }
+    let mut result = json!({
+        "surface_triangles": surfaces.triangles.len(),
         "mode": arguments.mode,
         "frames": arguments.frames,
         "seconds_per_frame": total / arguments.frames.max(1) as f64,
@@ -81,7 +106,30 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         "milliseconds_to_find_candidates": search.finding * 1e3,
         "spread": search.spread,
         "threads": rayon::current_num_threads(),
-    }))
+        "upper_height": heights.last(),
+        "lowest_height": heights.iter().copied().reduce(f64::min),
+        "load": simulation.probe("upper.contact.lower.load"),
+    });
+    for (name, report) in moment::time(&moment, surfaces, gap, arguments.repeats) {
+        result[name] = report;
+    }
+    Ok(result)
+}
+
+/// Where the vertices of all surfaces are.
+fn places(simulation: &sinew_fem::Simulation) -> Vec<Vec3> {
+    let (contact, state) = (&simulation.model().surfaces, simulation.state());
+    let mut y = contact.rest.clone();
+    contact.place(&state.positions, &mut y);
+    contact.place_obstacles(&state.history.collider_poses, &mut y);
+    y
+}
+
+/// Mean height of the nodes of the upper mat [m].
+fn upper_height(simulation: &sinew_fem::Simulation) -> Option<f64> {
+    let upper = simulation.model().bodies.iter().find(|body| body.name == "upper")?;
+    let points = &simulation.state().positions[upper.points.clone()];
+    Some(points.iter().map(|x| x.z).sum::<f64>() / points.len() as f64)
 }
 
 struct Search {
@@ -94,60 +142,23 @@ struct Search {
 
 /// Candidates and their distances at the last state: each vertex and each edge is a query against all others.
 fn search(simulation: &sinew_fem::Simulation, repeats: usize) -> Search {
-    let (model, state) = (simulation.model(), simulation.state());
-    let contact = &model.surfaces;
-    let mut y = contact.rest.clone();
-    contact.place(&state.positions, &mut y);
-    contact.place_obstacles(&state.history.collider_poses, &mut y);
-    let groups = (0..contact.triangles.len() as u32).map(|t| contact.triangle_group(t) as u32).collect();
-    let paired = vec![true; contact.groups.len() * contact.groups.len()];
-    let mut tree = SurfaceTree::new(y.len(), contact.triangles.clone(), groups, paired);
-    let margins: Vec<f64> = contact.groups.iter().map(|group| 0.05 * group.edge.min(1.0)).collect();
-    let mut candidates = Candidates::default();
+    let contact = &simulation.model().surfaces;
+    let y = places(simulation);
+    let margins = contact.groups.iter().map(|group| 0.05 * group.edge.min(1.0)).collect();
+    let mut detection = Detection::new(contact, margins);
     let (mut times, mut finding) = (Vec::new(), f64::INFINITY);
     for _ in 0..repeats {
         let begin = Instant::now();
-        tree.rebuild(&y);
-        tree.refit(&y, &y, &margins);
-        tree.find(&mut candidates);
+        detection.find(&y, &y);
         finding = finding.min(begin.elapsed().as_secs_f64());
-        std::hint::black_box(nearest(&tree, &candidates, &y));
+        std::hint::black_box(detection.near_pairs(&y, 0.0));
         times.push(begin.elapsed().as_secs_f64());
     }
     Search {
-        candidates: candidates.point_triangle.len() + candidates.edge_edge.len(),
-        queries: (y.len() + tree.edges().len()) as f64,
+        candidates: detection.pair_count(),
+        queries: (y.len() + detection.edge_count()) as f64,
         seconds: times.iter().copied().fold(f64::INFINITY, f64::min),
         finding,
         spread: spread(&times),
     }
-}
-
-/// The least distance of all candidates.
-fn nearest(tree: &SurfaceTree, candidates: &Candidates, y: &[Vec3]) -> f64 {
-    let points = sinew_math::parallel::reduce_blocks(
-        candidates.point_triangle.len(),
-        1024,
-        |range| {
-            let distance = |[v, t]: [u32; 2]| {
-                let [a, b, c] = tree.triangles()[t as usize];
-                point_triangle([v, a, b, c].map(|v| y[v as usize])).distance_squared
-            };
-            candidates.point_triangle[range].iter().map(|&pair| distance(pair)).fold(f64::INFINITY, f64::min)
-        },
-        f64::min,
-    );
-    let edges = sinew_math::parallel::reduce_blocks(
-        candidates.edge_edge.len(),
-        1024,
-        |range| {
-            let distance = |[e, f]: [u32; 2]| {
-                let ([a, b], [c, d]) = (tree.edges()[e as usize], tree.edges()[f as usize]);
-                edge_edge([a, b, c, d].map(|v| y[v as usize])).distance_squared
-            };
-            candidates.edge_edge[range].iter().map(|&pair| distance(pair)).fold(f64::INFINITY, f64::min)
-        },
-        f64::min,
-    );
-    points.unwrap_or(f64::INFINITY).min(edges.unwrap_or(f64::INFINITY)).sqrt()
 }

@@ -65,18 +65,26 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
 
 /// The same numbers for people.
 fn readable(result: &Value) -> String {
-    let entries = result.as_object().into_iter().flatten();
-    let rows: Vec<Vec<String>> = entries
-        .map(|(key, value)| {
-            let text = match value {
-                Value::Number(number) => number.as_f64().map_or(number.to_string(), sinew_scene::format_number),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            vec![key.replace('_', " "), text]
-        })
-        .collect();
+    let mut rows = Vec::new();
+    add_rows(result, "", &mut rows);
     table::layout(&rows, &[])
+}
+
+/// A row for each number or word; parts of parts carry the names of both.
+fn add_rows(result: &Value, prefix: &str, rows: &mut Vec<Vec<String>>) {
+    for (key, value) in result.as_object().into_iter().flatten() {
+        let name = format!("{prefix}{}", key.replace('_', " "));
+        let text = match value {
+            Value::Object(_) => {
+                add_rows(value, &format!("{name} "), rows);
+                continue;
+            }
+            Value::Number(number) => number.as_f64().map_or(number.to_string(), sinew_scene::format_number),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        rows.push(vec![name, text]);
+    }
 }
 
 /// Median of some measurements: a single slow run (another program woke up) does not move it.

@@ -27,8 +27,9 @@ pub const ENGINES: [Engine; 5] = [
     Engine { name: "newton", settings: &[Some("10"), Some("20")] },
 ];
 
-/// Seconds that a script may take beside its steps: importing packages and compiling kernels take up to two minutes.
-const SETUP_SECONDS: f64 = 300.0;
+/// Seconds that a script may take beside its steps: importing packages and compiling kernels take up to two minutes, compiling the model of
+/// the mats four.
+const SETUP_SECONDS: f64 = 600.0;
 
 /// Where environments, files of engines and reports are.
 pub fn folder() -> PathBuf {
@@ -105,15 +106,20 @@ pub struct Run {
 /// Below this share of a core the machine was busy with something else.
 const BUSY: f64 = 0.9;
 
+/// The time that counts [s]: wall-clock time, or processor time where the machine was busy, which errs in favour of the engine.
+pub fn counted_seconds(seconds: f64, cores: f64) -> f64 {
+    if cores < BUSY { seconds * cores } else { seconds }
+}
+
 impl Run {
     /// Whether other programs took processor time away.
     pub fn is_disturbed(&self) -> bool {
         self.cores < BUSY
     }
 
-    /// The time that counts [s]: wall-clock time, or processor time where the machine was busy, which errs in favour of the engine.
+    /// The time of a frame that counts [s].
     pub fn counted_seconds(&self) -> f64 {
-        if self.is_disturbed() { self.seconds_per_frame * self.cores } else { self.seconds_per_frame }
+        counted_seconds(self.seconds_per_frame, self.cores)
     }
 
     /// Reads the line of a script.
@@ -223,24 +229,28 @@ pub fn run_ours(
     threads: Option<usize>,
     overrides: &[String],
 ) -> Result<Json, String> {
-    let mut command = Command::new(program);
-    command.current_dir(root()).args(["bench", "beam", "--json", "--quiet", "--size", size]);
-    command.arg("--repeats").arg(repeats.to_string());
+    let mut arguments = vec!["--size".into(), size.into(), "--repeats".into(), repeats.to_string()];
     if let Some(threads) = threads {
-        command.arg("--threads").arg(threads.to_string());
+        arguments.extend(["--threads".into(), threads.to_string()]);
     }
-    for change in overrides {
-        command.arg("--set").arg(change);
-    }
-    let output = command
+    arguments.extend(overrides.iter().flat_map(|change| ["--set".into(), change.clone()]));
+    own_report(program, "beam", &arguments)
+}
+
+/// Runs one of our program's benchmarks and returns its report.
+pub fn own_report(program: &Path, benchmark: &str, arguments: &[String]) -> Result<Json, String> {
+    let output = Command::new(program)
+        .current_dir(root())
+        .args(["bench", benchmark, "--json", "--quiet"])
+        .args(arguments)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
-        return Err(format!("sinew bench beam: {}", complaint(&stdout, &stderr)));
+        return Err(format!("sinew bench {benchmark}: {}", complaint(&stdout, &stderr)));
     }
-    last_report(&stdout).ok_or_else(|| "sinew bench beam reported nothing".into())
+    last_report(&stdout).ok_or_else(|| format!("sinew bench {benchmark} reported nothing"))
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ fn tip_text(tip: Option<Tip>) -> String {
 }
 
 /// Three significant digits.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     let digits = if value > 0.0 { 2 - value.log10().floor() as i32 } else { 2 };
     format!("{value:.*}", digits.clamp(0, 9) as usize)
 }
@@ -190,11 +190,11 @@ impl Report {
     }
 }
 
-fn threads_text(threads: usize) -> String {
+pub(super) fn threads_text(threads: usize) -> String {
     if threads == 1 { "one thread".into() } else { format!("{threads} threads") }
 }
 
-fn object(entries: Vec<(&str, Json)>) -> Json {
+pub(super) fn object(entries: Vec<(&str, Json)>) -> Json {
     Json::Object(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 

@@ -1,0 +1,94 @@
+//! Detection from nothing but the places of vertices: candidates, their distances, and the free share of a way.
+
+use std::ops::Range;
+
+use sinew_fem::contact::ContactModel;
+use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, edge_edge, free_fraction, point_triangle};
+use sinew_math::Vec3;
+use sinew_math::parallel::reduce_blocks;
+
+/// Candidates per block of parallel work: some hundred microseconds.
+const BLOCK: usize = 1024;
+
+/// Share of its distance that a pair keeps on its free way, as in the solver.
+const KEEP: f64 = 0.1;
+
+/// A tree over all surfaces, where everything may touch everything, and the candidates that were found last.
+pub struct Detection {
+    tree: SurfaceTree,
+    margins: Vec<f64>,
+    candidates: Candidates,
+}
+
+impl Detection {
+    /// With a margin for each group [m].
+    pub fn new(contact: &ContactModel, margins: Vec<f64>) -> Self {
+        let groups = (0..contact.triangles.len() as u32).map(|t| contact.triangle_group(t) as u32).collect();
+        let paired = vec![true; contact.groups.len() * contact.groups.len()];
+        let tree = SurfaceTree::new(contact.rest.len(), contact.triangles.clone(), groups, paired);
+        Self { tree, margins, candidates: Candidates::default() }
+    }
+
+    /// What was found last.
+    pub fn candidates(&self) -> &Candidates {
+        &self.candidates
+    }
+
+    /// Number of candidates that were found last.
+    pub fn pair_count(&self) -> usize {
+        self.candidates.point_triangle.len() + self.candidates.edge_edge.len()
+    }
+
+    /// Number of edges.
+    pub fn edge_count(&self) -> usize {
+        self.tree.edges().len()
+    }
+
+    /// Builds the tree anew and finds all candidates of the way.
+    pub fn find(&mut self, start: &[Vec3], end: &[Vec3]) {
+        self.tree.rebuild(start);
+        self.tree.refit(start, end, &self.margins);
+        self.tree.find(&mut self.candidates);
+    }
+
+    /// How many candidates are nearer than the gap, and the least distance of all [m].
+    pub fn near_pairs(&self, places: &[Vec3], gap: f64) -> (usize, f64) {
+        let limit = gap * gap;
+        let block = |pairs: Range<usize>| {
+            let distances = pairs.map(|pair| {
+                let (kind, vertices) = self.pair(pair);
+                let x = vertices.map(|v| places[v as usize]);
+                match kind {
+                    PairKind::PointTriangle => point_triangle(x).distance_squared,
+                    PairKind::EdgeEdge => edge_edge(x).distance_squared,
+                }
+            });
+            distances.fold((0, f64::INFINITY), |(count, least), d| (count + usize::from(d < limit), least.min(d)))
+        };
+        let near = reduce_blocks(self.pair_count(), BLOCK, block, |a, b| (a.0 + b.0, a.1.min(b.1)));
+        near.map_or((0, f64::INFINITY), |(count, least)| (count, least.sqrt()))
+    }
+
+    /// The share of the way that no candidate ends.
+    pub fn free_share(&self, start: &[Vec3], end: &[Vec3]) -> f64 {
+        let share = |pair| {
+            let (kind, vertices) = self.pair(pair);
+            free_fraction(kind, vertices.map(|v| start[v as usize]), vertices.map(|v| end[v as usize]), KEEP)
+        };
+        let block = |pairs: Range<usize>| pairs.map(share).fold(1.0, f64::min);
+        reduce_blocks(self.pair_count(), BLOCK, block, f64::min).unwrap_or(1.0)
+    }
+
+    /// Kind and vertices of a candidate; edges follow points.
+    fn pair(&self, pair: usize) -> (PairKind, [u32; 4]) {
+        let Candidates { point_triangle, edge_edge } = &self.candidates;
+        if let Some(&[v, t]) = point_triangle.get(pair) {
+            let [a, b, c] = self.tree.triangles()[t as usize];
+            (PairKind::PointTriangle, [v, a, b, c])
+        } else {
+            let [e, f] = edge_edge[pair - point_triangle.len()];
+            let ([a, b], [c, d]) = (self.tree.edges()[e as usize], self.tree.edges()[f as usize]);
+            (PairKind::EdgeEdge, [a, b, c, d])
+        }
+    }
+}
