@@ -4,6 +4,10 @@
 //! carried back by the deformed triangle it lies on: that is where the point should come out. Distances of the deformed shape are never needed.
 //! Cells around the point itself are passed over, and so are cells inside out: they are negative space.
 //!
+//! Where the nearest place does not face the point, as the side of a block does not for points of a face that has entered it, a place that does is taken if there is
+//! one: else each point of the face would have its own way out. It must be nearer than the far side of the point's own body: of a thin body that has entered
+//! as a whole both sides go out on the same way. Folds of one body, which may be sharp, go by the nearest place alone.
+//!
 //! A point that was in contact before looks for the nearest place by walking from where it was: in a thin sheet the other side may be nearer, and a point that
 //! changed sides from step to step would never come to rest.
 
@@ -22,6 +26,13 @@ const BLOCK: usize = 256;
 /// A walk may end this much further away than the nearest place before it is given up, and so many cells on top.
 const PATIENCE: f64 = 4.0;
 const PATIENCE_CELLS: f64 = 0.5;
+/// Two surfaces face each other where the cosine between their normals is less than this.
+const FACING: f64 = -0.1;
+/// How far a place that faces the point may be away, in thicknesses of the point's own body; these are looked for up to so many cells.
+const LONGEST_WAY_OUT: f64 = 0.75;
+const MOST_THICKNESS: f64 = 16.0;
+/// The far side of a body at a point is where the cosine between both normals is less than this.
+const FAR_SIDE: f64 = -0.5;
 /// Flesh that lies nearer to a vertex at rest than so many cells is its own surroundings (MCA-25): when it is crumpled, its elasticity answers.
 const SURROUNDINGS: f64 = 2.0;
 
@@ -56,6 +67,11 @@ pub(super) struct MaterialSpace {
     /// Vertices that may enter others.
     vertices: Vec<u32>,
     found: Vec<Option<Exit>>,
+    /// Outward normals of the vertices, and of the triangles; zero where there is no area.
+    normals: Vec<Vec3>,
+    faces: Vec<Vec3>,
+    /// Thickness of the body at each vertex at rest [m].
+    thickness: Vec<f64>,
     /// Whether a point belongs to a cell inside out.
     is_inverted: Vec<bool>,
 }
@@ -75,15 +91,31 @@ impl MaterialSpace {
         let surfaces = surfaces.collect();
         let vertices = (0..model.vertex_count()).filter(|&v| has_penalty(model.vertex_groups[v] as usize));
         let vertices: Vec<u32> = vertices.map(|v| v as u32).collect();
-        Self {
+        let mut space = Self {
             cells: CellTree::new(model.tets.clone()),
             is_inverted: vec![false; rest.len()],
             rest,
             surfaces,
             paired: model.paired(ContactMode::Penalty),
             found: vec![None; vertices.len()],
+            normals: vec![Vec3::zero(); model.vertex_count()],
+            faces: vec![Vec3::zero(); model.triangles.len()],
+            thickness: vec![0.0; model.vertex_count()],
             vertices,
-        }
+        };
+        space.find_normals(model, &model.rest);
+        space.thickness = (0..model.vertex_count()).map(|vertex| space.thickness_at(model, vertex)).collect();
+        space
+    }
+
+    /// How far the far side of its own body is from a vertex at rest [m]; zero for vertices that enter nothing.
+    fn thickness_at(&self, model: &ContactModel, vertex: usize) -> f64 {
+        let group = model.vertex_groups[vertex] as usize;
+        let Some(surface) = &self.surfaces[group] else { return 0.0 };
+        let first = model.groups[group].triangles.start;
+        let is_far = |local: u32| self.faces[first + local as usize].dot(self.normals[vertex]) < FAR_SIDE;
+        let reach = MOST_THICKNESS * model.groups[group].cell;
+        surface.nearest_where(model.rest[vertex], reach, is_far).map_or(reach, |(_, _, distance)| distance)
     }
 
     /// Builds the tree of cells anew.
@@ -102,6 +134,7 @@ impl MaterialSpace {
                 tet.iter().for_each(|&point| self.is_inverted[point as usize] = true);
             }
         }
+        self.find_normals(model, y);
         let mut found = std::mem::take(&mut self.found);
         for_each_block_mut((&mut found[..], &self.vertices[..]), BLOCK, |_, (found, vertices)| {
             for (found, &vertex) in found.iter_mut().zip(vertices) {
@@ -111,6 +144,18 @@ impl MaterialSpace {
         self.found = found;
         exits.clear();
         exits.extend(self.found.iter().flatten());
+    }
+
+    fn find_normals(&mut self, model: &ContactModel, y: &[Vec3]) {
+        let unit = |v: Vec3| if v.norm() > 0.0 { v / v.norm() } else { Vec3::zero() };
+        self.normals.fill(Vec3::zero());
+        for (face, triangle) in self.faces.iter_mut().zip(&model.triangles) {
+            let [a, b, c] = triangle.map(|v| y[v as usize]);
+            let area = (b - a).cross(c - a);
+            triangle.iter().for_each(|&v| self.normals[v as usize] += area);
+            *face = unit(area);
+        }
+        self.normals.iter_mut().for_each(|normal| *normal = unit(*normal));
     }
 
     /// The way out for one vertex: of all cells it is in, the one that leads out on the shortest way.
@@ -137,7 +182,7 @@ impl MaterialSpace {
             if own == group && (material - own_place).norm() < SURROUNDINGS * model.groups[own].cell {
                 return;
             }
-            let Some((depth, exit)) = self.way_out(model, group, material, last, vertex, y) else { return };
+            let Some((depth, exit)) = self.way_out(model, group, material, last, vertex) else { return };
             if best.as_ref().is_none_or(|(least, _)| depth < *least) {
                 best = Some((depth, exit));
             }
@@ -152,27 +197,29 @@ impl MaterialSpace {
         material: Vec3,
         last: u32,
         vertex: u32,
-        y: &[Vec3],
     ) -> Option<(f64, Exit)> {
         let surface = self.surfaces[group].as_ref()?;
         let first = model.groups[group].triangles.start as u32;
+        let is_other = model.vertex_groups[vertex as usize] as usize != group;
+        let cosine = |local: u32| self.faces[(first + local) as usize].dot(self.normals[vertex as usize]);
+        let cell = model.groups[group].cell;
         let mut nearest = surface.nearest(material)?;
+        if is_other && cosine(nearest.0) >= FACING {
+            let reach = LONGEST_WAY_OUT * self.thickness[vertex as usize];
+            nearest = surface.nearest_where(material, reach, |local| cosine(local) < FACING).unwrap_or(nearest);
+        }
         if model.groups[group].triangles.contains(&(last as usize)) {
             let walked = surface.nearest_near(material, last - first);
-            if walked.2 <= PATIENCE * nearest.2 + PATIENCE_CELLS * model.groups[group].cell {
+            let turns_away = is_other && cosine(nearest.0) < FACING && cosine(walked.0) >= FACING;
+            if !turns_away && walked.2 <= PATIENCE * nearest.2 + PATIENCE_CELLS * cell {
                 nearest = walked;
             }
         }
         let (local, barycentric, depth) = nearest;
         let triangle = first + local;
-        let corners = model.triangles[triangle as usize];
+        let normal = self.faces[triangle as usize];
         // Flesh folded so far that a vertex is led out through its own triangle needs no contact but its elasticity.
-        if corners.contains(&vertex) {
-            return None;
-        }
-        let [a, b, c] = corners.map(|v| y[v as usize]);
-        let normal = (b - a).cross(c - a);
-        let size = normal.norm();
-        (size > 0.0).then(|| (depth, Exit { vertex, triangle, barycentric, normal: normal / size }))
+        let is_own = model.triangles[triangle as usize].contains(&vertex);
+        (!is_own && normal != Vec3::zero()).then(|| (depth, Exit { vertex, triangle, barycentric, normal }))
     }
 }

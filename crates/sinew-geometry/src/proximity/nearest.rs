@@ -32,6 +32,15 @@ impl RestSurface {
         Some(self.answer(p, triangle))
     }
 
+    /// The same over the triangles within `reach` [m] that `is_allowed` holds for; `None` where there is none.
+    pub fn nearest_where(&self, p: Vec3, reach: f64, is_allowed: impl Fn(u32) -> bool) -> Option<(u32, [f64; 3], f64)> {
+        // Whatever does not count is as far away as what is out of reach, so that the search ends there.
+        let farthest = reach * reach;
+        let distance = |triangle| if is_allowed(triangle) { self.on_triangle(p, triangle).1 } else { farthest };
+        let (triangle, distance) = self.bvh.nearest(p, |triangle| distance(triangle).min(farthest))?;
+        (distance < farthest).then(|| self.answer(p, triangle))
+    }
+
     /// The nearest point found by walking from triangle `from` over triangles that share a vertex, as long as one is closer.
     ///
     /// A local minimum of the distance: a contact stays on the side of a thin part where it began.
@@ -90,6 +99,13 @@ mod tests {
             assert!((p.distance(q) - distance).abs() < 1e-14);
         }
         assert!(RestSurface::new(vec![], vec![]).nearest(Vec3::zero()).is_none());
+        let p = random.point();
+        let (triangle, _, distance) = surface.nearest_where(p, 3.0, |triangle| triangle % 3 == 1).unwrap();
+        let allowed = (0..torus.triangle_count() as u32).filter(|triangle| triangle % 3 == 1);
+        let expected = allowed.map(|t| surface.on_triangle(p, t).1).fold(f64::MAX, f64::min);
+        assert_eq!((triangle % 3, distance), (1, expected.sqrt()));
+        assert!(surface.nearest_where(p, 3.0, |_| false).is_none());
+        assert!(surface.nearest_where(p, 0.99 * distance, |triangle| triangle % 3 == 1).is_none());
     }
 
     /// Seen from outside, a sphere has one local minimum, which every walk ends at.
