@@ -670,9 +670,9 @@ impl ContactStage {
         let stiffness = rule.stiffness * area;
         let across = rule.tangential * stiffness;
         let sideways = apart - exit.normal * along;
-        let slope = stiffness * gap;
+        let [energy, slope, curvature] = spring(gap, rule.onset).map(|part| stiffness * part);
         let force = exit.normal * slope + sideways * across;
-        chunk.energy += 0.5 * stiffness * gap * gap + 0.5 * across * sideways.norm_squared();
+        chunk.energy += energy + 0.5 * across * sideways.norm_squared();
         chunk.active.push(Active {
             vertices,
             weights,
@@ -680,7 +680,7 @@ impl ContactStage {
             gap,
             gradient: weights.map(|w| force * w),
             slope,
-            curvature: stiffness,
+            curvature,
             across,
             friction: rule.friction,
             bounces: rule.bounce > 0.0,
@@ -781,6 +781,19 @@ impl ContactStage {
                 }
             }
         }
+    }
+}
+
+/// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, which it reaches over the depth w:
+/// $$E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}$$
+/// Light touch is soft, so that points which come and go do not shake the iteration.
+fn spring(gap: f64, w: f64) -> [f64; 3] {
+    let d = -gap;
+    if d < w {
+        [d * d * d / (6.0 * w), -d * d / (2.0 * w), d / w]
+    } else {
+        let beyond = d - 0.5 * w;
+        [0.5 * beyond * beyond + w * w / 24.0, -beyond, 1.0]
     }
 }
 

@@ -14,6 +14,9 @@ use crate::model::Body;
 /// Distance at which barriers begin, in mean edges of the finer surface.
 const GAP_IN_EDGES: f64 = 0.1;
 
+/// Depth over which the stiffness of penalties grows, in cells of the finer body.
+const ONSET_IN_CELLS: f64 = 0.02;
+
 /// One who can touch, with its part of the surface.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -48,6 +51,8 @@ pub struct PairRule {
     pub stiffness: f64,
     /// Penalty: stiffness across the normal over that along it.
     pub tangential: f64,
+    /// Penalty: depth over which the stiffness grows to k [m].
+    pub onset: f64,
     /// Barrier: distance d̂ [m].
     pub gap: f64,
     /// Barrier: modulus κ [Pa].
@@ -268,6 +273,7 @@ impl ContactModel {
             bounce: bounce_damping(rule.restitution),
             stiffness: rule.stiffness.unwrap_or(20.0 * softer.modulus / softer.cell),
             tangential: rule.tangential,
+            onset: ONSET_IN_CELLS * a.cell.min(b.cell),
             gap: rule.gap.unwrap_or(GAP_IN_EDGES * a.edge.min(b.edge)),
             modulus: if softer.modulus.is_finite() { softer.modulus } else { RIGID_MODULUS },
         }
