@@ -27,7 +27,7 @@ fn fifty_soft_bodies_pile_up_without_crossing() {
 
 #[test]
 fn random_drops_of_thin_and_thick_bodies_never_cross() {
-    let result = bench(&["--drops", "40"]);
+    let result = bench(&["--drops", "200"]);
     assert_eq!(result["crossings"], 0);
     assert_eq!(result["failures"], Value::Array(Vec::new()));
     assert_eq!(result["frames"], 40 * 24);
