@@ -30,5 +30,5 @@ fn random_drops_of_thin_and_thick_bodies_never_cross() {
     let result = bench(&["--drops", "200"]);
     assert_eq!(result["crossings"], 0);
     assert_eq!(result["failures"], Value::Array(Vec::new()));
-    assert_eq!(result["frames"], 40 * 24);
+    assert_eq!(result["frames"], 200 * 24);
 }

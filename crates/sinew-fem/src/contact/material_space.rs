@@ -220,6 +220,6 @@ impl MaterialSpace {
         let normal = self.faces[triangle as usize];
         // Flesh folded so far that a vertex is led out through its own triangle needs no contact but its elasticity.
         let is_own = model.triangles[triangle as usize].contains(&vertex);
-        (!is_own && normal != Vec3::zero()).then(|| (depth, Exit { vertex, triangle, barycentric, normal }))
+        (!is_own && normal != Vec3::zero()).then_some((depth, Exit { vertex, triangle, barycentric, normal }))
     }
 }
