@@ -69,7 +69,8 @@ impl ContactFinder {
                     place: pose.to_world(touch.anchor),
                     normal: response.normal,
                     force: response.force_at_rest(contact.creep * dt),
-                    gap: -response.normal_force / (contact.stiffness * area),
+                    // Points without an area are pushed by nothing.
+                    gap: if area > 0.0 { -response.normal_force / (contact.stiffness * area) } else { 0.0 },
                     area,
                 }
             }));

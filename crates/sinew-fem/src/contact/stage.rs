@@ -7,12 +7,13 @@
 //! In barrier mode one broad phase over the whole motion of an iteration serves its continuous collision detection and every evaluation on the way. In
 //! penalty mode exits are found at the first iterates of a step and then kept, so that the iteration ends.
 
-use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, edge_edge, free_fraction, point_triangle};
+mod touch;
+
+use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, free_fraction};
 use sinew_geometry::shape::{Pose, Shape};
 use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
 use sinew_math::{Mat3, Vec3};
 
-use super::barrier::{barrier, mollifier};
 use super::lagged::{ContactMemory, Response, recall};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};
 use super::restitution::Meeting;
@@ -27,8 +28,6 @@ use crate::state::{History, State};
 const BLOCK: usize = 512;
 /// Share of a distance that one step must leave.
 const KEEP: f64 = 0.1;
-/// Edges fade out below this squared sine of their angle [Li20].
-const PARALLEL: f64 = 1e-3;
 /// Stands for the missing vertices of a contact with a half-space.
 const NO_VERTEX: u32 = u32::MAX;
 
@@ -551,143 +550,6 @@ impl ContactStage {
         }
     }
 
-    fn touch_triangle(&self, contact: &ContactModel, [v, t]: [u32; 2], chunk: &mut Chunk) {
-        let [a, b, c] = contact.triangles[t as usize];
-        let vertices = [v, a, b, c];
-        let groups = [contact.vertex_groups[v as usize], contact.vertex_groups[a as usize]];
-        let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
-        let closest = point_triangle(vertices.map(|v| self.y[v as usize]));
-        if closest.distance_squared >= rule.gap * rule.gap {
-            return;
-        }
-        let area = contact.areas[v as usize].min(contact.triangle_areas[t as usize]);
-        let d = closest.distance_squared.sqrt();
-        let [energy, slope, curvature] = barrier(d / rule.gap);
-        let normal = closest.difference / d;
-        let slope = rule.modulus * area * slope;
-        chunk.energy += rule.modulus * area * rule.gap * energy;
-        chunk.active.push(Active {
-            vertices,
-            weights: closest.weights,
-            normal,
-            gap: d,
-            gradient: closest.weights.map(|w| normal * (slope * w)),
-            slope,
-            curvature: rule.modulus * area / rule.gap * curvature,
-            across: 0.0,
-            friction: rule.friction,
-            bounces: rule.bounce > 0.0,
-            groups,
-        });
-    }
-
-    fn touch_edge(&self, contact: &ContactModel, [e, f]: [u32; 2], chunk: &mut Chunk) {
-        let Some(tree) = &self.tree else { return };
-        let ([a, b], [c, d]) = (tree.edges()[e as usize], tree.edges()[f as usize]);
-        let vertices = [a, b, c, d];
-        let groups = [contact.vertex_groups[a as usize], contact.vertex_groups[c as usize]];
-        let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
-        let x = vertices.map(|v| self.y[v as usize]);
-        let closest = edge_edge(x);
-        if closest.distance_squared >= rule.gap * rule.gap {
-            return;
-        }
-        let rest = vertices.map(|v| contact.rest[v as usize]);
-        let epsilon = PARALLEL * (rest[1] - rest[0]).norm_squared() * (rest[3] - rest[2]).norm_squared();
-        let (u, w) = (x[1] - x[0], x[3] - x[2]);
-        let (uu, ww, uw) = (u.norm_squared(), w.norm_squared(), u.dot(w));
-        let [fade, fade_slope] = mollifier(u.cross(w).norm_squared(), epsilon);
-        let area = self.edge_areas[e as usize].min(self.edge_areas[f as usize]);
-        let distance = closest.distance_squared.sqrt();
-        let [energy, slope, curvature] = barrier(distance / rule.gap);
-        let energy = rule.modulus * area * rule.gap * energy;
-        let slope = fade * rule.modulus * area * slope;
-        let normal = closest.difference / distance;
-        let mut gradient = closest.weights.map(|w| normal * (slope * w));
-        if fade_slope > 0.0 {
-            let turn_u = (u * ww - w * uw) * (2.0 * fade_slope * energy);
-            let turn_w = (w * uu - u * uw) * (2.0 * fade_slope * energy);
-            gradient[0] -= turn_u;
-            gradient[1] += turn_u;
-            gradient[2] -= turn_w;
-            gradient[3] += turn_w;
-        }
-        chunk.energy += fade * energy;
-        chunk.active.push(Active {
-            vertices,
-            weights: closest.weights,
-            normal,
-            gap: distance,
-            gradient,
-            slope,
-            curvature: fade * rule.modulus * area / rule.gap * curvature,
-            across: 0.0,
-            friction: rule.friction,
-            bounces: rule.bounce > 0.0,
-            groups,
-        });
-    }
-
-    fn touch_plane(&self, contact: &ContactModel, [v, index]: [u32; 2], chunk: &mut Chunk) {
-        let (group, plane) = (contact.vertex_groups[v as usize], &contact.planes[index as usize]);
-        let Some(rule) = contact.rule(group as usize, plane.group) else { return };
-        let WorldPlane { normal, offset } = self.plane(index as usize, self.progress);
-        let d = normal.dot(self.y[v as usize]) - offset;
-        if d >= rule.gap {
-            return;
-        }
-        let area = contact.areas[v as usize];
-        // Behind the plane there is no energy that could be finite.
-        let [energy, slope, curvature] = if d > 0.0 { barrier(d / rule.gap) } else { [f64::INFINITY; 3] };
-        let slope = rule.modulus * area * slope;
-        chunk.energy += rule.modulus * area * rule.gap * energy;
-        chunk.active.push(Active {
-            vertices: [v, NO_VERTEX, NO_VERTEX, NO_VERTEX],
-            weights: [1.0, 0.0, 0.0, 0.0],
-            normal,
-            gap: d,
-            gradient: [normal * slope, Vec3::zero(), Vec3::zero(), Vec3::zero()],
-            slope,
-            curvature: rule.modulus * area / rule.gap * curvature,
-            across: 0.0,
-            friction: rule.friction,
-            bounces: rule.bounce > 0.0,
-            groups: [group, plane.group as u32],
-        });
-    }
-
-    fn touch_inside(&self, contact: &ContactModel, exit: &Exit, chunk: &mut Chunk) {
-        let (vertices, weights) = exit.stencil(contact);
-        let groups = [vertices[0], vertices[1]].map(|v| contact.vertex_groups[v as usize]);
-        let Some(rule) = contact.rule(groups[0] as usize, groups[1] as usize) else { return };
-        let apart = combine(vertices, weights, &self.y);
-        let along = apart.dot(exit.normal);
-        let gap = along + self.allowed[exit.vertex as usize];
-        if gap >= 0.0 {
-            return;
-        }
-        let area = contact.areas[exit.vertex as usize];
-        let stiffness = rule.stiffness * area;
-        let across = rule.tangential * stiffness;
-        let sideways = apart - exit.normal * along;
-        let [energy, slope, curvature] = spring(gap, rule.onset).map(|part| stiffness * part);
-        let force = exit.normal * slope + sideways * across;
-        chunk.energy += energy + 0.5 * across * sideways.norm_squared();
-        chunk.active.push(Active {
-            vertices,
-            weights,
-            normal: exit.normal,
-            gap,
-            gradient: weights.map(|w| force * w),
-            slope,
-            curvature,
-            across,
-            friction: rule.friction,
-            bounces: rule.bounce > 0.0,
-            groups,
-        });
-    }
-
     /// Contacts at the place last evaluated.
     pub fn active(&self) -> impl Iterator<Item = &Active> {
         self.chunks.iter().flat_map(|chunk| &chunk.active)
@@ -781,19 +643,6 @@ impl ContactStage {
                 }
             }
         }
-    }
-}
-
-/// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, which it reaches over the depth w:
-/// $$E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}$$
-/// Light touch is soft, so that points which come and go do not shake the iteration.
-fn spring(gap: f64, w: f64) -> [f64; 3] {
-    let d = -gap;
-    if d < w {
-        [d * d * d / (6.0 * w), -d * d / (2.0 * w), d / w]
-    } else {
-        let beyond = d - 0.5 * w;
-        [0.5 * beyond * beyond + w * w / 24.0, -beyond, 1.0]
     }
 }
 
