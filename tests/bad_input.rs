@@ -383,6 +383,7 @@ fn contact_that_cannot_be_is_refused() {
     complaint("crowd", &blocks("0.3", "mode = \"barrier\"\ngap = 0.08"), &[], &["wider than", "apart"]);
     complaint("friction", &blocks("0.3", "friction = -0.1"), &[], &["friction"]);
     complaint("tangential", &blocks("0.3", "tangential = 2"), &[], &["at most"]);
+    complaint("restitution", &blocks("0.3", "restitution = 1.5"), &[], &["restitution", "at most"]);
     let stranger = "pair = [{ between = [\"left\", \"rihgt\"], mode = \"none\" }]";
     complaint("stranger", &blocks("0.3", stranger), &[], &["rihgt", "right"]);
     let explicit = format!("{}[solver]\ntype = \"explicit\"\n", blocks("0.3", "mode = \"penalty\""));
