@@ -30,7 +30,7 @@ pub use camera::{Bounds, Camera, FitParams, UpAxis};
 pub use color::{ColorMap, Rgb};
 pub use image::Image;
 pub use overlay::Legend;
-pub(crate) use overlay::{format_tick, ticks};
+pub(crate) use overlay::{draw_footnote, format_tick, ticks};
 pub use render::{Renderer, View};
 pub use scene::{Finish, Paint, Surface, Wireframe};
 pub use shapes::ShapeMesh;

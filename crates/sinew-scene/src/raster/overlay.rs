@@ -36,6 +36,13 @@ pub(crate) fn draw_title(image: &mut Image, title: &str, caption: Option<&str>) 
     }
 }
 
+/// A line in the lower left corner.
+pub(crate) fn draw_footnote(image: &mut Image, text: &str) {
+    let size = text_size(image);
+    let margin = 2.4 * size;
+    draw_text(image, text, margin, image.height as f32 - margin, size, Anchor::Left, FAINT);
+}
+
 /// Vertical colour bar on the right side.
 pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     let size = text_size(image);

@@ -16,6 +16,7 @@ use super::sequence::{Sequence, numbered};
 use super::shapes::{PLANE_HALF, f32s, ground_level, points_f32, shape_mesh, transform_rows};
 use crate::raster::{
     Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
+    draw_footnote,
 };
 use crate::still::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 use crate::value::{Dimension, format_quantity};
@@ -317,14 +318,7 @@ impl PictureRecorder {
         for shape in &shapes {
             surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
         }
-        let mut caption = format!("t = {:.2} s", snapshot.time);
-        let arrows = ArrowScale { force: self.largest_force, length: LONGEST_ARROW * stage.bounds.radius() };
-        if arrows.force > 0.0 {
-            // Two digits are enough to read a length by.
-            let digits = 10f64.powf(f64::from(arrows.force).log10().floor() - 1.0);
-            let force = (f64::from(arrows.force) / digits).round() * digits;
-            caption = format!("longest arrow {}   {caption}", format_quantity(force, Dimension::FORCE));
-        }
+        let caption = format!("t = {:.2} s", snapshot.time);
         let mut image = renderer.render(&View {
             camera: stage.camera,
             up: self.params.up,
@@ -340,7 +334,14 @@ impl PictureRecorder {
                 map,
             }),
         });
-        draw_forces(&mut image, &stage.camera, &snapshot.contacts, arrows);
+        if self.largest_force > 0.0 {
+            let arrows = ArrowScale { force: self.largest_force, length: LONGEST_ARROW * stage.bounds.radius() };
+            draw_forces(&mut image, &stage.camera, &snapshot.contacts, arrows);
+            // Two digits are enough to read a length by.
+            let digits = 10f64.powf(f64::from(arrows.force).log10().floor() - 1.0);
+            let force = (f64::from(arrows.force) / digits).round() * digits;
+            draw_footnote(&mut image, &format!("longest arrow {}", format_quantity(force, Dimension::FORCE)));
+        }
         image
     }
 }
