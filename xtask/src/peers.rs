@@ -8,6 +8,7 @@
 mod contact;
 mod engine;
 mod law;
+mod options;
 mod others;
 mod report;
 
@@ -42,24 +43,8 @@ impl Options {
     fn parse(arguments: &[String]) -> Result<Self, String> {
         let mut options =
             Self { size: "S", only: Vec::new(), is_json: false, repeats: 1, cap_seconds: CAP_SECONDS, program: None };
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            if argument == "--json" {
-                options.is_json = true;
-                continue;
-            }
-            let (name, value) = match argument.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_string())),
-                None => (argument.as_str(), None),
-            };
-            if !["--size", "--only", "--repeats", "--cap", "--program"].contains(&name) {
-                return Err(format!(
-                    "unknown argument \"{argument}\"; there are: --size, --only, --json, --repeats, --cap, --program"
-                ));
-            }
-            let value = value.or_else(|| rest.next().cloned()).ok_or(format!("{name} needs a value"))?;
-            options.set(name, &value)?;
-        }
+        let names = ["--size", "--only", "--repeats", "--cap", "--program"];
+        options.is_json = options::read(arguments, &names, |name, value| options.set(name, value))?;
         Ok(options)
     }
 
@@ -70,23 +55,12 @@ impl Options {
                 let found = sizes.into_iter().find(|size| size.eq_ignore_ascii_case(value));
                 self.size = found.ok_or(format!("--size is S or L, not \"{value}\""))?;
             }
-            "--only" => {
-                for part in value.split(',').map(str::trim) {
-                    if !ENGINES.iter().any(|engine| engine.name == part) {
-                        let names = ENGINES.map(|engine| engine.name).join(", ");
-                        return Err(format!("no engine is called \"{part}\"; there are: {names}"));
-                    }
-                    self.only.push(part.into());
-                }
-            }
+            "--only" => self.only.extend(options::listed("engine", value, &ENGINES.map(|engine| engine.name))?),
             "--repeats" => {
                 let count = value.parse().ok().filter(|count| (1..=1000).contains(count));
                 self.repeats = count.ok_or(format!("--repeats is a whole number from 1 to 1000, not \"{value}\""))?;
             }
-            "--cap" => {
-                let seconds = value.parse().ok().filter(|seconds: &f64| *seconds > 0.0 && *seconds <= 86400.0);
-                self.cap_seconds = seconds.ok_or(format!("--cap is a number of seconds above 0, not \"{value}\""))?;
-            }
+            "--cap" => self.cap_seconds = options::seconds(name, value)?,
             _ => self.program = Some(value.into()),
         }
         Ok(())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::engine::{self, counted_seconds, own_report, run_script};
+use super::options;
 use super::others::Others;
 use super::report::{object, short, threads_text};
 use crate::json::Json;
@@ -47,24 +48,8 @@ impl Options {
     fn parse(arguments: &[String]) -> Result<Self, String> {
         let mut options =
             Self { cells: 78, frames: 10, only: Vec::new(), is_json: false, cap_seconds: CAP_SECONDS, program: None };
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            if argument == "--json" {
-                options.is_json = true;
-                continue;
-            }
-            let (name, value) = match argument.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_string())),
-                None => (argument.as_str(), None),
-            };
-            if !["--cells", "--frames", "--only", "--cap", "--program"].contains(&name) {
-                return Err(format!(
-                    "unknown argument \"{argument}\"; there are: --cells, --frames, --only, --json, --cap, --program"
-                ));
-            }
-            let value = value.or_else(|| rest.next().cloned()).ok_or(format!("{name} needs a value"))?;
-            options.set(name, &value)?;
-        }
+        let names = ["--cells", "--frames", "--only", "--cap", "--program"];
+        options.is_json = options::read(arguments, &names, |name, value| options.set(name, value))?;
         Ok(options)
     }
 
@@ -76,18 +61,8 @@ impl Options {
         match name {
             "--cells" => self.cells = whole(8, 400)?,
             "--frames" => self.frames = whole(2, 1000)?,
-            "--only" => {
-                for part in value.split(',').map(str::trim) {
-                    if !PEERS.contains(&part) {
-                        return Err(format!("no peer is called \"{part}\"; there are: {}", PEERS.join(", ")));
-                    }
-                    self.only.push(part.into());
-                }
-            }
-            "--cap" => {
-                let seconds = value.parse().ok().filter(|seconds: &f64| *seconds > 0.0 && *seconds <= 86400.0);
-                self.cap_seconds = seconds.ok_or(format!("--cap is a number of seconds above 0, not \"{value}\""))?;
-            }
+            "--only" => self.only.extend(options::listed("peer", value, &PEERS)?),
+            "--cap" => self.cap_seconds = options::seconds(name, value)?,
             _ => self.program = Some(value.into()),
         }
         Ok(())
