@@ -6,7 +6,7 @@
 
 use sinew_math::{Mat3, Vec3};
 
-use super::friction::{friction_block, friction_energy, friction_slope};
+use super::friction::{KEPT_DROP, friction_block, friction_energy, friction_slope};
 
 /// What a contact leaves for the next step to begin with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,10 +70,19 @@ impl Response {
 
     /// Its second derivative, positive semi-definite [N/m].
     pub(crate) fn block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
+        self.block_that_keeps(1.0, moved, epsilon)
+    }
+
+    /// The same, stiffer along the slip: where many contacts begin to slide at once, steps do not overshoot [N/m].
+    pub(crate) fn stiffened_block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
+        self.block_that_keeps(KEPT_DROP, moved, epsilon)
+    }
+
+    fn block_that_keeps(&self, kept: f64, moved: Vec3, epsilon: f64) -> Mat3 {
         if self.friction == 0.0 {
             return Mat3::zero();
         }
-        friction_block(self.slip(moved), self.normal, epsilon) * (self.friction * self.normal_force)
+        friction_block(self.slip(moved), self.normal, epsilon, kept) * (self.friction * self.normal_force)
     }
 
     /// Force on the first where nothing has moved yet: normal force, and friction of the slip that is held [N].
@@ -115,6 +124,10 @@ mod tests {
                 let column = (gradients[0] - gradients[1]) / (2.0 * h);
                 let difference = column - response.block(moved, EPSILON) * (step / h);
                 assert!(difference.norm() < 1e-4 * response.block(moved, EPSILON).norm());
+                let excess = response.stiffened_block(moved, EPSILON) - response.block(moved, EPSILON);
+                let slip = response.slip(moved);
+                assert!(step.dot(excess * step) >= 0.0, "stiffer");
+                assert!((excess * response.normal.cross(slip)).norm() < 1e-12 * excess.norm(), "along the slip only");
             }
         }
     }

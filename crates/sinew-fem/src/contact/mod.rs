@@ -15,6 +15,7 @@ mod friction;
 mod lagged;
 mod material_space;
 mod pace;
+mod patches;
 mod points;
 mod restitution;
 mod rule;

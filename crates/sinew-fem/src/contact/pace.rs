@@ -4,6 +4,7 @@ use sinew_geometry::Aabb;
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::Vec3;
 
+use super::patches::Moving;
 use super::rule::{ContactMode, Party};
 use crate::contacts::collider_poses;
 use crate::control::Control;
@@ -53,8 +54,9 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         let mean = (bodies[a].mean + bodies[b].mean) * 0.5;
         // Of a body with itself both sides move, of two the sum of their speeds counts.
         let way = (fastest(a, mean) + fastest(b, mean)) * dt;
-        if bodies[a].bounds.grown(way).overlaps(&bodies[b].bounds) {
-            parts = parts.max(way / (LONGEST_WAY * bodies[a].cell.min(bodies[b].cell)));
+        let longest = LONGEST_WAY * bodies[a].cell.min(bodies[b].cell);
+        if way > longest * parts && bodies[a].bounds.grown(way).overlaps(&bodies[b].bounds) {
+            parts = parts.max(most_approach(model, state, [g, h], dt) / longest);
         }
     }
     let mut poses = Vec::new();
@@ -69,6 +71,19 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         }
     }
     parts.min(MOST_PARTS).ceil() as usize
+}
+
+/// Bound on how far any vertex of two groups gets behind the other in a time `dt`.
+fn most_approach(model: &Model, state: &State, groups: [usize; 2], dt: f64) -> f64 {
+    let contact = &model.contact;
+    let at = |vertex: u32| {
+        let carriers = contact.carriers(vertex as usize);
+        let sum = |v: &[Vec3]| carriers.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + v[p as usize] * w);
+        (sum(&state.positions), sum(&state.velocities))
+    };
+    let [mine, theirs] = groups.map(|group| contact.patches.moving(group, at));
+    let to_theirs = |a: &Moving| theirs.iter().filter_map(|b| a.approach(b, dt)).fold(0.0, f64::max);
+    mine.iter().map(to_theirs).fold(0.0, f64::max)
 }
 
 /// How far a collider carries what is within `reach` of `center`.

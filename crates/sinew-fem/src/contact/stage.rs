@@ -609,7 +609,7 @@ impl ContactStage {
             ContactTerm::new(active.vertices, active.weights, block)
         }));
         terms.extend(self.lagged.iter().map(|lagged| {
-            let block = lagged.response.block(self.moved(lagged), self.epsilon);
+            let block = lagged.response.stiffened_block(self.moved(lagged), self.epsilon);
             ContactTerm::new(lagged.vertices, lagged.weights, block)
         }));
     }

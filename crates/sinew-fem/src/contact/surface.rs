@@ -6,6 +6,7 @@ use sinew_geometry::CellKind;
 use sinew_geometry::shape::{AnyShape, Plane, Pose};
 use sinew_math::Vec3;
 
+use super::patches::Patches;
 use super::restitution::bounce_damping;
 use super::rule::{ContactMode, ContactRule, Party};
 use crate::force::Collider;
@@ -114,6 +115,8 @@ pub struct ContactModel {
     pub tets: Vec<[u32; 4]>,
     /// Group of each tetrahedron.
     pub tet_groups: Vec<u32>,
+    /// The surface of each group in patches.
+    pub(crate) patches: Patches,
 }
 
 /// What the model knows of a party while the surface is put together.
@@ -155,6 +158,9 @@ impl ContactModel {
         for g in 0..count {
             let gaps = (0..count).filter_map(|h| model.rule(g, h)).filter(|rule| rule.mode == ContactMode::Barrier);
             model.groups[g].margin = 0.5 * gaps.map(|rule| rule.gap).fold(0.0, f64::max);
+        }
+        for group in &model.groups {
+            model.patches.add_surface(&model.rest, &model.triangles[group.triangles.clone()]);
         }
         for (g, party) in parties.into_iter().enumerate() {
             if let (Party::Body(body), true) = (party, model.has_mode(g, ContactMode::Penalty)) {
