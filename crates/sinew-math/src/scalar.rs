@@ -204,6 +204,15 @@ pub trait LaneScalar: Scalar {
         }
         Self::load(&lanes)
     }
+
+    /// The lanes one place further on, with the last lane of `previous` in front: what comes from the left neighbours of a row.
+    #[inline(always)]
+    fn shift_in(self, previous: Self) -> Self {
+        let mut lanes = [Self::Element::default(); 2 * MAX_LANES];
+        previous.store(&mut lanes);
+        self.store(&mut lanes[Self::LANES..]);
+        Self::load(&lanes[Self::LANES - 1..])
+    }
 }
 
 /// The most lanes of any lane type.

@@ -9,6 +9,7 @@ mod pile;
 mod scaling;
 mod scramble;
 mod svd3;
+mod vcycle;
 
 pub use svd3::{isa_name, quick_svd_check};
 
@@ -28,6 +29,8 @@ pub struct Arguments {
 enum Benchmark {
     /// Singular value decompositions of 3×3 matrices, single precision, one core
     Svd3(svd3::Arguments),
+    /// The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges
+    Vcycle(vcycle::Arguments),
     /// A clamped beam swings under its weight: 60 frames of implicit Euler
     Beam(beam::Arguments),
     /// The beam from five thousand tetrahedra to a million: time, memory and how they grow
@@ -50,6 +53,7 @@ enum Benchmark {
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let (result, json) = match &arguments.benchmark {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
+        Benchmark::Vcycle(arguments) => (vcycle::measure(arguments), arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
         Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),

@@ -147,7 +147,7 @@ mod tests {
     /// A strip of triangles along x, in the plane z = 0.
     fn strip(count: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
         let rest = (0..count + 2).map(|k| Vec3::new(f64::from(k), f64::from(k % 2), 0.0)).collect();
-        let triangle = |k: u32| if k % 2 == 0 { [k, k + 2, k + 1] } else { [k, k + 1, k + 2] };
+        let triangle = |k: u32| if k.is_multiple_of(2) { [k, k + 2, k + 1] } else { [k, k + 1, k + 2] };
         (rest, (0..count).map(triangle).collect())
     }
 

@@ -144,4 +144,8 @@ impl<S: LaneScalar> LaneScalar for Pair<S> {
         // SAFETY: the caller promises for both halves what each of them asks for.
         unsafe { Self(S::gather(values, indices), S::gather(values, &indices[S::LANES..])) }
     }
+    #[inline(always)]
+    fn shift_in(self, previous: Self) -> Self {
+        Self(self.0.shift_in(previous.1), self.1.shift_in(self.0))
+    }
 }

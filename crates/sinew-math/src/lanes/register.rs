@@ -8,7 +8,8 @@
 macro_rules! register_lanes {
     (
         $(#[$doc:meta])* $name:ident, $element:ident, $lanes:literal, $register:ty, $mask_name:ident($mask:ty), bits $bits:ty;
-        splat $splat:ident, load $load:ident, store $store:ident, gather($ga_v:ident, $ga_i:ident) $gather:expr;
+        splat $splat:ident, load $load:ident, store $store:ident, gather($ga_v:ident, $ga_i:ident) $gather:expr,
+        shift($sh_a:ident, $sh_p:ident) $shift:expr;
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident, fma $fma:ident;
         lt($lt_a:ident, $lt_b:ident) $lt:expr;
         le($le_a:ident, $le_b:ident) $le:expr;
@@ -241,6 +242,12 @@ macro_rules! register_lanes {
                 // SAFETY: the instruction exists, see the macro; there are as many indices as lanes, and the caller promises that
                 // they are in range and fit the signed numbers of the instruction.
                 unsafe { Self($gather) }
+            }
+            #[inline(always)]
+            fn shift_in(self, previous: Self) -> Self {
+                let ($sh_a, $sh_p) = (self.0, previous.0);
+                // SAFETY: the instruction exists, see the macro.
+                unsafe { Self($shift) }
             }
         }
     };

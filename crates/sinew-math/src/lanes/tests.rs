@@ -160,3 +160,25 @@ fn requests_for_unknown_or_missing_levels_fall_back_to_the_best() {
     assert!(IsaLevel::ALL.iter().all(|level| level.to_string().parse() == Ok(*level)));
     assert_eq!("mmx".parse::<IsaLevel>(), Err(UnknownIsaLevel { name: "mmx".into() }));
 }
+
+struct Shift;
+
+impl LaneKernel for Shift {
+    type Output = bool;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> bool {
+        let singles: Vec<f32> = (0..2 * F32_LANES).map(|k| k as f32).collect();
+        let doubles: Vec<f64> = (0..2 * F64_LANES).map(|k| k as f64).collect();
+        let (mut single, mut double) = ([0.0; F32_LANES], [0.0; F64_LANES]);
+        I::F32::load(&singles[F32_LANES..]).shift_in(I::F32::load(&singles)).store(&mut single);
+        I::F64::load(&doubles[F64_LANES..]).shift_in(I::F64::load(&doubles)).store(&mut double);
+        single == singles[F32_LANES - 1..2 * F32_LANES - 1] && double == doubles[F64_LANES - 1..2 * F64_LANES - 1]
+    }
+}
+
+#[test]
+fn shifted_lanes_follow_the_last_lane_of_the_previous_ones() {
+    for level in IsaLevel::ALL.into_iter().filter(|level| level.is_available()) {
+        assert_eq!(dispatch_at(level, Shift), Some(true), "{level}");
+    }
+}

@@ -38,7 +38,12 @@ register_lanes! {
     /// Eight f32 in an AVX register.
     F32x8, f32, 8, __m256, MaskF32x8(__m256), bits __m256i;
     splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
-    gather(v, i) _mm256_i32gather_ps::<4>(v, _mm256_loadu_si256(i.cast()));
+    gather(v, i) _mm256_i32gather_ps::<4>(v, _mm256_loadu_si256(i.cast())),
+    shift(a, p) {
+        // The upper half of p and the lower half of a, then one lane across within each half.
+        let across = _mm256_permute2f128_ps::<0x21>(p, a);
+        _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(a), _mm256_castps_si256(across)))
+    };
     add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps, fma _mm256_fmadd_ps;
     lt(a, b) _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm256_cmp_ps::<_CMP_LE_OQ>(a, b);
@@ -59,7 +64,11 @@ register_lanes! {
     /// Four f64 in an AVX register.
     F64x4, f64, 4, __m256d, MaskF64x4(__m256d), bits __m256i;
     splat _mm256_set1_pd, load _mm256_loadu_pd, store _mm256_storeu_pd,
-    gather(v, i) _mm256_i32gather_pd::<8>(v, _mm_loadu_si128(i.cast()));
+    gather(v, i) _mm256_i32gather_pd::<8>(v, _mm_loadu_si128(i.cast())),
+    shift(a, p) {
+        let across = _mm256_permute2f128_pd::<0x21>(p, a);
+        _mm256_castsi256_pd(_mm256_alignr_epi8::<8>(_mm256_castpd_si256(a), _mm256_castpd_si256(across)))
+    };
     add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd, sqrt _mm256_sqrt_pd, fma _mm256_fmadd_pd;
     lt(a, b) _mm256_cmp_pd::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm256_cmp_pd::<_CMP_LE_OQ>(a, b);
@@ -80,7 +89,8 @@ register_lanes! {
     /// Sixteen f32 in an AVX-512 register.
     F32x16, f32, 16, __m512, MaskF32x16(__mmask16), bits __m512i;
     splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
-    gather(v, i) _mm512_i32gather_ps::<4>(_mm512_loadu_si512(i.cast()), v);
+    gather(v, i) _mm512_i32gather_ps::<4>(_mm512_loadu_si512(i.cast()), v),
+    shift(a, p) _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(a), _mm512_castps_si512(p)));
     add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps, fma _mm512_fmadd_ps;
     lt(a, b) _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b);
@@ -101,7 +111,8 @@ register_lanes! {
     /// Eight f64 in an AVX-512 register.
     F64x8, f64, 8, __m512d, MaskF64x8(__mmask8), bits __m512i;
     splat _mm512_set1_pd, load _mm512_loadu_pd, store _mm512_storeu_pd,
-    gather(v, i) _mm512_i32gather_pd::<8>(_mm256_loadu_si256(i.cast()), v);
+    gather(v, i) _mm512_i32gather_pd::<8>(_mm256_loadu_si256(i.cast()), v),
+    shift(a, p) _mm512_castsi512_pd(_mm512_alignr_epi64::<7>(_mm512_castpd_si512(a), _mm512_castpd_si512(p)));
     add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd, sqrt _mm512_sqrt_pd, fma _mm512_fmadd_pd;
     lt(a, b) _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b);
     le(a, b) _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b);

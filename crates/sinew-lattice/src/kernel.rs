@@ -1,0 +1,438 @@
+//! The product K x of a lattice, row by row, with a sweep of the smoother in the same pass.
+//!
+//! The Laplacian over the edges of a cube is diagonal in its eight sign (Walsh) modes, and the three linear ones are the deformation gradient (MCA-08, MCA-10). So a cell is a
+//! transform, a product per mode, and the transform back:
+//! $$P_j = \mu' m_j + \lambda' t\, r_j + (L' b) \times r_j, \qquad t = \sum_j r_j \cdot m_j, \quad b = \sum_j r_j \times m_j$$
+//! for the linear modes mⱼ (sums of the corners with the sign of axis j) with columns rⱼ of the rotation, and a multiple of μ' for each other mode. Scales are
+//! folded in: μ' = μh/8, λ' = λh/16, L' = R L Rᵀ h/16.
+//!
+//! The transform is separable, so neighbours share its parts: along x by shifted loads, along y by rows that are carried on (`carry`), along z by one plane of sums
+//! (`part`). A row of nodes is finished when nobody reads its old values any more: a sweep of Jacobi or Chebyshev works in place, and is the same as
+//! with a second array.
+
+use sinew_math::LaneScalar;
+use sinew_math::lanes::prefetch;
+
+use crate::layout::{Kind, LANES, Layout, Row, Segment};
+
+/// Rows of state of a block: quaternion times √2, μ', λ', and L' (xx, yy, zz, xy, xz, yz).
+pub(crate) const STATE: usize = 12;
+/// Values of the state of a block.
+pub(crate) const BLOCK: usize = STATE * LANES;
+/// Values carried along y per tile: twelve sums of nodes, twelve sums of forces.
+const CARRY: usize = 2 * 12 * LANES;
+
+/// Length of the carried rows of a slab.
+pub(crate) fn carry_length(layout: &Layout) -> usize {
+    layout.tile_count() * CARRY
+}
+
+/// Length of the plane of partial sums of a slab.
+pub(crate) fn part_length(layout: &Layout) -> usize {
+    layout.row_count() * layout.tile_count() * 3 * LANES
+}
+
+/// Stiffness of the modes beyond the linear ones, in units of μ': 2 and 3 as printed, 2/3 and 1/3 as an exact integral would have it (MCA-10).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModeStiffness {
+    /// Of the three bilinear modes.
+    pub bilinear: f64,
+    /// Of the trilinear mode.
+    pub trilinear: f64,
+}
+
+impl ModeStiffness {
+    /// The staggered rule as printed.
+    pub const PAPER: Self = Self { bilinear: 2.0, trilinear: 3.0 };
+    /// The exact integral of the trilinear cell.
+    pub const EXACT: Self = Self { bilinear: 2.0 / 3.0, trilinear: 1.0 / 3.0 };
+}
+
+/// Blocks of state that are asked for ahead of their turn.
+const BLOCKS_AHEAD: usize = 6;
+
+/// Sixteen values.
+///
+/// # Safety
+/// They are within the slice.
+#[inline(always)]
+unsafe fn load<F: LaneScalar<Element = f32>>(values: &[f32], at: usize) -> F {
+    debug_assert!(at + LANES <= values.len(), "{at} of {}", values.len());
+    // SAFETY: the caller promises it.
+    F::load(unsafe { values.get_unchecked(at..at + LANES) })
+}
+
+/// Stores sixteen values.
+///
+/// # Safety
+/// They are within the slice.
+#[inline(always)]
+unsafe fn store<F: LaneScalar<Element = f32>>(value: F, values: &mut [f32], at: usize) {
+    debug_assert!(at + LANES <= values.len(), "{at} of {}", values.len());
+    // SAFETY: the caller promises it.
+    value.store(unsafe { values.get_unchecked_mut(at..at + LANES) });
+}
+
+/// What is done with K x where it is complete. `at` counts from the beginning of the plane, and is a multiple of sixteen.
+pub(crate) trait Finish<F> {
+    /// `x` is the plane of x, as long as this plane is worked on.
+    ///
+    /// # Safety
+    /// The sixteen values from `at` on are within `x`, which is no longer than [`Finish::length`].
+    unsafe fn finish(&mut self, x: &mut [f32], at: usize, product: F);
+
+    /// Length of its arrays.
+    fn length(&self) -> usize;
+
+    /// Asks for what `finish` will read at `at`.
+    #[inline(always)]
+    fn prefetch(&self, _at: usize) {}
+}
+
+/// y = K x.
+pub(crate) struct Apply<'a>(pub &'a mut [f32]);
+
+impl<F: LaneScalar<Element = f32>> Finish<F> for Apply<'_> {
+    #[inline(always)]
+    unsafe fn finish(&mut self, _: &mut [f32], at: usize, product: F) {
+        // SAFETY: within the array, as the caller promises.
+        unsafe { store(product, self.0, at) };
+    }
+
+    fn length(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// r = b − K x where nodes are free, and 0 elsewhere.
+pub(crate) struct Residual<'a> {
+    pub b: &'a [f32],
+    pub inverse: &'a [f32],
+    pub r: &'a mut [f32],
+}
+
+impl<F: LaneScalar<Element = f32>> Finish<F> for Residual<'_> {
+    #[inline(always)]
+    unsafe fn finish(&mut self, _: &mut [f32], at: usize, product: F) {
+        // SAFETY: within the arrays, as the caller promises.
+        unsafe {
+            let free = load::<F>(self.inverse, at).gt(F::zero());
+            store(F::select(free, load::<F>(self.b, at) - product, F::zero()), self.r, at);
+        }
+    }
+
+    fn length(&self) -> usize {
+        self.b.len().min(self.inverse.len()).min(self.r.len())
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.b, at);
+        prefetch(self.inverse, at);
+    }
+}
+
+/// d ← a d + c D⁻¹ (b − K x), x ← x + d: one sweep of Chebyshev's iteration, or of Jacobi's with a = 0.
+pub(crate) struct Smooth<'a> {
+    pub b: &'a [f32],
+    pub inverse: &'a [f32],
+    pub d: &'a mut [f32],
+    pub a: f64,
+    pub c: f64,
+}
+
+impl<F: LaneScalar<Element = f32>> Finish<F> for Smooth<'_> {
+    #[inline(always)]
+    unsafe fn finish(&mut self, x: &mut [f32], at: usize, product: F) {
+        // SAFETY: within the arrays, as the caller promises.
+        unsafe {
+            let residual = load::<F>(self.b, at) - product;
+            let step = load::<F>(self.inverse, at) * residual * F::splat(self.c);
+            let d = load::<F>(self.d, at).mul_add(F::splat(self.a), step);
+            store(d, self.d, at);
+            store(load::<F>(x, at) + d, x, at);
+        }
+    }
+
+    fn length(&self) -> usize {
+        self.b.len().min(self.inverse.len()).min(self.d.len())
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.b, at);
+        prefetch(self.inverse, at);
+        prefetch(self.d, at);
+    }
+}
+
+/// Nothing: only the partial sums for the next plane are wanted.
+pub(crate) struct Nothing;
+
+impl<F: LaneScalar<Element = f32>> Finish<F> for Nothing {
+    #[inline(always)]
+    unsafe fn finish(&mut self, _: &mut [f32], _: usize, _: F) {}
+
+    fn length(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// A plane of nodes with the layer of cells above it.
+pub(crate) struct PlanePass<'a> {
+    pub layout: &'a Layout,
+    pub plane: usize,
+    /// State of all blocks.
+    pub state: &'a [f32],
+    /// x of this plane, and of the next where there are cells above.
+    pub this: &'a mut [f32],
+    pub next: &'a [f32],
+    pub part: &'a mut [f32],
+    pub carry: &'a mut [f32],
+    pub modes: ModeStiffness,
+}
+
+type Triple<F> = [F; 3];
+
+impl PlanePass<'_> {
+    /// Goes over the rows of the plane.
+    #[inline(always)]
+    pub fn run<F: LaneScalar<Element = f32>>(&mut self, finish: &mut impl Finish<F>) {
+        let layout = self.layout;
+        // Addresses come from the layout, whose rows, tiles and blocks are within these lengths; a row is read one node beyond its last tile, for which planes have room.
+        let length = layout.plane(self.plane).len();
+        let next_length = if layout.blocks(self.plane).is_empty() { 0 } else { layout.plane(self.plane + 1).len() };
+        assert!(self.this.len() >= length && finish.length() >= length && self.next.len() >= next_length);
+        assert!(self.state.len() >= layout.block_count() * BLOCK);
+        assert!(self.part.len() >= part_length(layout) && self.carry.len() >= carry_length(layout));
+        let mut ends = [[F::zero(); 3]; 2];
+        for segment in layout.segments(self.plane) {
+            if segment.is_head {
+                ends = [[F::zero(); 3]; 2];
+            }
+            match segment.kind {
+                Kind::Continue => self.stretch::<F, true, true>(segment, &mut ends, finish),
+                Kind::Start => self.stretch::<F, true, false>(segment, &mut ends, finish),
+                Kind::Flush => self.stretch::<F, false, true>(segment, &mut ends, finish),
+                Kind::Idle => self.stretch::<F, false, false>(segment, &mut ends, finish),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn rows_around(&self, row: usize) -> [[Row; 2]; 2] {
+        let (layout, plane) = (self.layout, self.plane);
+        [
+            [layout.row(plane, row), layout.row(plane, row + 1)],
+            [layout.row(plane + 1, row), layout.row(plane + 1, row + 1)],
+        ]
+    }
+
+    /// Tiles with or without cells here (`ACTIVE`) and in the row before (`CARRIED`). `ends` are forces on right corners: the last lane goes to the next tile.
+    #[inline(always)]
+    fn stretch<F: LaneScalar<Element = f32>, const ACTIVE: bool, const CARRIED: bool>(
+        &mut self,
+        segment: &Segment,
+        ends: &mut [Triple<F>; 2],
+        finish: &mut impl Finish<F>,
+    ) {
+        let row = segment.row as usize;
+        let here = self.layout.row(self.plane, row);
+        // Rows of nodes around the cells; they are there where cells are.
+        let rows = if ACTIVE { self.rows_around(row) } else { [[here; 2]; 2] };
+        let [bilinear, trilinear] = [F::splat(self.modes.bilinear), F::splat(self.modes.trilinear)];
+        for tile in segment.first as usize..segment.last as usize {
+            let carry = tile * CARRY;
+            let mut total = [[F::zero(); 3]; 4];
+            // SAFETY: `run` has checked the lengths of all arrays against the layout, which all addresses come from.
+            unsafe {
+                if ACTIVE {
+                    let after = sums_of_row::<F>(self.this, self.next, &rows[0][1], &rows[1][1], tile);
+                    let before = if CARRIED {
+                        load12::<F>(self.carry, carry)
+                    } else {
+                        sums_of_row::<F>(self.this, self.next, &rows[0][0], &rows[1][0], tile)
+                    };
+                    store12(&after, self.carry, carry);
+                    let block = segment.block as usize + tile - segment.first as usize;
+                    for line in 0..STATE {
+                        prefetch(self.state, (block + BLOCKS_AHEAD) * BLOCK + line * LANES);
+                    }
+                    let [low, high] = cell_forces(self.state, block * BLOCK, &before, &after, bilinear, trilinear);
+                    total = low;
+                    if CARRIED {
+                        let carried = load12::<F>(self.carry, carry + CARRY / 2);
+                        for channel in 0..4 {
+                            for c in 0..3 {
+                                total[channel][c] += carried[channel][c];
+                            }
+                        }
+                    }
+                    store12(&high, self.carry, carry + CARRY / 2);
+                } else if CARRIED {
+                    total = load12::<F>(self.carry, carry + CARRY / 2);
+                }
+                let part = (row * self.layout.tile_count() + tile) * 3 * LANES;
+                let at = here.tile(tile);
+                for c in 0..3 {
+                    let [s0, s1] = [total[SS][c] - total[SD][c], total[SS][c] + total[SD][c]];
+                    let [d0, d1] = [total[DS][c] - total[DD][c], total[DS][c] + total[DD][c]];
+                    let [right0, right1] = [s0 + d0, s1 + d1];
+                    let product = (s0 - d0) + right0.shift_in(ends[0][c]) + load::<F>(self.part, part + c * LANES);
+                    store((s1 - d1) + right1.shift_in(ends[1][c]), self.part, part + c * LANES);
+                    ends[0][c] = right0;
+                    ends[1][c] = right1;
+                    finish.finish(self.this, at + c * here.stride as usize, product);
+                    // Two rows further on.
+                    finish.prefetch(at + (c + 6) * here.stride as usize);
+                }
+            }
+        }
+    }
+}
+
+/// Channels of sums (S) and differences (D) along x and along z.
+const SS: usize = 0;
+const SD: usize = 1;
+const DS: usize = 2;
+const DD: usize = 3;
+
+/// Sums and differences along x and z of a row of nodes, for the sixteen cells of a tile.
+///
+/// # Safety
+/// The tile is within both rows, and these with a node more within the planes.
+#[inline(always)]
+unsafe fn sums_of_row<F: LaneScalar<Element = f32>>(
+    this: &[f32],
+    next: &[f32],
+    low: &Row,
+    high: &Row,
+    tile: usize,
+) -> [Triple<F>; 4] {
+    let mut out = [[F::zero(); 3]; 4];
+    let (low_at, high_at) = (low.tile(tile), high.tile(tile));
+    for c in 0..3 {
+        let [at0, at1] = [low_at + c * low.stride as usize, high_at + c * high.stride as usize];
+        // SAFETY: as the caller promises.
+        let [a, b, e, f] =
+            unsafe { [load::<F>(this, at0), load::<F>(this, at0 + 1), load::<F>(next, at1), load::<F>(next, at1 + 1)] };
+        let (s0, d0, s1, d1) = (a + b, b - a, e + f, f - e);
+        out[SS][c] = s0 + s1;
+        out[SD][c] = s1 - s0;
+        out[DS][c] = d0 + d1;
+        out[DD][c] = d1 - d0;
+    }
+    out
+}
+
+/// Columns of the rotation of a quaternion that is √2 times a unit one.
+#[inline(always)]
+pub(crate) fn columns<F: LaneScalar<Element = f32>>([w, x, y, z]: [F; 4]) -> [Triple<F>; 3] {
+    let one = F::one();
+    let (xx, yy, zz) = (x * x, y * y, z * z);
+    let (xy, xz, yz) = (x * y, x * z, y * z);
+    let (wx, wy, wz) = (w * x, w * y, w * z);
+    [[one - (yy + zz), xy + wz, xz - wy], [xy - wz, one - (xx + zz), yz + wx], [xz + wy, yz - wx, one - (xx + yy)]]
+}
+
+#[inline(always)]
+fn cross<F: LaneScalar<Element = f32>>(a: Triple<F>, b: Triple<F>) -> Triple<F> {
+    [a[1].mul_add(b[2], -(a[2] * b[1])), a[2].mul_add(b[0], -(a[0] * b[2])), a[0].mul_add(b[1], -(a[1] * b[0]))]
+}
+
+/// Forces of sixteen cells from the sums of the rows of nodes before and after them, as sums for the same rows.
+///
+/// # Safety
+/// The state of a block from `at` on is within `state`.
+#[inline(always)]
+unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
+    state: &[f32],
+    at: usize,
+    before: &[Triple<F>; 4],
+    after: &[Triple<F>; 4],
+    bilinear: F,
+    trilinear: F,
+) -> [[Triple<F>; 4]; 2] {
+    // Loops and functions, no closures: those are not always inlined.
+    let mut s = [F::zero(); STATE];
+    for k in 0..STATE {
+        // SAFETY: as the caller promises.
+        s[k] = unsafe { load::<F>(state, at + k * LANES) };
+    }
+    let r = columns([s[0], s[1], s[2], s[3]]);
+    let (mu, lambda) = (s[4], s[5]);
+    let mut m = [[F::zero(); 3]; 3];
+    for c in 0..3 {
+        m[0][c] = before[DS][c] + after[DS][c];
+        m[1][c] = after[SS][c] - before[SS][c];
+        m[2][c] = before[SD][c] + after[SD][c];
+    }
+    // Short chains of products, which overlap.
+    let mut traces = [F::zero(); 3];
+    let (mut plus, mut minus) = ([F::zero(); 3], [F::zero(); 3]);
+    for c in 0..3 {
+        let (p, q) = ((c + 1) % 3, (c + 2) % 3);
+        traces[c] = r[2][c].mul_add(m[2][c], r[1][c].mul_add(m[1][c], r[0][c] * m[0][c]));
+        plus[c] = r[2][p].mul_add(m[2][q], r[1][p].mul_add(m[1][q], r[0][p] * m[0][q]));
+        minus[c] = r[2][q].mul_add(m[2][p], r[1][q].mul_add(m[1][p], r[0][q] * m[0][p]));
+    }
+    let t = traces[0] + traces[1] + traces[2];
+    let b = [plus[0] - minus[0], plus[1] - minus[1], plus[2] - minus[2]];
+    let [xx, yy, zz, xy, xz, yz] = [s[6], s[7], s[8], s[9], s[10], s[11]];
+    let w = [
+        xx.mul_add(b[0], xy.mul_add(b[1], xz * b[2])),
+        xy.mul_add(b[0], yy.mul_add(b[1], yz * b[2])),
+        xz.mul_add(b[0], yz.mul_add(b[1], zz * b[2])),
+    ];
+    let push = lambda * t;
+    let mut stress = [[F::zero(); 3]; 3];
+    for j in 0..3 {
+        let turned = cross(w, r[j]);
+        for c in 0..3 {
+            stress[j][c] = push.mul_add(r[j][c], mu.mul_add(m[j][c], turned[c]));
+        }
+    }
+    let (mu2, mu3) = (mu * bilinear, mu * trilinear);
+    let mut low = [[F::zero(); 3]; 4];
+    let mut high = low;
+    for c in 0..3 {
+        // Each channel has a part that is even along y, and one that is odd: lower rows get the difference, upper ones the sum.
+        let (xy, yz) = (after[DS][c] - before[DS][c], after[SD][c] - before[SD][c]);
+        let (xz, xyz) = (mu2 * (before[DD][c] + after[DD][c]), after[DD][c] - before[DD][c]);
+        low[SS][c] = -stress[1][c];
+        high[SS][c] = stress[1][c];
+        low[SD][c] = (-mu2).mul_add(yz, stress[2][c]);
+        high[SD][c] = mu2.mul_add(yz, stress[2][c]);
+        low[DS][c] = (-mu2).mul_add(xy, stress[0][c]);
+        high[DS][c] = mu2.mul_add(xy, stress[0][c]);
+        low[DD][c] = (-mu3).mul_add(xyz, xz);
+        high[DD][c] = mu3.mul_add(xyz, xz);
+    }
+    [low, high]
+}
+
+/// # Safety
+/// Twelve rows from `at` on are within `values`.
+#[inline(always)]
+unsafe fn load12<F: LaneScalar<Element = f32>>(values: &[f32], at: usize) -> [Triple<F>; 4] {
+    let mut out = [[F::zero(); 3]; 4];
+    for channel in 0..4 {
+        for c in 0..3 {
+            // SAFETY: as the caller promises.
+            out[channel][c] = unsafe { load(values, at + (3 * channel + c) * LANES) };
+        }
+    }
+    out
+}
+
+/// # Safety
+/// Twelve rows from `at` on are within `out`.
+#[inline(always)]
+unsafe fn store12<F: LaneScalar<Element = f32>>(sums: &[Triple<F>; 4], out: &mut [f32], at: usize) {
+    for channel in 0..4 {
+        for c in 0..3 {
+            // SAFETY: as the caller promises.
+            unsafe { store(sums[channel][c], out, at + (3 * channel + c) * LANES) };
+        }
+    }
+}

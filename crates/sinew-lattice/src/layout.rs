@@ -1,0 +1,438 @@
+//! Where cells and nodes of a lattice are kept, so that a sweep is one stream.
+//!
+//! Sixteen cells in a row along x are a *block*, sixteen nodes a *tile*. Blocks without cells are not stored. The rows of nodes that a plane needs lie one after the
+//! other, each with its three components, from its first tile to its last:
+//!
+//! ```text
+//! plane k: row j: x of tiles first..last, y of them, z of them | row j+1: …
+//! ```
+//!
+//! Several cells may share one place (two fingers in one cube), and neighbours in space need not be neighbours in flesh. A *sheet* holds cells that can live in one grid: any two
+//! that touch there share their nodes. Sheets are stacked along z. A node whose cells are in several sheets has a slot in each, joined by a *seam*.
+
+use std::ops::Range;
+
+/// Cells of a block, and nodes of a tile along x.
+pub const LANES: usize = 16;
+
+/// No node, no cell.
+const NONE: u32 = u32::MAX;
+
+/// A cell of a lattice: where it is, and its nodes, x fastest: node k is at the offset (k & 1, k >> 1 & 1, k >> 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Place of its lowest corner.
+    pub place: [u32; 3],
+    /// Its nodes.
+    pub nodes: [u32; 8],
+}
+
+impl Cell {
+    fn corner(&self, k: usize) -> [u32; 3] {
+        std::array::from_fn(|axis| self.place[axis] + (k >> axis & 1) as u32)
+    }
+}
+
+/// A row of nodes in its plane: component c of tile v begins at `base + c · stride + 16 (v − first)`, counted from the beginning of the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub base: u32,
+    pub stride: u32,
+    pub first: u32,
+}
+
+impl Row {
+    /// Beginning of a tile, component 0.
+    #[inline(always)]
+    pub fn tile(&self, tile: usize) -> usize {
+        self.base as usize + LANES * (tile - self.first as usize)
+    }
+}
+
+/// What a sweep meets in a stretch of tiles: cells there and in the row before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Cells here and in the row before.
+    Continue,
+    /// Cells here only.
+    Start,
+    /// Cells in the row before only.
+    Flush,
+    /// None: nodes of other layers, or of the block to the left.
+    Idle,
+}
+
+/// Tiles of one row that a sweep treats alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub row: u32,
+    pub first: u32,
+    pub last: u32,
+    /// First block, where there are cells.
+    pub block: u32,
+    pub kind: Kind,
+    /// Whether the tile to the left is not part of the sweep.
+    pub is_head: bool,
+}
+
+impl Segment {
+    pub fn is_empty_of_cells(&self) -> bool {
+        matches!(self.kind, Kind::Flush | Kind::Idle)
+    }
+}
+
+/// Slots of one level.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Rows of nodes of a plane, and tiles of a row, over all.
+    row_count: usize,
+    tile_count: usize,
+    rows: Vec<Row>,
+    /// First value of each plane, and one past the last.
+    plane_starts: Vec<usize>,
+    segments: Vec<Segment>,
+    /// First segment of each plane, and one past the last.
+    segment_starts: Vec<usize>,
+    /// First block of the cells above each plane, and one past the last.
+    block_starts: Vec<usize>,
+    /// Block and lane of each cell: block · 16 + lane.
+    cell_slots: Vec<u32>,
+    /// First entry of each node in `node_slots`, and one past the last.
+    node_offsets: Vec<u32>,
+    /// Slots (of component x) and the distance of components.
+    node_slots: Vec<NodeSlot>,
+    /// Nodes with more than one slot.
+    seams: Vec<u32>,
+}
+
+/// Where a node is: component c at `at + c · stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeSlot {
+    /// Of component x.
+    pub at: u32,
+    /// From component to component.
+    pub stride: u32,
+}
+
+impl Layout {
+    /// Puts the cells of a lattice of `cubes` in order.
+    pub fn new(cubes: [usize; 3], cells: &[Cell], node_count: usize) -> Self {
+        let sheets = Sheets::of(cubes, cells, node_count);
+        let row_count = cubes[1] + 1;
+        let tile_count = cubes[0].div_ceil(LANES) + 1;
+        // Planes of a sheet: one more than it has layers of cells; none at all lies between two sheets, since plane n of one has no cells above it.
+        let starts = sheets.first_planes();
+        let plane_count = *starts.last().unwrap_or(&0);
+        let block_tiles = tile_count - 1;
+        let mut block_of = vec![NONE; plane_count * row_count * block_tiles];
+        let block_key = |plane: usize, row: usize, tile: usize| (plane * row_count + row) * block_tiles + tile;
+        let plane_of =
+            |cell: usize| starts[sheets.of_cell[cell] as usize] + cells[cell].place[2] as usize - sheets.lowest(cell);
+        for (index, cell) in cells.iter().enumerate() {
+            let [x, y, _] = cell.place.map(|p| p as usize);
+            block_of[block_key(plane_of(index), y, x / LANES)] = 0;
+        }
+        let mut block_starts = vec![0];
+        let mut blocks = 0;
+        for plane in block_of.chunks_mut((row_count * block_tiles).max(1)).take(plane_count) {
+            for block in plane.iter_mut().filter(|block| **block == 0) {
+                *block = blocks;
+                blocks += 1;
+            }
+            block_starts.push(blocks as usize);
+        }
+        let cell_slots = cells.iter().enumerate().map(|(index, cell)| {
+            let [x, y, _] = cell.place.map(|p| p as usize);
+            block_of[block_key(plane_of(index), y, x / LANES)] * LANES as u32 + (x % LANES) as u32
+        });
+        let cell_slots = cell_slots.collect();
+        let mut layout = Self {
+            row_count,
+            tile_count,
+            rows: vec![Row::default(); plane_count * row_count],
+            plane_starts: vec![0],
+            segments: Vec::new(),
+            segment_starts: vec![0],
+            block_starts,
+            cell_slots,
+            node_offsets: Vec::new(),
+            node_slots: Vec::new(),
+            seams: Vec::new(),
+        };
+        let block_at = |plane: Option<usize>, row: Option<usize>, tile: Option<usize>| -> u32 {
+            let (Some(plane), Some(row), Some(tile)) = (plane, row, tile) else { return NONE };
+            if plane < plane_count && row < row_count && tile < block_tiles {
+                block_of[block_key(plane, row, tile)]
+            } else {
+                NONE
+            }
+        };
+        for plane in 0..plane_count {
+            layout.add_plane(plane, &block_at);
+        }
+        layout.place_nodes(&sheets, &starts, cells, node_count);
+        layout
+    }
+
+    /// Rows and segments of a plane. A tile is met when one of the eight blocks around it has cells.
+    fn add_plane(&mut self, plane: usize, block_at: &impl Fn(Option<usize>, Option<usize>, Option<usize>) -> u32) {
+        let mut base = 0;
+        for row in 0..self.row_count {
+            let has = |down: usize, back: usize, left: usize, tile: usize| {
+                block_at(plane.checked_sub(down), row.checked_sub(back), tile.checked_sub(left)) != NONE
+            };
+            let is_met = |tile: usize| (0..8).any(|k| has(k >> 2, k >> 1 & 1, k & 1, tile));
+            let mut met = (0..self.tile_count).filter(|&tile| is_met(tile));
+            let Some(first) = met.next() else { continue };
+            let last = met.next_back().unwrap_or(first);
+            let stride = (LANES * (last + 1 - first)) as u32;
+            self.rows[plane * self.row_count + row] = Row { base, stride, first: first as u32 };
+            base += 3 * stride;
+            let mut open: Option<Segment> = None;
+            for tile in first..=last + 1 {
+                let kind = match (tile <= last && is_met(tile), has(0, 0, 0, tile), has(0, 1, 0, tile)) {
+                    (false, ..) => None,
+                    (_, true, true) => Some(Kind::Continue),
+                    (_, true, false) => Some(Kind::Start),
+                    (_, false, true) => Some(Kind::Flush),
+                    (_, false, false) => Some(Kind::Idle),
+                };
+                if let Some(segment) = &mut open {
+                    if kind == Some(segment.kind) {
+                        segment.last = tile as u32 + 1;
+                        continue;
+                    }
+                    self.segments.push(*segment);
+                }
+                let is_head = open.is_none();
+                open = kind.map(|kind| Segment {
+                    row: row as u32,
+                    first: tile as u32,
+                    last: tile as u32 + 1,
+                    block: block_at(Some(plane), Some(row), Some(tile)),
+                    kind,
+                    is_head,
+                });
+            }
+        }
+        // One tile more, since the last row is read one node beyond its end.
+        self.plane_starts.push(self.plane_starts[plane] + base as usize + LANES);
+        self.segment_starts.push(self.segments.len());
+    }
+
+    fn place_nodes(&mut self, sheets: &Sheets, starts: &[usize], cells: &[Cell], node_count: usize) {
+        let mut slots: Vec<(u32, NodeSlot)> = Vec::with_capacity(node_count);
+        for (sheet, claims) in sheets.claims.iter().enumerate() {
+            claims.for_each(|[x, y, z], node| {
+                let plane = starts[sheet] + z - sheets.layers[sheet].start;
+                let row = self.rows[plane * self.row_count + y];
+                let at = self.plane_starts[plane] + row.tile(x / LANES) + x % LANES;
+                slots.push((node, NodeSlot { at: at as u32, stride: row.stride }));
+            });
+        }
+        debug_assert!(cells.is_empty() || !slots.is_empty(), "cells have nodes");
+        slots.sort_by_key(|&(node, slot)| (node, slot.at));
+        self.node_offsets = vec![0; node_count + 1];
+        for &(node, _) in &slots {
+            self.node_offsets[node as usize + 1] += 1;
+        }
+        for node in 0..node_count {
+            if self.node_offsets[node + 1] > 1 {
+                self.seams.push(node as u32);
+            }
+            self.node_offsets[node + 1] += self.node_offsets[node];
+        }
+        self.node_slots = slots.into_iter().map(|(_, slot)| slot).collect();
+    }
+
+    /// Length of an array with a value per component and node slot.
+    pub fn value_count(&self) -> usize {
+        self.plane_starts.last().copied().unwrap_or(0)
+    }
+
+    /// How many blocks there are.
+    pub fn block_count(&self) -> usize {
+        self.block_starts.last().copied().unwrap_or(0)
+    }
+
+    /// How many cells there are.
+    pub fn cell_count(&self) -> usize {
+        self.cell_slots.len()
+    }
+
+    /// How many nodes there are.
+    pub fn node_count(&self) -> usize {
+        self.node_offsets.len().saturating_sub(1)
+    }
+
+    /// Block and lane of a cell.
+    pub fn cell_slot(&self, cell: usize) -> (usize, usize) {
+        let slot = self.cell_slots[cell] as usize;
+        (slot / LANES, slot % LANES)
+    }
+
+    /// Slots of a node: its values are the same in all.
+    pub fn slots(&self, node: usize) -> &[NodeSlot] {
+        &self.node_slots[self.node_offsets[node] as usize..self.node_offsets[node + 1] as usize]
+    }
+
+    /// Nodes that have several slots.
+    pub fn seams(&self) -> &[u32] {
+        &self.seams
+    }
+
+    pub(crate) fn plane_count(&self) -> usize {
+        self.plane_starts.len() - 1
+    }
+
+    pub(crate) fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    pub(crate) fn tile_count(&self) -> usize {
+        self.tile_count
+    }
+
+    /// Values of a plane.
+    pub(crate) fn plane(&self, plane: usize) -> Range<usize> {
+        self.plane_starts[plane]..self.plane_starts[plane + 1]
+    }
+
+    /// Blocks of the cells above a plane.
+    pub(crate) fn blocks(&self, plane: usize) -> Range<usize> {
+        self.block_starts[plane]..self.block_starts[plane + 1]
+    }
+
+    pub(crate) fn row(&self, plane: usize, row: usize) -> Row {
+        self.rows[plane * self.row_count + row]
+    }
+
+    pub(crate) fn segments(&self, plane: usize) -> &[Segment] {
+        &self.segments[self.segment_starts[plane]..self.segment_starts[plane + 1]]
+    }
+}
+
+/// Which node is at a place, over the box of a lattice.
+#[derive(Clone, Debug)]
+struct Claims {
+    size: [usize; 3],
+    nodes: Vec<u32>,
+}
+
+impl Claims {
+    fn new(cubes: [usize; 3]) -> Self {
+        let size = cubes.map(|count| count + 1);
+        Self { size, nodes: vec![NONE; size[0] * size[1] * size[2]] }
+    }
+
+    fn key(&self, place: [u32; 3]) -> usize {
+        let [x, y, z] = place.map(|p| p as usize);
+        (z * self.size[1] + y) * self.size[0] + x
+    }
+
+    /// Whether a cell agrees with those that are here already: its nodes are at their places or nowhere.
+    fn admits(&self, cell: &Cell) -> bool {
+        (0..8).all(|k| {
+            let claimed = self.nodes[self.key(cell.corner(k))];
+            claimed == NONE || claimed == cell.nodes[k]
+        })
+    }
+
+    fn add(&mut self, cell: &Cell) {
+        for k in 0..8 {
+            let key = self.key(cell.corner(k));
+            self.nodes[key] = cell.nodes[k];
+        }
+    }
+
+    fn for_each(&self, mut visit: impl FnMut([usize; 3], u32)) {
+        for (key, &node) in self.nodes.iter().enumerate().filter(|&(_, &node)| node != NONE) {
+            let (x, rest) = (key % self.size[0], key / self.size[0]);
+            visit([x, rest % self.size[1], rest / self.size[1]], node);
+        }
+    }
+}
+
+/// Which sheet each cell is in.
+struct Sheets {
+    of_cell: Vec<u32>,
+    claims: Vec<Claims>,
+    /// Layers of cells of each sheet.
+    layers: Vec<Range<usize>>,
+    lowest: Vec<usize>,
+}
+
+impl Sheets {
+    /// Lets connected cells grow into a sheet as far as they fit; what is left begins anew in the first sheet that has room.
+    fn of(cubes: [usize; 3], cells: &[Cell], node_count: usize) -> Self {
+        let mut of_cell = vec![NONE; cells.len()];
+        let mut claims: Vec<Claims> = Vec::new();
+        let mut layers: Vec<Range<usize>> = Vec::new();
+        // Cells around each node, to grow along.
+        let mut offsets = vec![0u32; node_count + 1];
+        for &node in cells.iter().flat_map(|cell| &cell.nodes) {
+            offsets[node as usize + 1] += 1;
+        }
+        for node in 0..node_count {
+            offsets[node + 1] += offsets[node];
+        }
+        let mut around = vec![0u32; 8 * cells.len()];
+        let mut cursor = offsets.clone();
+        for (index, cell) in cells.iter().enumerate() {
+            for &node in &cell.nodes {
+                around[cursor[node as usize] as usize] = index as u32;
+                cursor[node as usize] += 1;
+            }
+        }
+        let mut queue = Vec::new();
+        // Seed that has put a cell into the queue: each puts it there once.
+        let mut queued_by = vec![NONE; cells.len()];
+        for seed in 0..cells.len() {
+            if of_cell[seed] != NONE {
+                continue;
+            }
+            let sheet = claims.iter().position(|claims| claims.admits(&cells[seed])).unwrap_or(claims.len());
+            if sheet == claims.len() {
+                claims.push(Claims::new(cubes));
+                let layer = cells[seed].place[2] as usize;
+                layers.push(layer..layer + 1);
+            }
+            queue.push(seed);
+            while let Some(index) = queue.pop() {
+                let cell = &cells[index];
+                if of_cell[index] != NONE || !claims[sheet].admits(cell) {
+                    continue;
+                }
+                of_cell[index] = sheet as u32;
+                claims[sheet].add(cell);
+                let layer = cell.place[2] as usize;
+                layers[sheet] = layers[sheet].start.min(layer)..layers[sheet].end.max(layer + 1);
+                for &node in &cell.nodes {
+                    let range = offsets[node as usize] as usize..offsets[node as usize + 1] as usize;
+                    for &neighbor in &around[range] {
+                        let neighbor = neighbor as usize;
+                        if of_cell[neighbor] == NONE && queued_by[neighbor] != seed as u32 {
+                            queued_by[neighbor] = seed as u32;
+                            queue.push(neighbor);
+                        }
+                    }
+                }
+            }
+        }
+        let lowest = layers.iter().map(|layers| layers.start).collect();
+        Self { of_cell, claims, layers, lowest }
+    }
+
+    fn lowest(&self, cell: usize) -> usize {
+        self.lowest[self.of_cell[cell] as usize]
+    }
+
+    /// First plane of each sheet, and one past the last plane of all.
+    fn first_planes(&self) -> Vec<usize> {
+        let mut planes = vec![0];
+        for (k, layers) in self.layers.iter().enumerate() {
+            planes.push(planes[k] + layers.len() + 1);
+        }
+        planes
+    }
+}

@@ -1,0 +1,27 @@
+//! Corotational elasticity on a lattice of cubes, solved by multigrid at the speed of memory.
+//!
+//! One-point quadrature with a stabilising Laplacian needs one rotation per cell [McAdams11]; a sweep of the smoother is a single pass over the state of the cells
+//! ([`Layout`] says where it is kept).
+
+// Indices into rows of lanes are clearer than iterators here.
+#![allow(clippy::needless_range_loop)]
+
+mod aligned;
+mod dense;
+mod kernel;
+mod layers;
+mod layout;
+mod multigrid;
+mod pass;
+mod precise;
+mod solve;
+mod tangent;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use kernel::ModeStiffness;
+pub use layout::{Cell, LANES, Layout, NodeSlot};
+pub use multigrid::{LevelCells, Multigrid, MultigridParams, Smoother};
+pub use solve::{Method, SolveReport};
+pub use tangent::TangentKind;

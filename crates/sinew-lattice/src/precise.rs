@@ -1,0 +1,133 @@
+//! K x in f64, for defects that f32 cannot resolve: the same tangent, another order of sums.
+
+use sinew_math::lanes::{F64_LANES, Isa, LaneKernel, dispatch};
+use sinew_math::{LaneScalar, Scalar};
+
+use crate::kernel::{BLOCK, ModeStiffness, STATE};
+use crate::layers::for_each_layer;
+use crate::layout::{LANES, Layout};
+use crate::tangent::for_each_cell_tile;
+
+/// out = K x.
+pub(crate) fn apply(layout: &Layout, state: &[f32], modes: ModeStiffness, x: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for_each_layer(layout, out, &|layer, out, offset| {
+        dispatch(Layer { layout, layer, state, modes, x, out, offset });
+    });
+}
+
+struct Layer<'a> {
+    layout: &'a Layout,
+    layer: usize,
+    state: &'a [f32],
+    modes: ModeStiffness,
+    x: &'a [f64],
+    out: &'a mut [f64],
+    offset: usize,
+}
+
+impl LaneKernel for Layer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let mut state = [[0.0; LANES]; STATE];
+        for_each_cell_tile(self.layout, self.layer, |block, corners| {
+            for (wide, narrow) in state.iter_mut().zip(self.state[block * BLOCK..].chunks_exact(LANES)) {
+                for (wide, &narrow) in wide.iter_mut().zip(narrow) {
+                    *wide = f64::from(narrow);
+                }
+            }
+            for half in (0..LANES).step_by(F64_LANES) {
+                let mut nodes = [[I::F64::zero(); 3]; 8];
+                for (corner, node) in corners.iter().zip(&mut nodes) {
+                    for (c, value) in node.iter_mut().enumerate() {
+                        let at = corner.at + c * corner.stride + half;
+                        *value = I::F64::load(&self.x[at..at + F64_LANES]);
+                    }
+                }
+                let mut rows = [I::F64::zero(); STATE];
+                for (row, values) in rows.iter_mut().zip(&state) {
+                    *row = I::F64::load(&values[half..]);
+                }
+                let forces = forces(&rows, &nodes, self.modes);
+                for (corner, force) in corners.iter().zip(&forces) {
+                    for (c, &value) in force.iter().enumerate() {
+                        let at = corner.at + c * corner.stride + half - self.offset;
+                        let sum = &mut self.out[at..at + F64_LANES];
+                        (I::F64::load(sum) + value).store(sum);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Forces of cells on their eight nodes, by all eight modes; see [`crate::kernel`].
+#[inline(always)]
+fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: ModeStiffness) -> [[F; 3]; 8] {
+    // Mode m has the signs of the axes whose bits it has.
+    let mut mode = *nodes;
+    transform(&mut mode);
+    let [w, x, y, z] = [s[0], s[1], s[2], s[3]];
+    let one = F::one();
+    let r = [
+        [one - (y * y + z * z), x * y + w * z, x * z - w * y],
+        [x * y - w * z, one - (x * x + z * z), y * z + w * x],
+        [x * z + w * y, y * z - w * x, one - (x * x + y * y)],
+    ];
+    let (mu, lambda) = (s[4], s[5]);
+    let m = [mode[1], mode[2], mode[4]];
+    let (mut t, mut b) = (F::zero(), [F::zero(); 3]);
+    for j in 0..3 {
+        for c in 0..3 {
+            let (p, q) = ((c + 1) % 3, (c + 2) % 3);
+            t += r[j][c] * m[j][c];
+            b[c] += r[j][p] * m[j][q] - r[j][q] * m[j][p];
+        }
+    }
+    let turn = [
+        s[6] * b[0] + s[9] * b[1] + s[10] * b[2],
+        s[9] * b[0] + s[7] * b[1] + s[11] * b[2],
+        s[10] * b[0] + s[11] * b[1] + s[8] * b[2],
+    ];
+    for (j, k) in [1, 2, 4].into_iter().enumerate() {
+        for c in 0..3 {
+            let (p, q) = ((c + 1) % 3, (c + 2) % 3);
+            mode[k][c] = mu * m[j][c] + lambda * t * r[j][c] + (turn[p] * r[j][q] - turn[q] * r[j][p]);
+        }
+    }
+    let factors = [(0, 0.0), (3, modes.bilinear), (5, modes.bilinear), (6, modes.bilinear), (7, modes.trilinear)];
+    for (k, factor) in factors {
+        for value in &mut mode[k] {
+            *value *= mu * F::splat(factor);
+        }
+    }
+    // Back: the transform is its own transpose but for the sign of lower corners.
+    let mut out = [[F::zero(); 3]; 8];
+    for (k, node) in out.iter_mut().enumerate() {
+        for (n, value) in mode.iter().enumerate() {
+            let is_negative = (n & !k).count_ones() % 2 == 1;
+            for c in 0..3 {
+                node[c] = if is_negative { node[c] - value[c] } else { node[c] + value[c] };
+            }
+        }
+    }
+    out
+}
+
+/// Sums and differences along each axis.
+#[inline(always)]
+fn transform<F: Scalar>(values: &mut [[F; 3]; 8]) {
+    for axis in 0..3 {
+        for k in 0..8 {
+            if k >> axis & 1 == 0 {
+                for c in 0..3 {
+                    let (low, high) = (values[k][c], values[k | 1 << axis][c]);
+                    values[k][c] = low + high;
+                    values[k | 1 << axis][c] = high - low;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Linear solves on a lattice: cycles alone, and conjugate gradients with a cycle or the diagonal before them (MCA-46). Defects and solution are f64, corrections f32.
+
+use sinew_math::Vec3;
+use sinew_math::parallel::sum;
+
+use crate::aligned::Aligned;
+use crate::multigrid::{Level, Multigrid};
+use crate::pass::Pass;
+use crate::precise;
+
+/// Reduction of the defect after which conjugate gradients begin anew from a defect in f64: further down they follow roundings of f32.
+const RESTART: f64 = 1e-4;
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// V-cycles.
+    Cycles,
+    /// Conjugate gradients, with a V-cycle as preconditioner.
+    MultigridCg,
+    /// Conjugate gradients, with the diagonal as preconditioner.
+    JacobiCg,
+}
+
+/// What came of a solve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolveReport {
+    /// Cycles, or iterations of conjugate gradients.
+    pub iterations: usize,
+    /// Products with the matrix of the finest level, sweeps included.
+    pub operators: usize,
+    /// Largest component of the defect, before the first iteration and after each. Of conjugate gradients in between it is the one they carry along.
+    pub defects: Vec<f64>,
+}
+
+impl SolveReport {
+    /// Last defect over the first.
+    pub fn reduction(&self) -> f64 {
+        match (self.defects.first(), self.defects.last()) {
+            (Some(&first), Some(&last)) if first > 0.0 => last / first,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Vectors of a solve, in slots of the finest level.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    b: Vec<f64>,
+    x: Vec<f64>,
+    product: Vec<f64>,
+    defect: Vec<f64>,
+}
+
+impl Multigrid {
+    /// Solves K x = b for free components, from the `x` given, until the largest component of the defect is below `tolerance` times its value for x = 0, or `most` iterations have
+    /// passed.
+    pub fn solve(&mut self, method: Method, b: &[Vec3], x: &mut [Vec3], tolerance: f64, most: usize) -> SolveReport {
+        let fine = &self.levels[0];
+        let mut work = Work {
+            b: fine.spread(b),
+            x: fine.spread(x),
+            product: vec![0.0; fine.layout.value_count()],
+            defect: vec![0.0; fine.layout.value_count()],
+        };
+        let free = fine.free.iter().map(|&f| f64::from(f));
+        let goal = tolerance * work.b.iter().zip(free).map(|(b, free)| (b * free).abs()).fold(0.0, f64::max);
+        let mut report = SolveReport { iterations: 0, operators: 0, defects: vec![self.defect(&mut work)] };
+        while report.iterations < most && report.defects.last().is_some_and(|&defect| defect > goal) {
+            let fine = &mut self.levels[0];
+            for (b, &defect) in fine.b.iter_mut().zip(&work.defect) {
+                *b = defect as f32;
+            }
+            match method {
+                Method::Cycles => {
+                    self.cycle_from_zero();
+                    report.iterations += 1;
+                    report.operators += 2 * self.params.sweeps + 1;
+                }
+                _ => self.conjugate_gradients(method, goal, most, &mut report),
+            }
+            for (x, &correction) in work.x.iter_mut().zip(&*self.levels[0].x) {
+                *x += f64::from(correction);
+            }
+            let defect = self.defect(&mut work);
+            if method == Method::Cycles {
+                report.defects.push(defect);
+            } else if let Some(last) = report.defects.last_mut() {
+                *last = defect;
+            }
+        }
+        let fine = &self.levels[0];
+        for (node, x) in x.iter_mut().enumerate() {
+            let slot = fine.layout.slots(node)[0];
+            for c in 0..3 {
+                x[c] = work.x[slot.at as usize + c * slot.stride as usize];
+            }
+        }
+        report
+    }
+
+    /// b − K x in f64, and its largest component.
+    fn defect(&self, work: &mut Work) -> f64 {
+        let fine = &self.levels[0];
+        precise::apply(&fine.layout, &fine.state, self.params.modes, &work.x, &mut work.product);
+        let mut most = 0.0f64;
+        let parts = work.defect.iter_mut().zip(&work.b).zip(&work.product).zip(&*fine.free);
+        for (((defect, b), product), &free) in parts {
+            *defect = (b - product) * f64::from(free);
+            most = most.max(defect.abs());
+        }
+        most
+    }
+
+    /// Conjugate gradients for the right-hand side that is set; leaves the solution in x of the finest level.
+    fn conjugate_gradients(&mut self, method: Method, goal: f64, most: usize, report: &mut SolveReport) {
+        let modes = self.params.modes;
+        let length = self.levels[0].b.len();
+        let mut x = Aligned::zeros(length);
+        let mut r = self.levels[0].b.clone();
+        let mut p = Aligned::zeros(length);
+        let mut q = Aligned::zeros(length);
+        let start = largest(&r);
+        let mut rz_before = 1.0;
+        let mut is_first = true;
+        while report.iterations < most {
+            // z, into x of the finest level.
+            match method {
+                Method::JacobiCg => {
+                    let Level { x, inverse, .. } = &mut self.levels[0];
+                    for ((z, r), inverse) in x.iter_mut().zip(&*r).zip(&**inverse) {
+                        *z = r * inverse;
+                    }
+                }
+                _ => {
+                    self.levels[0].b.copy_from_slice(&r);
+                    self.cycle_from_zero();
+                    report.operators += 2 * self.params.sweeps;
+                }
+            }
+            let fine = &mut self.levels[0];
+            let rz = dot(&r, &fine.x);
+            let beta = if is_first { 0.0 } else { (rz / rz_before) as f32 };
+            is_first = false;
+            rz_before = rz;
+            for (p, z) in p.iter_mut().zip(&*fine.x) {
+                *p = p.mul_add(beta, *z);
+            }
+            let Level { layout, slabs, state, free, .. } = fine;
+            slabs.run(layout, state, modes, &mut p, Pass::Apply { out: &mut q });
+            for (q, free) in q.iter_mut().zip(&**free) {
+                *q *= free;
+            }
+            report.operators += 1;
+            report.iterations += 1;
+            let pq = dot(&p, &q);
+            if !(pq > 0.0 && rz > 0.0) {
+                break;
+            }
+            let alpha = (rz / pq) as f32;
+            for (x, p) in x.iter_mut().zip(&*p) {
+                *x += alpha * p;
+            }
+            for (r, q) in r.iter_mut().zip(&*q) {
+                *r -= alpha * q;
+            }
+            let defect = largest(&r);
+            report.defects.push(defect);
+            if defect <= goal || defect <= RESTART * start {
+                break;
+            }
+        }
+        self.levels[0].x.copy_from_slice(&x);
+    }
+}
+
+impl Level {
+    /// Values of nodes, in slots.
+    fn spread(&self, values: &[Vec3]) -> Vec<f64> {
+        let mut out = vec![0.0; self.layout.value_count()];
+        for (node, value) in values.iter().enumerate() {
+            for slot in self.layout.slots(node) {
+                for c in 0..3 {
+                    out[slot.at as usize + c * slot.stride as usize] = value[c];
+                }
+            }
+        }
+        out
+    }
+}
+
+fn largest(v: &[f32]) -> f64 {
+    f64::from(v.iter().fold(0.0f32, |most, v| most.max(v.abs())))
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    sum(a.len(), |k| f64::from(a[k]) * f64::from(b[k]))
+}

@@ -1,0 +1,175 @@
+//! Between two levels: trilinear interpolation up, its transpose down (MCA-32), row by row.
+//!
+//! A row of the fine level lies on a row of the coarse one or between two or four of them: their mean is taken first, and spread along x then; restriction goes the same way back.
+
+use sinew_math::lanes::{Isa, LaneKernel, dispatch};
+
+use crate::layout::{LANES, Layout};
+
+/// Planes and rows per thread at least.
+const PIECE: usize = 4;
+
+/// A row of sums along x, long enough for a row of the fine level with a tile on each side.
+fn scratch_length(fine: &Layout) -> usize {
+    (fine.tile_count() + 4) * LANES
+}
+
+/// Coarse rows around a fine one, 0 to 1 further on each axis: index, and weight.
+fn neighbors_of_fine(index: usize) -> impl Iterator<Item = (usize, f32)> {
+    let is_between = index % 2 == 1;
+    let weight = if is_between { 0.5 } else { 1.0 };
+    (0..=usize::from(is_between)).map(move |k| (index / 2 + k, weight))
+}
+
+/// Fine rows around a coarse one: index, and weight.
+fn neighbors_of_coarse(index: usize, count: usize) -> impl Iterator<Item = (usize, f32)> {
+    let around = [(2 * index).checked_sub(1).map(|k| (k, 0.5)), Some((2 * index, 1.0)), Some((2 * index + 1, 0.5))];
+    around.into_iter().flatten().filter(move |&(k, _)| k < count)
+}
+
+/// x ← x + P e where nodes are free.
+pub(crate) fn prolong(coarse: &Layout, e: &[f32], fine: &Layout, inverse: &[f32], x: &mut [f32]) {
+    split_planes(fine, 0..fine.plane_count(), x, &|plane, x| {
+        dispatch(Prolong { coarse, e, fine, plane, inverse: &inverse[fine.plane(plane)], x });
+    });
+}
+
+/// b = Pᵀ r.
+pub(crate) fn restrict(fine: &Layout, r: &[f32], coarse: &Layout, b: &mut [f32]) {
+    split_planes(coarse, 0..coarse.plane_count(), b, &|plane, b| {
+        dispatch(Restrict { fine, r, coarse, plane, b });
+    });
+}
+
+/// Works on each plane of an array; threads share the planes.
+fn split_planes(
+    layout: &Layout,
+    planes: std::ops::Range<usize>,
+    values: &mut [f32],
+    work: &(impl Fn(usize, &mut [f32]) + Sync),
+) {
+    if planes.len() <= PIECE {
+        let mut rest = values;
+        for plane in planes {
+            let (this, after) = rest.split_at_mut(layout.plane(plane).len());
+            work(plane, this);
+            rest = after;
+        }
+        return;
+    }
+    let middle = planes.start + planes.len() / 2;
+    let length = layout.plane(middle).start - layout.plane(planes.start).start;
+    let (left, right) = values.split_at_mut(length);
+    rayon::join(
+        || split_planes(layout, planes.start..middle, left, work),
+        || split_planes(layout, middle..planes.end, right, work),
+    );
+}
+
+struct Prolong<'a> {
+    coarse: &'a Layout,
+    e: &'a [f32],
+    fine: &'a Layout,
+    plane: usize,
+    inverse: &'a [f32],
+    x: &'a mut [f32],
+}
+
+impl LaneKernel for Prolong<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { coarse, e, fine, plane, inverse, x } = self;
+        let mut mean = vec![0.0f32; scratch_length(fine)];
+        for row_index in 0..fine.row_count() {
+            let row = fine.row(plane, row_index);
+            if row.stride == 0 {
+                continue;
+            }
+            // Coarse nodes from the first of the row on.
+            let (first, count) = (row.first as usize * LANES / 2, row.stride as usize / 2 + 1);
+            for c in 0..3 {
+                let mean = &mut mean[..count];
+                mean.fill(0.0);
+                for (k, wk) in neighbors_of_fine(plane) {
+                    for (j, wj) in neighbors_of_fine(row_index) {
+                        if k < coarse.plane_count() && j < coarse.row_count() {
+                            add_row(coarse, e, (k, j, c), first, wk * wj, mean);
+                        }
+                    }
+                }
+                let at = row.base as usize + c * row.stride as usize;
+                let (x, inverse) = (&mut x[at..at + row.stride as usize], &inverse[at..at + row.stride as usize]);
+                for ((x, inverse), mean) in x.chunks_exact_mut(2).zip(inverse.chunks_exact(2)).zip(mean.windows(2)) {
+                    x[0] += if inverse[0] > 0.0 { mean[0] } else { 0.0 };
+                    x[1] += if inverse[1] > 0.0 { 0.5 * (mean[0] + mean[1]) } else { 0.0 };
+                }
+            }
+        }
+    }
+}
+
+/// Adds `weight` times a row, from its node `first` on, to `sums`; there is nothing beyond its ends.
+#[inline(always)]
+fn add_row(
+    layout: &Layout,
+    values: &[f32],
+    (plane, row, c): (usize, usize, usize),
+    first: usize,
+    weight: f32,
+    sums: &mut [f32],
+) {
+    let line = layout.row(plane, row);
+    let (begin, end) = (line.first as usize * LANES, line.first as usize * LANES + line.stride as usize);
+    let (from, to) = (begin.max(first), end.min(first + sums.len()));
+    if from >= to {
+        return;
+    }
+    let at = layout.plane(plane).start + line.base as usize + c * line.stride as usize;
+    let values = &values[at + from - begin..at + to - begin];
+    for (sum, value) in sums[from - first..to - first].iter_mut().zip(values) {
+        *sum += weight * value;
+    }
+}
+
+struct Restrict<'a> {
+    fine: &'a Layout,
+    r: &'a [f32],
+    coarse: &'a Layout,
+    plane: usize,
+    b: &'a mut [f32],
+}
+
+impl LaneKernel for Restrict<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { fine, r, coarse, plane, b } = self;
+        let mut sums = vec![0.0f32; 2 * (coarse.tile_count() + 1) * LANES + 2];
+        for row_index in 0..coarse.row_count() {
+            let row = coarse.row(plane, row_index);
+            if row.stride == 0 {
+                continue;
+            }
+            // Fine nodes from one before the first of the row on; a row that begins at zero has none before it.
+            let (first, stride) = (2 * row.first as usize * LANES, row.stride as usize);
+            for c in 0..3 {
+                let sums = &mut sums[..2 * stride + 1];
+                sums.fill(0.0);
+                let (skip, from) = if first == 0 { (1, 0) } else { (0, first - 1) };
+                for (k, wk) in neighbors_of_coarse(plane, fine.plane_count()) {
+                    for (j, wj) in neighbors_of_coarse(row_index, fine.row_count()) {
+                        add_row(fine, r, (k, j, c), from, wk * wj, &mut sums[skip..]);
+                    }
+                }
+                let at = row.base as usize + c * stride;
+                let b = &mut b[at..at + stride];
+                for (k, b) in b.iter_mut().enumerate() {
+                    *b = sums[2 * k + 1] + 0.5 * (sums[2 * k] + sums[2 * k + 2]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! `sinew bench vcycle`: the V-cycle of a lattice beside the bandwidth of memory, and how fast it converges (MCA X7, X8).
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use sinew_lattice::{LANES, LevelCells, Method, Multigrid, MultigridParams};
+use sinew_math::lanes::{F32_LANES, Isa, LaneKernel, dispatch};
+use sinew_math::parallel::{for_each_block_mut, in_pool};
+use sinew_math::{LaneScalar, Scalar, Vec3};
+
+use super::spread;
+
+/// Sweeps before and after each visit of the coarser level, as in the paper.
+const SWEEPS: usize = 10;
+/// Numbers per array of the triad: three arrays of f32 make 24 MB.
+const TRIAD: usize = 2 << 20;
+/// Numbers that a thread works on at a time.
+const TRIAD_PIECE: usize = 1 << 14;
+/// Cycles whose defects are told, and the first and last that the factor is a mean over.
+const CYCLES: usize = 8;
+const FACTOR: std::ops::Range<usize> = 2..6;
+/// Most iterations until the defect is a ten-thousandth.
+const MOST_ITERATIONS: usize = 2000;
+
+/// The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Cells along the edge of the cube
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(8..=512))]
+    size: u16,
+
+    /// Poisson's ratio
+    #[arg(long, value_name = "NU", default_value_t = 0.3)]
+    poisson: f64,
+
+    /// Number of measurements; the best is told
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+
+    /// Prints one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Measures cube and capsule.
+pub fn measure(arguments: &Arguments) -> Value {
+    in_pool(|| measure_in_pool(arguments))
+}
+
+fn measure_in_pool(arguments: &Arguments) -> Value {
+    let n = usize::from(arguments.size);
+    let cube = Problem::new(LevelCells::dense([n; 3]), n, arguments.poisson);
+    let capsule = Problem::new(LevelCells::carved([n; 3], |place| is_in_capsule(place, n)), n, arguments.poisson);
+    let ten_sweeps = MultigridParams { sweeps: SWEEPS, ..MultigridParams::default() };
+    let (mut cycles, mut bandwidths, mut capsules) = (Vec::new(), Vec::new(), Vec::new());
+    let mut dense = cube.system(ten_sweeps);
+    let mut sparse = capsule.system(ten_sweeps);
+    let mut triad = Triad::new();
+    // In turns, so that all meet the same weather on this machine.
+    for _ in 0..arguments.repeats {
+        cycles.push(seconds_per_cycle(&mut dense));
+        bandwidths.push(triad.bytes_per_second());
+        capsules.push(seconds_per_cycle(&mut sparse));
+    }
+    let seconds = least(&cycles);
+    let bandwidth = bandwidths.iter().copied().fold(0.0, f64::max);
+    let cells: usize = dense.cell_counts().iter().sum();
+    let capsule_cells: usize = sparse.cell_counts().iter().sum();
+    // Sweeps before and after, and the defect.
+    let sweeps = (2 * SWEEPS + 1) as f64;
+    let per_cell = seconds * 1e9 / (sweeps * cells as f64);
+    let capsule_per_cell = least(&capsules) * 1e9 / (sweeps * capsule_cells as f64);
+    let lanes = (sparse.layout().block_count() * LANES) as f64;
+    json!({
+        "size": n,
+        "cells": dense.layout().cell_count(),
+        "levels": dense.level_count(),
+        "poisson": arguments.poisson,
+        "seconds_per_vcycle": seconds,
+        "seconds_per_vcycle_spread": spread(&cycles),
+        "nanoseconds_per_cell_per_sweep": per_cell,
+        "stream_ratio": seconds * bandwidth / dense.bytes_per_cycle(),
+        "gigabytes_per_second": dense.bytes_per_cycle() / seconds / 1e9,
+        "triad_gigabytes_per_second": bandwidth / 1e9,
+        "convergence_factor": cube.factor(ten_sweeps),
+        "convergence_factor_paper": cube.factor(MultigridParams::paper()),
+        "convergence_factor_five_sweeps": cube.factor(MultigridParams::default()),
+        "operators_to_1e4": {
+            "vcycle": cube.operators(MultigridParams::default(), Method::Cycles),
+            "vcycle_paper": cube.operators(MultigridParams::paper(), Method::Cycles),
+            "multigrid_cg": cube.operators(MultigridParams { sweeps: 3, ..MultigridParams::default() }, Method::MultigridCg),
+            "jacobi_cg": cube.operators(MultigridParams::default(), Method::JacobiCg),
+        },
+        "capsule": {
+            "cells": sparse.layout().cell_count(),
+            "lane_fill": sparse.layout().cell_count() as f64 / lanes,
+            "nanoseconds_per_cell_per_sweep": capsule_per_cell,
+            "cost_over_cube": capsule_per_cell / per_cell,
+        },
+        "sweeps": SWEEPS,
+        "threads": rayon::current_num_threads(),
+        "isa": super::isa_name(),
+    })
+}
+
+/// A capsule along the diagonal of a cube of n cells.
+fn is_in_capsule(place: [usize; 3], n: usize) -> bool {
+    let (n, radius) = (n as f64, 0.11 * n as f64);
+    let p = Vec3::from(place.map(|p| p as f64 + 0.5));
+    let along = (p.x + p.y + p.z) / 3.0;
+    let nearest = along.clamp(1.1 * radius, n - 1.1 * radius);
+    (p - Vec3::new(nearest, nearest, nearest)).norm() < radius
+}
+
+/// A body whose ends along x are held, one of them moved by half its length: the first Newton step from rest.
+struct Problem {
+    cells: LevelCells,
+    h: f64,
+    lame: Vec<[f64; 2]>,
+    fixed: Vec<[bool; 3]>,
+    moved: Vec<Vec3>,
+}
+
+impl Problem {
+    fn new(cells: LevelCells, n: usize, poisson: f64) -> Self {
+        let lame = [0.5 / (1.0 + poisson), poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))];
+        let places =
+            || cells.cells.iter().flat_map(|cell| (0..8).map(|k| (cell.nodes[k], cell.place[0] + (k & 1) as u32)));
+        let (first, last) = places().fold((u32::MAX, 0), |(a, b), (_, x)| (a.min(x), b.max(x)));
+        let (mut fixed, mut moved) = (vec![[false; 3]; cells.node_count], vec![Vec3::zero(); cells.node_count]);
+        for (node, x) in places().filter(|&(_, x)| x == first || x == last) {
+            fixed[node as usize] = [true; 3];
+            moved[node as usize].x = if x == last { 0.5 } else { 0.0 };
+        }
+        Self { h: 1.0 / n as f64, lame: vec![lame; cells.cells.len()], fixed, moved, cells }
+    }
+
+    fn system(&self, params: MultigridParams) -> Multigrid {
+        let mut system = Multigrid::new(self.cells.clone(), self.h, &self.lame, &self.fixed, params);
+        let b = self.right_side(&mut system);
+        system.set_right_side(&b);
+        system
+    }
+
+    fn right_side(&self, system: &mut Multigrid) -> Vec<Vec3> {
+        let mut b = vec![Vec3::zero(); self.fixed.len()];
+        system.apply(&self.moved, &mut b);
+        let free = |fixed: &[bool; 3], b: Vec3| if fixed[0] { Vec3::zero() } else { -b };
+        b.iter().zip(&self.fixed).map(|(&b, fixed)| free(fixed, b)).collect()
+    }
+
+    /// Geometric mean of how much cycles 3 to 6 leave of the defect.
+    fn factor(&self, params: MultigridParams) -> f64 {
+        let mut system = self.system(params);
+        let b = self.right_side(&mut system);
+        let defects = system.solve(Method::Cycles, &b, &mut vec![Vec3::zero(); b.len()], 1e-13, CYCLES).defects;
+        let last = FACTOR.end.min(defects.len() - 1);
+        (defects[last] / defects[FACTOR.start]).powf(1.0 / (last - FACTOR.start) as f64)
+    }
+
+    /// Products with the matrix until the defect is a ten-thousandth.
+    fn operators(&self, params: MultigridParams, method: Method) -> usize {
+        let mut system = self.system(params);
+        let b = self.right_side(&mut system);
+        system.solve(method, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, MOST_ITERATIONS).operators
+    }
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Time of a cycle: the mean of some after one that warms up.
+fn seconds_per_cycle(system: &mut Multigrid) -> f64 {
+    system.cycle();
+    let start = Instant::now();
+    for _ in 0..3 {
+        system.cycle();
+    }
+    start.elapsed().as_secs_f64() / 3.0
+}
+
+/// a = b + s c, the usual measure of bandwidth.
+struct Triad {
+    a: Vec<f32>,
+    b: Vec<f32>,
+    c: Vec<f32>,
+}
+
+impl Triad {
+    fn new() -> Self {
+        Self { a: vec![0.0; TRIAD], b: vec![1.0; TRIAD], c: vec![2.0; TRIAD] }
+    }
+
+    /// Best of some passes.
+    fn bytes_per_second(&mut self) -> f64 {
+        let mut best = f64::INFINITY;
+        for _ in 0..20 {
+            let start = Instant::now();
+            let (b, c) = (&self.b, &self.c);
+            for_each_block_mut(&mut self.a[..], TRIAD_PIECE, |at, a: &mut [f32]| {
+                dispatch(TriadPiece { b: &b[at..at + a.len()], c: &c[at..at + a.len()], a });
+            });
+            black_box(&self.a);
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        (3 * size_of::<f32>() * TRIAD) as f64 / best
+    }
+}
+
+struct TriadPiece<'a> {
+    a: &'a mut [f32],
+    b: &'a [f32],
+    c: &'a [f32],
+}
+
+impl LaneKernel for TriadPiece<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let scale = I::F32::splat(3.0);
+        let pieces =
+            self.a.chunks_exact_mut(F32_LANES).zip(self.b.chunks_exact(F32_LANES)).zip(self.c.chunks_exact(F32_LANES));
+        for ((a, b), c) in pieces {
+            I::F32::load(c).mul_add(scale, I::F32::load(b)).store(a);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capsule_lies_within_the_cube_and_fills_some_of_it() {
+        let n = 32;
+        let cells = LevelCells::carved([n; 3], |place| is_in_capsule(place, n)).cells;
+        let share = cells.len() as f64 / (n * n * n) as f64;
+        assert!((0.03..0.09).contains(&share), "{share}");
+        assert!(cells.iter().all(|cell| cell.place.iter().all(|&p| (0..n as u32).contains(&p))));
+    }
+}
