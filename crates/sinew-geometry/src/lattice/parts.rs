@@ -11,7 +11,7 @@ use sinew_math::Vec3;
 use super::columns::{Columns, LINES, Spans};
 use super::cuts::{Cuts, middle_in_box, patches};
 use crate::fill::CubeGrid;
-use crate::mesh::{Aabb, TriMesh, find_root, segment_meets_triangle};
+use crate::mesh::{Aabb, TriMesh, find_root, segment_meets_triangle, triangle_normal};
 
 /// Stands for no part.
 pub(super) const NONE: u32 = u32::MAX;
@@ -21,6 +21,10 @@ const LEAST_FRACTION: f32 = 1e-3;
 
 /// Triangles of a patch from which others are looked for: enough for patches that bend, few enough to stay cheap.
 const PROBES: usize = 8;
+
+/// Sine of the smallest angle at which a segment leaves a surface. Flatter ones would pass above or below whatever else lies in the
+/// plane of the surface, as rounding has it: the rims of a pile of sheets, say.
+const GRAZING: f64 = 1e-6;
 
 /// Lines of one direction through a cube, hence through each of its faces.
 pub(super) const FACE_LINES: usize = LINES * LINES;
@@ -162,7 +166,7 @@ impl<'a> PartFinder<'a> {
         let corners: Vec<[Vec3; 3]> = triangles.iter().map(|t| self.surface.corners(*t as usize)).collect();
         let is_visible = |p: Vec3, q: Vec3, skipped: [usize; 2]| {
             let meets = |(t, x): (usize, &[Vec3; 3])| !skipped.contains(&t) && segment_meets_triangle(p, q, *x);
-            !corners.iter().enumerate().any(meets)
+            skipped.iter().all(|t| rises(q - p, corners[*t])) && !corners.iter().enumerate().any(meets)
         };
         // Where to look from: some triangles of each patch, evenly over their list.
         let mut sizes = vec![0_usize; triangles.len()];
@@ -233,6 +237,12 @@ impl<'a> PartFinder<'a> {
         part_of.truncate(triangle_count);
         CubeParts { part_of_triangle: part_of, fractions, face_parts, has_inside: !self.pieces.is_empty() }
     }
+}
+
+/// Whether a segment clearly leaves the plane of a triangle.
+fn rises(segment: Vec3, triangle: [Vec3; 3]) -> bool {
+    let normal = triangle_normal(triangle);
+    normal.dot(segment).abs() > GRAZING * normal.norm() * segment.norm()
 }
 
 /// Mean of the lengths along three directions, weighted by the squares of their crossings.

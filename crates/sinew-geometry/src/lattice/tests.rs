@@ -243,7 +243,7 @@ fn check_fingers(lattice: &HexLattice, is_finger: impl Fn(Vec3) -> bool, is_firs
 #[test]
 fn fingers_in_one_cube_share_no_nodes_on_any_level() {
     let cell = 0.1;
-    for angle in [0.0, 0.4, 1.1, 2.0] {
+    for angle in [0.0, 0.4, 1.1, 2.0, 2.6] {
         let up = turned(&two_fingers(0.0401), angle);
         let rotation = Quaternion::from_axis_angle(Vec3::new(0.3, -0.5, 0.8).normalized(), angle);
         let hand = |x: Vec3| rotation.conjugate().rotate(x);
@@ -297,7 +297,7 @@ fn folded_sheet_has_a_cell_per_layer() {
     // Gaps are closed at their right and left ends in turn.
     let solid = |i: usize, k: usize| k.is_multiple_of(2) || if k % 4 == 1 { i == 2 } else { i == 0 };
     let sheet = boxes([&[0.0, 0.1, 0.9, 1.0], &[0.0, 0.5], &z], |i, _, k| solid(i, k));
-    for angle in [0.0, 0.3, 0.9, 1.7] {
+    for angle in [0.0, 0.3, 0.9, 1.7, 2.2, 2.9] {
         let rotation = Quaternion::from_axis_angle(Vec3::new(0.3, -0.5, 0.8).normalized(), angle);
         let sheet = turned(&sheet, angle);
         let filling = filled(&sheet, 0.1);
