@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use sinew_math::{Quaternion, Vec3};
 
 use super::*;
-use crate::fill::Repair;
+use crate::fill::{CubeGrid, Enclosure, Repair};
 use crate::mesh::{Components, TriMesh};
 use crate::procedural::{box_surface, icosphere, torus_surface};
 use crate::shape::{AnyShape, Capsule};
@@ -316,6 +316,51 @@ fn folded_sheet_has_a_cell_per_layer() {
     }
 }
 
+/// The parts of each cube against the layers of a pile of sheets, which are known: parts that hold two layers are forbidden,
+/// layers that fall into two parts are counted.
+fn count_split_layers(sheets: &TriMesh, cell: f64, layer_of: impl Fn(Vec3) -> u32) -> (usize, usize) {
+    let bounds = sheets.bounds();
+    let grid = CubeGrid::centered(&bounds, cell, CubeGrid::counts(bounds.size(), cell, 0.0)).unwrap();
+    let winding = sheets.winding_numbers();
+    let cuts = super::cuts::Cuts::new(&grid, sheets);
+    let columns = super::columns::Columns::new(&grid, sheets, &winding, Enclosure::Watertight);
+    let mut finder = super::parts::PartFinder::new(&grid, sheets, &columns, &cuts);
+    let (mut split, mut total) = (0, 0);
+    for cut in 0..cuts.cubes.len() {
+        let parts = finder.find(cut, true);
+        let mut layer_of_part = HashMap::new();
+        for (triangle, part) in cuts.triangles(cut).iter().zip(&parts.part_of_triangle) {
+            let layer = layer_of(sheets.corners(*triangle as usize)[0]);
+            assert_eq!(*layer_of_part.entry(part).or_insert(layer), layer);
+        }
+        let layers: HashSet<u32> = layer_of_part.values().copied().collect();
+        split += parts.fractions.len() - layers.len();
+        total += layers.len();
+    }
+    (split, total)
+}
+
+/// Whatever the direction, thickness and gap: sheets never stick, and hardly a sheet is torn.
+#[test]
+fn parts_of_a_cube_are_the_sheets_that_pass_it() {
+    let (mut split, mut total) = (0, 0);
+    for seed in 0..60 {
+        let random = |k: i32| (f64::from(7 * seed + k) * 0.618_034).fract();
+        let (thick, gap) = (0.003 + 0.05 * random(1), 0.0005 + 0.03 * random(2));
+        let z: Vec<f64> = (0..5).flat_map(|n| [f64::from(n), f64::from(n) + thick / (thick + gap)]).collect();
+        let pile = boxes([&[0.0, 0.7], &[0.0, 0.4], &z], |_, _, k| k.is_multiple_of(2));
+        let axis = Vec3::new(random(3) - 0.5, random(4) - 0.5, random(5) - 0.5).normalized();
+        let rotation = Quaternion::from_axis_angle(axis, 3.0 * random(6));
+        let place = |x: Vec3| rotation.rotate(Vec3::new(x.x, x.y, x.z * (thick + gap)));
+        let sheets = pile.mapped(place).unwrap();
+        let layer = |x: Vec3| (rotation.conjugate().rotate(x).z / (thick + gap) + 1e-6).floor() as u32;
+        let counts = count_split_layers(&sheets, 0.1, layer);
+        split += counts.0;
+        total += counts.1;
+    }
+    assert!(100 * split < total, "{split} of {total}");
+}
+
 /// Spheres that almost touch, in one cube: the gap is a millionth of a cell.
 #[test]
 fn bodies_a_millionth_of_a_cell_apart_stay_apart() {
@@ -335,6 +380,22 @@ fn bodies_a_millionth_of_a_cell_apart_stay_apart() {
             assert!(!filling.lattice.are_neighbors(cells[0], cells[1]));
         }
     }
+}
+
+/// A shell a twentieth of a cell thick, curved, with no sample inside almost anywhere: one cell per cube, all connected.
+#[test]
+fn thin_shell_is_one_body_with_one_cell_per_cube() {
+    let outer = icosphere(1.0, 16).unwrap();
+    let offset = outer.vertex_count() as u32;
+    let inner = outer.clone().flipped();
+    let positions = outer.positions().iter().copied().chain(outer.positions().iter().map(|x| *x * 0.99)).collect();
+    let triangles = outer.triangles().iter().copied().chain(inner.triangles().iter().map(|t| t.map(|v| v + offset)));
+    let shell = TriMesh::new(positions, triangles.collect()).unwrap();
+    let filling = filled(&shell, 0.2);
+    assert_eq!(filling.report.surface.component_count, 1);
+    assert_eq!(filling.report.split_cubes, 0);
+    let ratio = filling.lattice.volume() / shell.volume();
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
 }
 
 /// A slit that ends within the neighbours of a cube splits nothing: copies that share all nodes are one cell.
@@ -430,18 +491,27 @@ fn surface_without_volume_is_refused() {
     }
 }
 
-/// Times a body of some million cells: `cargo test --release -p sinew-geometry million -- --ignored --nocapture`.
+/// Times bodies of a million cells: `cargo test --release -p sinew-geometry million -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn million_cells_take_seconds() {
-    let sphere = icosphere(1.0, 100).unwrap();
-    let start = std::time::Instant::now();
-    let filling = HexLattice::from_surface(&sphere, 0.0161, &LatticeOptions::default()).unwrap();
-    let made = start.elapsed();
-    let mut lattice = filling.lattice;
-    let cells = lattice.cells.len();
-    while lattice.cells.len() > 100 {
-        lattice = lattice.coarsen().lattice;
+    let sheet = boxes([&[0.0, 0.3, 0.34, 0.64], &[0.0, 0.5, 1.5], &[0.0, 0.006]], |i, j, _| j == 0 || i != 1);
+    let bodies = [
+        ("fine sphere", icosphere(1.0, 100).unwrap(), 0.0161),
+        ("coarse box", turned(&box_surface(Vec3::splat(1.0), [1, 1, 1]).unwrap(), 1.0), 0.0101),
+        ("thin hand", turned(&sheet, 1.0), 0.004),
+    ];
+    for (name, surface, cell) in bodies {
+        let start = std::time::Instant::now();
+        let filling = HexLattice::from_surface(&surface, cell, &LatticeOptions::default()).unwrap();
+        let made = start.elapsed();
+        let mut lattice = filling.lattice;
+        let cells = lattice.cells.len();
+        while lattice.cells.len() > 100 {
+            lattice = lattice.coarsen().lattice;
+        }
+        let levels = start.elapsed() - made;
+        println!("{name}: {cells} cells, {} triangles: {made:?}, levels {levels:?}", surface.triangle_count());
+        println!("  {}", filling.report);
     }
-    println!("{cells} cells, {} triangles: {made:?}, levels {:?}", sphere.triangle_count(), start.elapsed() - made);
 }
