@@ -3,11 +3,14 @@
 use rayon::prelude::*;
 use sinew_math::Vec3;
 
-use crate::mesh::{Aabb, TriMesh, WindingNumber, overlap_depth};
+use crate::mesh::{Aabb, WindingNumber, overlap_depth};
 
 /// A surface that overlaps a cell by less than this fraction of its size only touches it. So a surface that runs along lattice
 /// planes gets no second layer of cells outside.
 const TOUCH: f64 = 1e-9;
+
+/// Cubes that are tested one by one: a test of all together would cost as much as it saves.
+const SMALL_RANGE: usize = 8;
 
 /// Whether inside and outside are separated by the surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,27 +92,51 @@ impl CubeGrid {
 
     /// How deep a triangle reaches into a cube [m]; negative when it stays outside. Depths below `-touch` are cut short.
     pub fn depth(&self, triangle: &[Vec3; 3], cube: [usize; 3]) -> f64 {
+        self.depth_in(triangle, &self.bounds(cube))
+    }
+
+    fn depth_in(&self, triangle: &[Vec3; 3], bounds: &Aabb) -> f64 {
         let edges = [triangle[1] - triangle[0], triangle[2] - triangle[1], triangle[0] - triangle[2]];
         let normal = edges[0].cross(edges[1]);
         let axes = [Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
-        let corners = [0, 1, 2, 3, 4, 5, 6, 7]
-            .map(|corner| self.position([0, 1, 2].map(|axis| 2 * (cube[axis] + (corner >> axis & 1)))));
+        let ends = [bounds.min, bounds.max];
+        let corners =
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|k: usize| Vec3::new(ends[k & 1].x, ends[k >> 1 & 1].y, ends[k >> 2].z));
         let products = axes.iter().flat_map(|a| edges.iter().map(|e| a.cross(*e)));
         let all = axes.into_iter().chain([normal]).chain(products);
         overlap_depth(triangle, &corners, all, -self.touch())
     }
 
-    /// Calls `visit` with each cube whose box meets the box of the triangle.
-    pub fn for_each_near(&self, surface: &TriMesh, triangle: usize, mut visit: impl FnMut([usize; 3])) {
-        let bounds = Aabb::from_points(&surface.corners(triangle)).grown(self.touch());
-        let (low, high) = self.range(&bounds);
-        for i in low[0]..=high[0] {
-            for j in low[1]..=high[1] {
-                for k in low[2]..=high[2] {
-                    visit([i, j, k]);
+    /// Calls `visit` with every cube that the triangle touches, and with some that it misses by little.
+    pub fn for_each_near(&self, triangle: &[Vec3; 3], mut visit: impl FnMut([usize; 3])) {
+        let (low, high) = self.range(&Aabb::from_points(triangle).grown(self.touch()));
+        self.visit_near(triangle, low, high, &mut visit);
+    }
+
+    /// Halves the range of cubes until it is small or the triangle misses it: a large slanting triangle has cubes by its area,
+    /// not by the volume of its box.
+    fn visit_near(&self, triangle: &[Vec3; 3], low: [usize; 3], high: [usize; 3], visit: &mut impl FnMut([usize; 3])) {
+        let counts = [0, 1, 2].map(|axis| high[axis] - low[axis] + 1);
+        if counts.iter().product::<usize>() <= SMALL_RANGE {
+            for i in low[0]..=high[0] {
+                for j in low[1]..=high[1] {
+                    for k in low[2]..=high[2] {
+                        visit([i, j, k]);
+                    }
                 }
             }
+            return;
         }
+        let bounds = Aabb { min: self.bounds(low).min, max: self.bounds(high).max };
+        if self.depth_in(triangle, &bounds) < -self.touch() {
+            return;
+        }
+        let longest = (0..3).fold(0, |a, b| if counts[b] > counts[a] { b } else { a });
+        let (mut below, mut above) = (high, low);
+        below[longest] = low[longest] + counts[longest] / 2 - 1;
+        above[longest] = below[longest] + 1;
+        self.visit_near(triangle, low, below, visit);
+        self.visit_near(triangle, above, high, visit);
     }
 
     /// For each cube that the surface does not touch, whether it is inside.

@@ -108,7 +108,6 @@ impl HexLattice {
                 }
             }
         }
-        drop(number);
         let cubes = self.cubes.map(|n| n.div_ceil(2));
         let (lattice, cell_of) = merger.into_lattice(self.origin, 2.0 * self.cell, cubes);
         for parent in &mut parent {

@@ -28,7 +28,7 @@ impl Cuts {
             .into_par_iter()
             .fold(Vec::new, |mut pairs, triangle| {
                 let corners = surface.corners(triangle);
-                grid.for_each_near(surface, triangle, |cube| {
+                grid.for_each_near(&corners, |cube| {
                     let depth = grid.depth(&corners, cube);
                     if depth >= -touch {
                         // Setting flags commutes, so the result does not depend on the order of the threads.

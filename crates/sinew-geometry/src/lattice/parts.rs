@@ -22,8 +22,8 @@ const LEAST_FRACTION: f32 = 1e-3;
 /// Triangles of a patch from which others are looked for: enough for patches that bend, few enough to stay cheap.
 const PROBES: usize = 8;
 
-/// Sine of the smallest angle at which a segment leaves a surface. Flatter ones would pass above or below whatever else lies in the
-/// plane of the surface, as rounding has it: the rims of a pile of sheets, say.
+/// Sine of the smallest angle at which a segment leaves a surface. Flatter ones would pass above or below whatever else lies in
+/// the plane of the surface, as rounding has it: the rims of a pile of sheets, say.
 const GRAZING: f64 = 1e-6;
 
 /// Lines of one direction through a cube, hence through each of its faces.
@@ -70,27 +70,35 @@ impl<'a> PartFinder<'a> {
         Self { grid, surface, columns, cuts, spans, pieces, first_piece, parent }
     }
 
-    /// The parts in the n-th cut cube; all as one unless they are to be `separate`.
-    pub fn find(&mut self, cut: usize, separate: bool) -> CubeParts {
+    /// The parts in the n-th cut cube.
+    pub fn find(&mut self, cut: usize) -> CubeParts {
+        let bounds = self.grid.bounds(self.grid.cube(self.cuts.cubes[cut] as usize));
+        let patch_of = patches(self.surface, self.cuts.triangles(cut), &bounds, self.grid.touch());
+        self.find_from(cut, &patch_of)
+    }
+
+    /// All that is inside of the n-th cut cube as one part.
+    pub fn find_as_one(&mut self, cut: usize) -> CubeParts {
+        self.find_from(cut, &vec![0; self.cuts.triangles(cut).len()])
+    }
+
+    fn find_from(&mut self, cut: usize, patch_of: &[u32]) -> CubeParts {
         let triangles = self.cuts.triangles(cut);
         let cube = self.grid.cube(self.cuts.cubes[cut] as usize);
         let bounds = self.grid.bounds(cube);
-        self.parent = if separate {
-            patches(self.surface, triangles, &bounds, self.grid.touch())
-        } else {
-            vec![0; triangles.len()]
-        };
+        self.parent.clear();
+        self.parent.extend_from_slice(patch_of);
         let is_single = self.parent.iter().all(|patch| *patch == 0);
-        let patch_of = self.parent.clone();
 
         let mut face_parts = [[NONE; FACE_LINES]; 6];
         self.add_lines(cube, &bounds, triangles, &mut face_parts);
         if is_single {
+            // Every part is bounded by a patch, so one patch means one part.
             self.parent.fill(0);
         } else {
             let samples = self.join_samples(cube);
             if self.set_count() > 1 {
-                self.join_patches(&bounds, triangles, &patch_of, &samples);
+                self.join_patches(&bounds, triangles, patch_of, &samples);
             }
         }
         self.collect(triangles.len(), face_parts)

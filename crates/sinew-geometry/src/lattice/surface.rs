@@ -104,7 +104,7 @@ impl HexLattice {
             .into_par_iter()
             .map_init(
                 || PartFinder::new(&grid, &welded, &columns, &cuts),
-                |finder, cut| finder.find(cut, options.separate),
+                |finder, cut| if options.separate { finder.find(cut) } else { finder.find_as_one(cut) },
             )
             .collect();
         drop(columns);

@@ -327,7 +327,7 @@ fn count_split_layers(sheets: &TriMesh, cell: f64, layer_of: impl Fn(Vec3) -> u3
     let mut finder = super::parts::PartFinder::new(&grid, sheets, &columns, &cuts);
     let (mut split, mut total) = (0, 0);
     for cut in 0..cuts.cubes.len() {
-        let parts = finder.find(cut, true);
+        let parts = finder.find(cut);
         let mut layer_of_part = HashMap::new();
         for (triangle, part) in cuts.triangles(cut).iter().zip(&parts.part_of_triangle) {
             let layer = layer_of(sheets.corners(*triangle as usize)[0]);
