@@ -9,10 +9,10 @@
 //!
 //! # Limits
 //!
-//! Gaps along a lattice plane are closed below 10⁻⁹ of a cell. The parts of a cube are told apart by patches of the surface and by lines through the
-//! cube, four per edge; crooked flesh thinner than their distance may fall into more copies than it should, but never are two
-//! parts joined that flesh does not join. At the holes of an open surface, cubes are whole or absent by their centre. Where a
-//! surface crosses itself, the flesh is one.
+//! Gaps along a lattice plane are closed below 10⁻⁹ of a cell. The parts of a cube are told apart by patches of the surface and
+//! by lines through the cube, four per edge; crooked flesh thinner than their distance may fall into more copies than it
+//! should, but two parts are never joined that flesh does not join. At the holes of an open surface, cubes are whole or absent
+//! by their centre. Where a surface crosses itself, the flesh is one.
 
 mod coarsen;
 mod columns;

@@ -214,7 +214,8 @@ impl Body<'_> {
 
     /// Links the parts of a cut cube with those of the next cut cube: where a line or a triangle passes their common face.
     ///
-    /// Flesh on a face either covers it, so that all lines pass, or ends at a triangle that passes the face as well, or at an edge in it.
+    /// Flesh on a face either covers it, so that all lines pass, or ends at a triangle that passes the face as well, or at an
+    /// edge in it.
     fn link_cut(&self, cut: usize, axis: usize, links: &mut Vec<(usize, u32, u32)>) {
         let cube = self.grid.cube(self.cuts.cubes[cut] as usize);
         let Some(next) = self.grid.next(cube, axis).map(|cube| self.grid.index(cube)) else { return };
