@@ -5,25 +5,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use rayon::prelude::*;
 use sinew_math::Vec3;
 
+use super::cubes::{CubeGrid, Enclosure};
 use super::{FillError, FillOptions};
-use crate::mesh::{Aabb, TriMesh, WindingNumber, overlap_depth};
+use crate::mesh::{Aabb, TriMesh, overlap_depth};
 use crate::procedural::{TetPattern, face_offsets, kuhn_tets};
-
-/// A surface that overlaps a cell by less than this fraction of its size only touches it. So a surface that runs along lattice
-/// planes gets no second layer of cells outside.
-const TOUCH: f64 = 1e-9;
 
 /// Bit of a cube that the surface passes or touches, where no flood may pass; the lower twelve are its tetrahedra.
 const WALL: u16 = 1 << 15;
-
-/// Whether inside and outside are separated by the surface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Enclosure {
-    /// One test decides for all cubes that are connected without crossing the surface.
-    Watertight,
-    /// Each cube is tested on its own.
-    Leaky,
-}
 
 /// The chosen part of the lattice.
 pub(super) struct Filling {
@@ -35,9 +23,7 @@ pub(super) struct Filling {
 
 /// A regular grid of cubes and the tetrahedra that belong to each.
 pub(super) struct Lattice {
-    origin: Vec3,
-    cell: f64,
-    cubes: [usize; 3],
+    grid: CubeGrid,
     pattern: TetPattern,
     /// Corners in half cubes, relative to the cube that owns the tetrahedron.
     tets: Vec<[[usize; 3]; 4]>,
@@ -52,50 +38,19 @@ impl Lattice {
         };
         // Tetrahedra of the body-centred lattice lie between two cubes, so there must be cubes all round.
         let padding = if options.pattern == TetPattern::Bcc { 1.0 } else { 0.0 };
-        let size = bounds.size();
-        let mut counts = [0.0; 3];
-        for axis in 0..3 {
-            counts[axis] = (size[axis] / cell - TOUCH).ceil().max(1.0) + 2.0 * padding;
-        }
+        let counts = CubeGrid::counts(bounds.size(), cell, padding);
         let cells = counts[0] * counts[1] * counts[2] * tets.len() as f64;
         // A quotient that overflows gives infinity, which is too many as well.
         if cells.is_nan() || cells > options.max_cells as f64 {
             return Err(FillError::TooManyCells { cells, limit: options.max_cells });
         }
-        let extent = Vec3::from(counts) * cell;
-        if !extent.is_finite() {
-            return Err(FillError::CellSize { cell });
-        }
-        Ok(Self {
-            origin: bounds.center() - extent * 0.5,
-            cell,
-            cubes: counts.map(|n| n as usize),
-            pattern: options.pattern,
-            tets,
-        })
-    }
-
-    fn cube_count(&self) -> usize {
-        self.cubes.iter().product()
-    }
-
-    fn cube_index(&self, [i, j, k]: [usize; 3]) -> usize {
-        (i * self.cubes[1] + j) * self.cubes[2] + k
-    }
-
-    fn cube_at(&self, index: usize) -> [usize; 3] {
-        let (rest, k) = (index / self.cubes[2], index % self.cubes[2]);
-        [rest / self.cubes[1], rest % self.cubes[1], k]
-    }
-
-    /// A point given in half cubes.
-    fn position(&self, half: [usize; 3]) -> Vec3 {
-        self.origin + Vec3::from(half.map(|h| h as f64)) * (0.5 * self.cell)
+        let grid = CubeGrid::centered(bounds, cell, counts).ok_or(FillError::CellSize { cell })?;
+        Ok(Self { grid, pattern: options.pattern, tets })
     }
 
     /// Corners of a tetrahedron in half cubes; `None` where it would need a cube beyond the grid.
     fn tet(&self, cube: [usize; 3], tet: usize) -> Option<[[usize; 3]; 4]> {
-        if self.pattern == TetPattern::Bcc && cube[tet / 4] + 1 >= self.cubes[tet / 4] {
+        if self.pattern == TetPattern::Bcc && cube[tet / 4] + 1 >= self.grid.cubes[tet / 4] {
             return None;
         }
         Some(self.tets[tet].map(|corner| [0, 1, 2].map(|axis| 2 * cube[axis] + corner[axis])))
@@ -105,12 +60,12 @@ impl Lattice {
     pub fn fill(&self, surface: &TriMesh, enclosure: Enclosure) -> Filling {
         let marks = self.marks(surface);
         let winding = surface.winding_numbers();
-        let is_inside = self.inside_cubes(&marks, &winding, enclosure);
+        let is_inside = self.grid.inside(|index| marks[index] & WALL != 0, &winding, enclosure);
 
-        let kept: Vec<u16> = (0..self.cube_count())
+        let kept: Vec<u16> = (0..self.grid.cube_count())
             .into_par_iter()
             .map(|index| {
-                let cube = self.cube_at(index);
+                let cube = self.grid.cube(index);
                 let mut kept = 0;
                 for tet in 0..self.tets.len() {
                     let Some(corners) = self.tet(cube, tet) else { continue };
@@ -120,11 +75,11 @@ impl Lattice {
                         if self.pattern == TetPattern::Bcc {
                             other[tet / 4] += 1;
                         }
-                        let other = self.cube_index(other);
+                        let other = self.grid.index(other);
                         if (marks[index] | marks[other]) & WALL == 0 && is_inside[index] == is_inside[other] {
                             is_inside[index]
                         } else {
-                            let center = corners.iter().map(|c| self.position(*c)).sum::<Vec3>() * 0.25;
+                            let center = corners.iter().map(|c| self.grid.position(*c)).sum::<Vec3>() * 0.25;
                             winding.is_inside(center)
                         }
                     };
@@ -138,8 +93,8 @@ impl Lattice {
 
     /// For each cube the tetrahedra that the surface overlaps, and whether it touches the cube at all.
     fn marks(&self, surface: &TriMesh) -> Vec<u16> {
-        let marks: Vec<AtomicU16> = (0..self.cube_count()).map(|_| AtomicU16::new(0)).collect();
-        let touch = TOUCH * self.cell;
+        let marks: Vec<AtomicU16> = (0..self.grid.cube_count()).map(|_| AtomicU16::new(0)).collect();
+        let touch = self.grid.touch();
         // Setting bits commutes, so the result does not depend on the order of the threads.
         (0..surface.triangle_count()).into_par_iter().for_each(|t| {
             let triangle = surface.corners(t);
@@ -148,7 +103,7 @@ impl Lattice {
             for i in low[0]..=high[0] {
                 for j in low[1]..=high[1] {
                     for k in low[2]..=high[2] {
-                        let mark = &marks[self.cube_index([i, j, k])];
+                        let mark = &marks[self.grid.index([i, j, k])];
                         let bits = self.overlaps(triangle, &bounds, [i, j, k], mark.load(Ordering::Relaxed));
                         mark.fetch_or(bits, Ordering::Relaxed);
                     }
@@ -162,37 +117,25 @@ impl Lattice {
     fn cube_range(&self, bounds: &Aabb) -> ([usize; 3], [usize; 3]) {
         // Tetrahedra of the body-centred lattice reach from the lower cube that owns them into the next one.
         let reach = usize::from(self.pattern == TetPattern::Bcc);
-        let index =
-            |p: Vec3| [0, 1, 2].map(|axis| ((p[axis] - self.origin[axis]) / self.cell).floor().max(0.0) as usize);
-        let (low, high) = (index(bounds.min), index(bounds.max));
-        (
-            [0, 1, 2].map(|axis| low[axis].min(self.cubes[axis] - 1).saturating_sub(reach)),
-            [0, 1, 2].map(|axis| high[axis].min(self.cubes[axis] - 1)),
-        )
+        let (low, high) = self.grid.range(bounds);
+        (low.map(|i| i.saturating_sub(reach)), high)
     }
 
     /// The bits that a triangle sets in a cube; those set already are not tested again.
     fn overlaps(&self, triangle: [Vec3; 3], bounds: &Aabb, cube: [usize; 3], known: u16) -> u16 {
-        let touch = TOUCH * self.cell;
+        let touch = self.grid.touch();
         let edges = [triangle[1] - triangle[0], triangle[2] - triangle[1], triangle[0] - triangle[2]];
         let normal = edges[0].cross(edges[1]);
-        let axes = [Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
         let mut bits = 0;
-        if known & WALL == 0 {
-            let corners = [0, 1, 2, 3, 4, 5, 6, 7]
-                .map(|corner| self.position([0, 1, 2].map(|axis| 2 * (cube[axis] + (corner >> axis & 1)))));
-            let products = axes.iter().flat_map(|a| edges.iter().map(|e| a.cross(*e)));
-            let all = axes.into_iter().chain([normal]).chain(products);
-            if overlap_depth(&triangle, &corners, all, -touch) >= -touch {
-                bits |= WALL;
-            }
+        if known & WALL == 0 && self.grid.depth(&triangle, cube) >= -touch {
+            bits |= WALL;
         }
         for tet in 0..self.tets.len() {
             if known & (1 << tet) != 0 {
                 continue;
             }
             let Some(corners) = self.tet(cube, tet) else { continue };
-            let x = corners.map(|corner| self.position(corner));
+            let x = corners.map(|corner| self.grid.position(corner));
             if !Aabb::from_points(&x).overlaps(bounds) {
                 continue;
             }
@@ -212,48 +155,9 @@ impl Lattice {
         bits
     }
 
-    /// For each cube that the surface does not touch, whether it is inside.
-    fn inside_cubes(&self, marks: &[u16], winding: &WindingNumber, enclosure: Enclosure) -> Vec<bool> {
-        let is_wall = |index: usize| marks[index] & WALL != 0;
-        let center = |index: usize| self.position(self.cube_at(index).map(|i| 2 * i + 1));
-        if enclosure == Enclosure::Leaky {
-            return (0..marks.len()).into_par_iter().map(|i| !is_wall(i) && winding.is_inside(center(i))).collect();
-        }
-        let mut is_inside = vec![false; marks.len()];
-        let mut is_visited = vec![false; marks.len()];
-        let mut stack = Vec::new();
-        for seed in 0..marks.len() {
-            if is_visited[seed] || is_wall(seed) {
-                continue;
-            }
-            let inside = winding.is_inside(center(seed));
-            is_visited[seed] = true;
-            stack.push(seed);
-            while let Some(index) = stack.pop() {
-                is_inside[index] = inside;
-                let cube = self.cube_at(index);
-                for axis in 0..3 {
-                    for step in [-1_isize, 1] {
-                        let Some(moved) = cube[axis].checked_add_signed(step).filter(|i| *i < self.cubes[axis]) else {
-                            continue;
-                        };
-                        let mut neighbor = cube;
-                        neighbor[axis] = moved;
-                        let neighbor = self.cube_index(neighbor);
-                        if !is_visited[neighbor] && !is_wall(neighbor) {
-                            is_visited[neighbor] = true;
-                            stack.push(neighbor);
-                        }
-                    }
-                }
-            }
-        }
-        is_inside
-    }
-
     /// Numbers the corners of the kept tetrahedra along the grid, so that neighbours have near numbers.
     fn number(&self, kept: &[u16], marks: &[u16]) -> Filling {
-        let corner_counts = self.cubes.map(|n| n + 1);
+        let corner_counts = self.grid.cubes.map(|n| n + 1);
         let corner_count: usize = corner_counts.iter().product();
         // Two points for each corner of the grid: itself and the centre of the cube above it.
         let slot = |half: [usize; 3]| {
@@ -263,7 +167,7 @@ impl Lattice {
         let mut number = vec![u32::MAX; 2 * corner_count];
         let kept_tets = || {
             kept.iter().enumerate().filter(|(_, bits)| **bits != 0).flat_map(|(index, bits)| {
-                let cube = self.cube_at(index);
+                let cube = self.grid.cube(index);
                 (0..self.tets.len())
                     .filter(move |tet| bits & (1 << tet) != 0)
                     .filter_map(move |tet| self.tet(cube, tet))
@@ -278,7 +182,7 @@ impl Lattice {
             let (corner, center) = (slot / 2, slot % 2);
             let (rest, k) = (corner / corner_counts[2], corner % corner_counts[2]);
             let (i, j) = (rest / corner_counts[1], rest % corner_counts[1]);
-            positions.push(self.position([2 * i + center, 2 * j + center, 2 * k + center]));
+            positions.push(self.grid.position([2 * i + center, 2 * j + center, 2 * k + center]));
         }
         let tets = kept_tets().map(|tet| tet.map(|corner| number[slot(corner)])).collect();
         let mut is_cut = Vec::new();

@@ -4,6 +4,7 @@
 //! [`Embedding`]. So the shape of the cells never depends on the quality of the surface mesh. Two parts of a surface that
 //! come closer than a cell share cells and stick together: choose cells smaller than the gaps that matter.
 
+mod cubes;
 mod lattice;
 
 use std::fmt;
@@ -15,7 +16,9 @@ use thiserror::Error;
 use crate::embedding::{Embedding, EmbeddingError};
 use crate::mesh::{CellMesh, MeshError, SurfaceTopology, TriMesh};
 use crate::procedural::{MAX_CELLS, TetPattern};
-use lattice::{Enclosure, Filling, Lattice, tet_samples};
+use lattice::{Filling, Lattice, tet_samples};
+
+pub(crate) use cubes::{CubeGrid, Enclosure};
 
 /// Self-intersections counted at most: one is enough to refuse, some more help to find the place.
 const COUNTED_INTERSECTIONS: usize = 1000;
@@ -178,6 +181,13 @@ impl FillReport {
         self.boundary_edges + self.branching_edges + self.inconsistent_edges + self.self_intersections == 0
             && !self.is_inside_out
     }
+
+    pub(crate) fn enclosure(&self) -> Enclosure {
+        match self.boundary_edges + self.branching_edges + self.inconsistent_edges {
+            0 => Enclosure::Watertight,
+            _ => Enclosure::Leaky,
+        }
+    }
 }
 
 impl fmt::Display for FillReport {
@@ -248,11 +258,7 @@ pub fn fill_surface(surface: &TriMesh, cell: f64, options: &FillOptions) -> Resu
 
     let (welded, welded_vertices) = surface.welded()?;
     let report = FillReport { welded_vertices, ..inspect(surface, &welded, options.repair)? };
-    let enclosure = if report.boundary_edges + report.branching_edges + report.inconsistent_edges == 0 {
-        Enclosure::Watertight
-    } else {
-        Enclosure::Leaky
-    };
+    let enclosure = report.enclosure();
     let Filling { positions, tets, is_cut } = lattice.fill(&welded, enclosure);
     if tets.is_empty() {
         return Err(FillError::NothingInside);
@@ -268,7 +274,7 @@ pub fn fill_surface(surface: &TriMesh, cell: f64, options: &FillOptions) -> Resu
 }
 
 /// Looks for everything that keeps a surface from bounding a volume; an error where that is not to be repaired.
-fn inspect(surface: &TriMesh, welded: &TriMesh, repair: Repair) -> Result<FillReport, FillError> {
+pub(crate) fn inspect(surface: &TriMesh, welded: &TriMesh, repair: Repair) -> Result<FillReport, FillError> {
     let topology = welded.topology();
     if repair == Repair::Reject {
         check_topology(surface, welded, &topology)?;

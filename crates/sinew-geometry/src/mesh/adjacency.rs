@@ -162,9 +162,9 @@ impl Components {
     pub(crate) fn new<'a>(node_count: usize, cells: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
         let mut parent: Vec<u32> = (0..node_count as u32).collect();
         for nodes in cells.clone() {
-            let root = find(&mut parent, nodes[0]);
+            let root = find_root(&mut parent, nodes[0]);
             for node in &nodes[1..] {
-                let other = find(&mut parent, *node);
+                let other = find_root(&mut parent, *node);
                 parent[other as usize] = root;
             }
         }
@@ -172,7 +172,7 @@ impl Components {
         let mut count = 0;
         let mut component_of = Vec::new();
         for nodes in cells {
-            let root = find(&mut parent, nodes[0]) as usize;
+            let root = find_root(&mut parent, nodes[0]) as usize;
             if number_of_root[root] == u32::MAX {
                 number_of_root[root] = count;
                 count += 1;
@@ -184,7 +184,7 @@ impl Components {
 }
 
 /// Root of the union-find tree, halving the path on the way.
-fn find(parent: &mut [u32], mut node: u32) -> u32 {
+pub(crate) fn find_root(parent: &mut [u32], mut node: u32) -> u32 {
     while parent[node as usize] != node {
         parent[node as usize] = parent[parent[node as usize] as usize];
         node = parent[node as usize];

@@ -104,7 +104,7 @@ fn are_apart(triangle: [Vec3; 3], shared_corner: Option<usize>, others: &[Vec3])
 }
 
 /// Whether the segment pq and the triangle share a point; exact, touching counts.
-fn segment_meets_triangle(p: Vec3, q: Vec3, triangle: [Vec3; 3]) -> bool {
+pub(crate) fn segment_meets_triangle(p: Vec3, q: Vec3, triangle: [Vec3; 3]) -> bool {
     let [a, b, c] = triangle;
     let (side_p, side_q) = (orient3d(a, b, c, p), orient3d(a, b, c, q));
     if (side_p > 0.0 && side_q > 0.0) || (side_p < 0.0 && side_q < 0.0) {

@@ -30,5 +30,7 @@ pub use tri_mesh::{TriMesh, closest_on_triangle, vertex_normals};
 pub use tri_topology::SurfaceTopology;
 pub use winding::WindingNumber;
 
+pub(crate) use adjacency::find_root;
 pub(crate) use cell::{hex_gradient, hex_weights, tet10_gradient, tet10_weights};
-pub(crate) use intersection::{overlap_depth, triangles_intersect};
+pub(crate) use intersection::{overlap_depth, segment_meets_triangle, triangles_intersect};
+pub(crate) use tri_mesh::triangle_normal;

@@ -78,6 +78,15 @@ impl TriMesh {
     /// The surface with vertices at exactly equal positions made one, and the number of vertices that vanished. Triangles
     /// that collapse are dropped. Files that store a vertex once per face or per texture corner need this.
     pub fn welded(&self) -> Result<(Self, usize), MeshError> {
+        let (positions, new_of) = self.weld();
+        let mut triangles: Vec<[u32; 3]> = self.triangles.iter().map(|t| t.map(|v| new_of[v as usize])).collect();
+        triangles.retain(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
+        let welded = self.vertex_count() - positions.len();
+        Ok((Self::new(positions, triangles)?, welded))
+    }
+
+    /// The distinct positions in order of first appearance, and for each vertex the number of its position.
+    pub(crate) fn weld(&self) -> (Vec<Vec3>, Vec<u32>) {
         let mut order: Vec<u32> = (0..self.vertex_count() as u32).collect();
         // Adding zero turns −0 into +0, so that they weld.
         let key = |v: u32| self.positions[v as usize].map(|c| c + 0.0).to_array();
@@ -94,16 +103,15 @@ impl TriMesh {
         let mut new_of = vec![u32::MAX; self.vertex_count()];
         let mut positions = Vec::new();
         for vertex in 0..self.vertex_count() {
-            if first_of[vertex] as usize == vertex {
+            let first = first_of[vertex] as usize;
+            // The first of a group comes before the others, so its number is known when they ask.
+            if first == vertex {
                 new_of[vertex] = positions.len() as u32;
                 positions.push(self.positions[vertex]);
             }
+            new_of[vertex] = new_of[first];
         }
-        let mut triangles: Vec<[u32; 3]> =
-            self.triangles.iter().map(|t| t.map(|v| new_of[first_of[v as usize] as usize])).collect();
-        triangles.retain(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
-        let welded = self.vertex_count() - positions.len();
-        Ok((Self::new(positions, triangles)?, welded))
+        (positions, new_of)
     }
 
     /// Edges, holes, orientation and Euler characteristic.
