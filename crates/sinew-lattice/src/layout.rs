@@ -12,25 +12,17 @@
 
 use std::ops::Range;
 
+use sinew_geometry::lattice::{HexLattice, LatticeCell};
+
 /// Cells of a block, and nodes of a tile along x.
 pub const LANES: usize = 16;
 
 /// No node, no cell.
 const NONE: u32 = u32::MAX;
 
-/// A cell of a lattice: where it is, and its nodes, x fastest: node k is at the offset (k & 1, k >> 1 & 1, k >> 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// Place of its lowest corner.
-    pub place: [u32; 3],
-    /// Its nodes.
-    pub nodes: [u32; 8],
-}
-
-impl Cell {
-    fn corner(&self, k: usize) -> [u32; 3] {
-        std::array::from_fn(|axis| self.place[axis] + (k >> axis & 1) as u32)
-    }
+/// Place of a corner of a cell.
+fn corner(cell: &LatticeCell, k: usize) -> [u32; 3] {
+    std::array::from_fn(|axis| cell.place[axis] + (k >> axis & 1) as u32)
 }
 
 /// A row of nodes in its plane: component c of tile v begins at `base + c · stride + 16 (v − first)`, counted from the beginning of the plane.
@@ -103,6 +95,9 @@ pub struct Layout {
     node_slots: Vec<NodeSlot>,
     /// Nodes with more than one slot.
     seams: Vec<u32>,
+    sheet_count: usize,
+    /// First layer of the first sheet.
+    lowest: usize,
 }
 
 /// Where a node is: component c at `at + c · stride`.
@@ -114,9 +109,18 @@ pub struct NodeSlot {
     pub stride: u32,
 }
 
+impl NodeSlot {
+    /// Where a component is.
+    #[inline(always)]
+    pub fn component(&self, c: usize) -> usize {
+        self.at as usize + c * self.stride as usize
+    }
+}
+
 impl Layout {
-    /// Puts the cells of a lattice of `cubes` in order.
-    pub fn new(cubes: [usize; 3], cells: &[Cell], node_count: usize) -> Self {
+    /// Puts the cells of a lattice in order.
+    pub fn new(lattice: &HexLattice) -> Self {
+        let (cubes, cells, node_count) = (lattice.cubes, &lattice.cells[..], lattice.node_places.len());
         let sheets = Sheets::of(cubes, cells, node_count);
         let row_count = cubes[1] + 1;
         let tile_count = cubes[0].div_ceil(LANES) + 1;
@@ -158,6 +162,8 @@ impl Layout {
             node_offsets: Vec::new(),
             node_slots: Vec::new(),
             seams: Vec::new(),
+            sheet_count: sheets.layers.len(),
+            lowest: sheets.layers.first().map_or(0, |layers| layers.start),
         };
         let block_at = |plane: Option<usize>, row: Option<usize>, tile: Option<usize>| -> u32 {
             let (Some(plane), Some(row), Some(tile)) = (plane, row, tile) else { return NONE };
@@ -220,7 +226,7 @@ impl Layout {
         self.segment_starts.push(self.segments.len());
     }
 
-    fn place_nodes(&mut self, sheets: &Sheets, starts: &[usize], cells: &[Cell], node_count: usize) {
+    fn place_nodes(&mut self, sheets: &Sheets, starts: &[usize], cells: &[LatticeCell], node_count: usize) {
         let mut slots: Vec<(u32, NodeSlot)> = Vec::with_capacity(node_count);
         for (sheet, claims) in sheets.claims.iter().enumerate() {
             claims.for_each(|[x, y, z], node| {
@@ -276,9 +282,25 @@ impl Layout {
         &self.node_slots[self.node_offsets[node] as usize..self.node_offsets[node + 1] as usize]
     }
 
-    /// Nodes that have several slots.
-    pub fn seams(&self) -> &[u32] {
-        &self.seams
+    /// Slots of the nodes that have several.
+    pub fn seams(&self) -> impl Iterator<Item = &[NodeSlot]> {
+        self.seams.iter().map(|&node| self.slots(node as usize))
+    }
+
+    /// What the slots of a seam hold are parts of one sum: puts it into all of them.
+    pub(crate) fn sum_seams<T: Copy + std::ops::Add<Output = T>>(&self, values: &mut [T]) {
+        for slots in self.seams() {
+            for c in 0..3 {
+                let at = |slot: &NodeSlot| slot.component(c);
+                let sum = slots[1..].iter().fold(values[at(&slots[0])], |sum, slot| sum + values[at(slot)]);
+                slots.iter().for_each(|slot| values[at(slot)] = sum);
+            }
+        }
+    }
+
+    /// Whether places alone tell where nodes are; then the first layer.
+    pub(crate) fn single_sheet(&self) -> Option<usize> {
+        (self.sheet_count == 1).then_some(self.lowest)
     }
 
     pub(crate) fn plane_count(&self) -> usize {
@@ -331,16 +353,16 @@ impl Claims {
     }
 
     /// Whether a cell agrees with those that are here already: its nodes are at their places or nowhere.
-    fn admits(&self, cell: &Cell) -> bool {
+    fn admits(&self, cell: &LatticeCell) -> bool {
         (0..8).all(|k| {
-            let claimed = self.nodes[self.key(cell.corner(k))];
+            let claimed = self.nodes[self.key(corner(cell, k))];
             claimed == NONE || claimed == cell.nodes[k]
         })
     }
 
-    fn add(&mut self, cell: &Cell) {
+    fn add(&mut self, cell: &LatticeCell) {
         for k in 0..8 {
-            let key = self.key(cell.corner(k));
+            let key = self.key(corner(cell, k));
             self.nodes[key] = cell.nodes[k];
         }
     }
@@ -364,7 +386,7 @@ struct Sheets {
 
 impl Sheets {
     /// Lets connected cells grow into a sheet as far as they fit; what is left begins anew in the first sheet that has room.
-    fn of(cubes: [usize; 3], cells: &[Cell], node_count: usize) -> Self {
+    fn of(cubes: [usize; 3], cells: &[LatticeCell], node_count: usize) -> Self {
         let mut of_cell = vec![NONE; cells.len()];
         let mut claims: Vec<Claims> = Vec::new();
         let mut layers: Vec<Range<usize>> = Vec::new();

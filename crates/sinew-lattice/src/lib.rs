@@ -7,7 +7,7 @@
 #![allow(clippy::needless_range_loop)]
 
 mod aligned;
-mod dense;
+mod coarsest;
 mod kernel;
 mod layers;
 mod layout;
@@ -21,7 +21,7 @@ mod tests;
 mod transfer;
 
 pub use kernel::ModeStiffness;
-pub use layout::{Cell, LANES, Layout, NodeSlot};
-pub use multigrid::{LevelCells, Multigrid, MultigridParams, Smoother};
+pub use layout::{LANES, Layout, NodeSlot};
+pub use multigrid::{Multigrid, MultigridParams, Smoother};
 pub use solve::{Method, SolveReport};
 pub use tangent::TangentKind;

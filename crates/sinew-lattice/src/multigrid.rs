@@ -1,87 +1,22 @@
 //! A hierarchy of lattices, and the V-cycle on it (MCA-29..35, Algorithm 2).
 
+use sinew_geometry::lattice::{Coarsening, HexLattice};
 use sinew_math::Vec3;
+use sinew_math::cholesky::CholeskyError;
 
 use crate::aligned::Aligned;
-use crate::dense::DenseFactor;
+use crate::coarsest::Coarsest;
 use crate::kernel::{BLOCK, ModeStiffness, STATE};
-use crate::layout::{Cell, LANES, Layout};
+use crate::layout::{LANES, Layout};
 use crate::pass::{Pass, Slabs};
 use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal, gradients_of, linearize};
-use crate::transfer::{prolong, restrict};
+use crate::transfer::Transfer;
 
 /// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, and from that of the tangent before.
 const FIRST_POWERS: usize = 30;
 const NEXT_POWERS: usize = 6;
 /// Margin over the estimate, which comes from below.
 const POWER_MARGIN: f64 = 1.05;
-
-/// Nodes of a level that a dense factor can take: 70 MB.
-const MOST_COARSE_NODES: usize = 1000;
-
-/// Cells of a level, and the cell of the next coarser level that each belongs to (none on the coarsest).
-#[derive(Clone, Debug)]
-pub struct LevelCells {
-    /// Size of the box in cubes.
-    pub cubes: [usize; 3],
-    /// The cells.
-    pub cells: Vec<Cell>,
-    /// How many nodes they have.
-    pub node_count: usize,
-    /// Coarse cell of each cell.
-    pub parents: Vec<u32>,
-}
-
-impl LevelCells {
-    /// A full box.
-    pub fn dense(cubes: [usize; 3]) -> Self {
-        let node = |[x, y, z]: [usize; 3]| ((z * (cubes[1] + 1) + y) * (cubes[0] + 1) + x) as u32;
-        let mut cells = Vec::with_capacity(cubes.iter().product());
-        for z in 0..cubes[2] {
-            for y in 0..cubes[1] {
-                for x in 0..cubes[0] {
-                    let nodes = std::array::from_fn(|k| node([x + (k & 1), y + (k >> 1 & 1), z + (k >> 2)]));
-                    cells.push(Cell { place: [x as u32, y as u32, z as u32], nodes });
-                }
-            }
-        }
-        Self { cubes, cells, node_count: cubes.iter().map(|n| n + 1).product(), parents: Vec::new() }
-    }
-
-    /// The cells of a box at which a shape is, with their own numbers of nodes.
-    pub fn carved(cubes: [usize; 3], is_inside: impl Fn([usize; 3]) -> bool) -> Self {
-        let mut level = Self::dense(cubes);
-        level.cells.retain(|cell| is_inside(cell.place.map(|p| p as usize)));
-        let mut numbers = vec![u32::MAX; level.node_count];
-        level.node_count = 0;
-        for node in level.cells.iter_mut().flat_map(|cell| &mut cell.nodes) {
-            let number = &mut numbers[*node as usize];
-            if *number == u32::MAX {
-                *number = level.node_count as u32;
-                level.node_count += 1;
-            }
-            *node = *number;
-        }
-        level
-    }
-
-    /// Cubes of twice the size, one wherever there is a cell; remembers them as parents.
-    pub fn coarsen(&mut self) -> Self {
-        let cubes = self.cubes.map(|n| n.div_ceil(2));
-        let key = |[x, y, z]: [usize; 3]| (z * cubes[1] + y) * cubes[0] + x;
-        let mut occupied = vec![false; cubes.iter().product()];
-        for cell in &self.cells {
-            occupied[key(cell.place.map(|p| p as usize / 2))] = true;
-        }
-        let coarse = Self::carved(cubes, |place| occupied[key(place)]);
-        let mut numbers = vec![u32::MAX; occupied.len()];
-        for (index, cell) in coarse.cells.iter().enumerate() {
-            numbers[key(cell.place.map(|p| p as usize))] = index as u32;
-        }
-        self.parents = self.cells.iter().map(|cell| numbers[key(cell.place.map(|p| p as usize / 2))]).collect();
-        coarse
-    }
-}
 
 /// How corrections are smoothed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,21 +38,21 @@ pub struct MultigridParams {
     pub modes: ModeStiffness,
     /// The tangent.
     pub tangent: TangentKind,
-    /// Cells along the longest side at which coarsening ends.
-    pub coarsest: usize,
+    /// Coarsening ends at so many cells, which are solved directly.
+    pub coarsest_cells: usize,
     /// Threads; 0 for all of the pool.
     pub threads: usize,
 }
 
 impl Default for MultigridParams {
-    /// Five sweeps of Chebyshev do what ten of Jacobi do; down to 4 cells.
+    /// Five sweeps of Chebyshev do what ten of Jacobi do. Thin parts bend badly on levels where they are a cell across: some hundred cells are cheaper to solve than to coarsen.
     fn default() -> Self {
         Self {
             sweeps: 5,
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
             tangent: TangentKind::Definite,
-            coarsest: 4,
+            coarsest_cells: 256,
             threads: 0,
         }
     }
@@ -134,7 +69,9 @@ impl MultigridParams {
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
     pub layout: Layout,
+    /// Cell of the coarser level that each cell belongs to, and the way there; none on the coarsest.
     parents: Vec<u32>,
+    transfer: Option<Transfer>,
     /// Edge of its cubes [m].
     h: f64,
     pub slabs: Slabs,
@@ -158,51 +95,70 @@ pub(crate) struct Level {
 pub struct Multigrid {
     pub(crate) params: MultigridParams,
     pub(crate) levels: Vec<Level>,
-    factor: DenseFactor,
-    coarse_solution: Vec<f64>,
+    coarsest: Option<Coarsest>,
 }
 
 impl Multigrid {
-    /// A hierarchy over the cells of the finest level: cubes of edge `h` [m], with μ and λ of each cell [Pa], and the components of nodes that do not move.
-    pub fn new(cells: LevelCells, h: f64, lame: &[[f64; 2]], fixed: &[[bool; 3]], params: MultigridParams) -> Self {
+    /// A hierarchy over a lattice, with μ and λ of each cell [Pa], and the components of nodes that do not move.
+    ///
+    /// # Errors
+    /// When there is no memory for the factor of the coarsest level, or its matrix is not definite.
+    pub fn new(
+        lattice: &HexLattice,
+        lame: &[[f64; 2]],
+        fixed: &[[bool; 3]],
+        params: MultigridParams,
+    ) -> Result<Self, CholeskyError> {
         let threads = if params.threads == 0 { rayon::current_num_threads() } else { params.threads };
-        let mut levels: Vec<Level> = Vec::new();
-        let (mut cells, mut lame, mut fixed, mut h) = (cells, lame.to_vec(), fixed.to_vec(), h);
+        let mut levels = vec![Level::new(lattice, lame, fixed, threads)];
+        let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
+        let mut coarsening = None;
         loop {
-            let longest = cells.cubes.into_iter().max().unwrap_or(0);
-            let coarse = (longest > params.coarsest).then(|| cells.coarsen());
-            let level = Level::new(&cells, h, &lame, &fixed, threads);
-            levels.push(level);
-            let Some(coarse) = coarse else { break };
-            let mut coarse_lame = vec![[0.0; 2]; coarse.cells.len()];
-            for (fine, &parent) in lame.iter().zip(&cells.parents) {
+            let finest = coarsening.as_ref().map_or(lattice, |coarsening: &Coarsening| &coarsening.lattice);
+            if finest.cells.len() <= params.coarsest_cells {
+                break;
+            }
+            let next = finest.coarsen();
+            let mut coarse_lame = vec![[0.0; 2]; next.lattice.cells.len()];
+            for (fine, &parent) in lame.iter().zip(&next.parent) {
                 for k in 0..2 {
                     coarse_lame[parent as usize][k] += 0.125 * fine[k];
                 }
             }
-            fixed = coarse_fixed(&cells, &fixed, &coarse);
-            (cells, lame, h) = (coarse, coarse_lame, 2.0 * h);
+            fixed = coarse_fixed(&next, &fixed);
+            lame = coarse_lame;
+            let coarse = Level::new(&next.lattice, &lame, &fixed, threads);
+            if let Some(fine) = levels.last_mut() {
+                fine.parents.clone_from(&next.parent);
+                fine.transfer = Some(Transfer::new(&fine.layout, &coarse.layout, next.prolongation.clone()));
+            }
+            levels.push(coarse);
+            coarsening = Some(next);
         }
-        let mut multigrid = Self { params, levels, factor: DenseFactor::default(), coarse_solution: Vec::new() };
-        multigrid.relinearize(FIRST_POWERS);
-        multigrid
+        let last = coarsening.as_ref().map_or(lattice, |coarsening| &coarsening.lattice);
+        let coarsest = Some(Coarsest::new(last, &fixed)?);
+        let mut multigrid = Self { params, levels, coarsest };
+        multigrid.relinearize(FIRST_POWERS)?;
+        Ok(multigrid)
     }
 
     /// As [`Multigrid::new`], for products only.
     #[cfg(test)]
     pub(crate) fn without_factor(
-        cells: LevelCells,
-        h: f64,
+        lattice: &HexLattice,
         lame: &[[f64; 2]],
         fixed: &[[bool; 3]],
         params: MultigridParams,
     ) -> Self {
-        let level = Level::new(&cells, h, lame, fixed, rayon::current_num_threads());
-        Self { params, levels: vec![level], factor: DenseFactor::default(), coarse_solution: Vec::new() }
+        let level = Level::new(lattice, lame, fixed, rayon::current_num_threads());
+        Self { params, levels: vec![level], coarsest: None }
     }
 
     /// The tangent at these displacements of the nodes [m].
-    pub fn linearize(&mut self, displacements: &[Vec3]) {
+    ///
+    /// # Errors
+    /// When the matrix of the coarsest level is not definite.
+    pub fn linearize(&mut self, displacements: &[Vec3]) -> Result<(), CholeskyError> {
         let fine = &mut self.levels[0];
         fine.scatter(displacements, Field::X);
         gradients_of(&fine.layout, fine.h, &fine.x, &mut fine.gradients);
@@ -211,23 +167,21 @@ impl Multigrid {
             let (finer, coarser) = self.levels.split_at_mut(k);
             coarser[0].average_gradients(&finer[k - 1]);
         }
-        self.relinearize(NEXT_POWERS);
+        self.relinearize(NEXT_POWERS)
     }
 
     /// Tangents, diagonals and factor from gradients.
-    fn relinearize(&mut self, powers: usize) {
-        let Self { params, levels, .. } = self;
+    fn relinearize(&mut self, powers: usize) -> Result<(), CholeskyError> {
+        let Self { params, levels, coarsest } = self;
         for level in levels.iter_mut() {
             linearize(params.tangent, level.h, &level.gradients, &level.materials, &mut level.state);
             level.invert_diagonal(params.modes);
             level.estimate_largest(params.modes, powers);
         }
-        let coarsest = levels.last_mut().expect("there is a level");
-        if coarsest.layout.node_count() > MOST_COARSE_NODES {
-            return;
+        match (levels.last(), coarsest) {
+            (Some(level), Some(coarsest)) => coarsest.factorize(&level.layout, &level.state, params.modes),
+            _ => Ok(()),
         }
-        self.factor = coarsest.factorize(params.modes);
-        self.coarse_solution.resize(3 * coarsest.layout.node_count(), 0.0);
     }
 
     /// Number of levels.
@@ -318,16 +272,20 @@ impl Multigrid {
         let (finer, coarser) = self.levels.split_at_mut(k + 1);
         let (fine, coarse) = (&mut finer[k], &mut coarser[0]);
         fine.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
-        restrict(&fine.layout, &fine.out, &coarse.layout, &mut coarse.b);
+        if let Some(transfer) = &fine.transfer {
+            transfer.restrict(&fine.layout, &fine.out, &coarse.layout, &mut coarse.b);
+        }
         self.descend(k + 1, Guess::Zero);
         let (finer, coarser) = self.levels.split_at_mut(k + 1);
         let (fine, coarse) = (&mut finer[k], &coarser[0]);
-        prolong(&coarse.layout, &coarse.x, &fine.layout, &fine.inverse, &mut fine.x);
+        if let Some(transfer) = &fine.transfer {
+            transfer.prolong(&coarse.layout, &coarse.x, &fine.layout, &fine.inverse, &mut fine.x);
+        }
         fine.smooth(&params, Guess::Kept);
     }
 
     fn solve_coarsest(&mut self, guess: Guess) {
-        let level = self.levels.last_mut().expect("there is a level");
+        let (Some(level), Some(coarsest)) = (self.levels.last_mut(), &mut self.coarsest) else { return };
         if guess == Guess::Kept {
             level.pass(self.params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
         } else {
@@ -337,18 +295,13 @@ impl Multigrid {
             }
             level.x.fill(0.0);
         }
-        for node in 0..level.layout.node_count() {
-            let slot = level.layout.slots(node)[0];
-            for c in 0..3 {
-                self.coarse_solution[3 * node + c] = f64::from(level.out[(slot.at + c as u32 * slot.stride) as usize]);
-            }
-        }
-        self.factor.solve(&mut self.coarse_solution);
-        for node in 0..level.layout.node_count() {
+        level.gather(&level.out, &mut coarsest.x);
+        coarsest.solve();
+        for (node, solution) in coarsest.x.iter().enumerate() {
             for slot in level.layout.slots(node) {
                 for c in 0..3 {
-                    let at = (slot.at + c as u32 * slot.stride) as usize;
-                    level.x[at] += self.coarse_solution[3 * node + c] as f32 * level.free[at];
+                    let at = slot.component(c);
+                    level.x[at] += solution[c] as f32 * level.free[at];
                 }
             }
         }
@@ -368,13 +321,14 @@ enum Field {
 }
 
 impl Level {
-    fn new(cells: &LevelCells, h: f64, lame: &[[f64; 2]], fixed: &[[bool; 3]], threads: usize) -> Self {
-        let layout = Layout::new(cells.cubes, &cells.cells, cells.node_count);
+    fn new(lattice: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]], threads: usize) -> Self {
+        let layout = Layout::new(lattice);
         let (values, blocks) = (layout.value_count(), layout.block_count());
         let zeros = || Aligned::zeros(values);
         let mut level = Self {
-            parents: cells.parents.clone(),
-            h,
+            parents: Vec::new(),
+            transfer: None,
+            h: lattice.cell,
             slabs: Slabs::new(&layout, threads),
             gradients: Aligned::zeros(blocks * GRADIENT),
             materials: Aligned::zeros(blocks * MATERIAL),
@@ -472,6 +426,7 @@ impl Level {
     fn invert_diagonal(&mut self, modes: ModeStiffness) {
         self.inverse.fill(0.0);
         add_diagonal(&self.layout, &self.state, modes, &mut self.inverse);
+        self.layout.sum_seams(&mut self.inverse);
         for (entry, &free) in self.inverse.iter_mut().zip(&*self.free) {
             *entry = if *entry > 0.0 { free / *entry } else { 0.0 };
         }
@@ -507,36 +462,6 @@ impl Level {
         self.largest = POWER_MARGIN * largest;
     }
 
-    fn factorize(&mut self, modes: ModeStiffness) -> DenseFactor {
-        let nodes = self.layout.node_count();
-        let size = 3 * nodes;
-        let mut rows = vec![0.0; size * size];
-        let mut unit = vec![Vec3::zero(); nodes];
-        let mut column = vec![Vec3::zero(); nodes];
-        for j in 0..size {
-            unit[j / 3][j % 3] = 1.0;
-            self.scatter(&unit, Field::X);
-            unit[j / 3][j % 3] = 0.0;
-            self.pass(modes, |_, _, out| Pass::Apply { out });
-            self.gather(&self.out, &mut column);
-            for i in 0..size {
-                rows[i * size + j] = column[i / 3][i % 3];
-            }
-        }
-        self.x.fill(0.0);
-        // What is fixed moves with nobody.
-        let mut free = vec![Vec3::zero(); nodes];
-        self.gather(&self.free, &mut free);
-        for i in 0..size {
-            for j in 0..size {
-                if free[i / 3][i % 3] == 0.0 || free[j / 3][j % 3] == 0.0 {
-                    rows[i * size + j] = 0.0;
-                }
-            }
-        }
-        DenseFactor::new(size, rows)
-    }
-
     fn smooth(&mut self, params: &MultigridParams, guess: Guess) {
         for k in 0..params.sweeps {
             let (a, c) = match params.smoother {
@@ -562,17 +487,11 @@ impl Level {
 }
 
 /// A coarse node moves as little as the fine one in its place.
-fn coarse_fixed(fine: &LevelCells, fixed: &[[bool; 3]], coarse: &LevelCells) -> Vec<[bool; 3]> {
-    let mut coarse_fixed = vec![[false; 3]; coarse.node_count];
-    for (cell, &parent) in fine.cells.iter().zip(&fine.parents) {
-        for k in 0..8 {
-            let place: [u32; 3] = std::array::from_fn(|axis| cell.place[axis] + (k >> axis & 1) as u32);
-            if place.iter().all(|p| p % 2 == 0) {
-                let parent = &coarse.cells[parent as usize];
-                let corner =
-                    (0..3).map(|axis| ((place[axis] / 2 - parent.place[axis]) as usize) << axis).sum::<usize>();
-                coarse_fixed[parent.nodes[corner] as usize] = fixed[cell.nodes[k] as usize];
-            }
+fn coarse_fixed(coarsening: &Coarsening, fixed: &[[bool; 3]]) -> Vec<[bool; 3]> {
+    let mut coarse_fixed = vec![[false; 3]; coarsening.lattice.node_places.len()];
+    for (node, &fixed) in fixed.iter().enumerate() {
+        if let &[carrier] = coarsening.prolongation.coarse_nodes(node) {
+            coarse_fixed[carrier as usize] = fixed;
         }
     }
     coarse_fixed

@@ -7,7 +7,7 @@ use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
 use crate::aligned::Aligned;
 use crate::kernel::{Apply, ModeStiffness, Nothing, PlanePass, Residual, Smooth, carry_length, part_length};
-use crate::layout::Layout;
+use crate::layout::{Layout, NodeSlot};
 
 /// Fewest blocks that are worth a thread: 16 µs of work.
 const LEAST_BLOCKS: usize = 256;
@@ -24,8 +24,12 @@ struct Slab {
 }
 
 /// How a level is shared among threads.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Slabs(Vec<Slab>);
+#[derive(Clone, Debug)]
+pub(crate) struct Slabs {
+    slabs: Vec<Slab>,
+    /// Steps of the nodes of seams before a sweep.
+    seam_steps: Vec<[f32; 3]>,
+}
 
 /// What a pass does, with the arrays of the whole level.
 pub(crate) enum Pass<'a> {
@@ -80,12 +84,12 @@ impl Slabs {
             }
             first = last;
         }
-        Self(slabs)
+        Self { slabs, seam_steps: vec![[0.0; 3]; layout.seams().count()] }
     }
 
     /// One pass over all planes.
     pub fn run(&mut self, layout: &Layout, state: &[f32], modes: ModeStiffness, x: &mut [f32], pass: Pass<'_>) {
-        for slab in &mut self.0 {
+        for slab in &mut self.slabs {
             if slab.first > 0 {
                 let range = layout.plane(slab.first - 1);
                 slab.below[..range.len()].copy_from_slice(&x[range]);
@@ -101,7 +105,47 @@ impl Slabs {
             Pass::Smooth { b, inverse, out, a, c } => (Task::Smooth { b, inverse, a, c }, out),
         };
         let level = Level { layout, state, modes, task };
-        run_slabs(&mut self.0, &level, 0, x, out);
+        for (slots, step) in layout.seams().zip(&mut self.seam_steps) {
+            *step = std::array::from_fn(|c| out[slots[0].component(c)]);
+        }
+        run_slabs(&mut self.slabs, &level, 0, x, out);
+        self.join_seams(layout, task, x, out);
+    }
+
+    /// The slots of a seam have seen a part of K x each: puts together what all of it gives.
+    fn join_seams(&self, layout: &Layout, task: Task<'_>, x: &mut [f32], out: &mut [f32]) {
+        match task {
+            Task::Apply => layout.sum_seams(out),
+            Task::Residual { b, .. } => {
+                for slots in layout.seams() {
+                    for c in 0..3 {
+                        let at = |slot: &NodeSlot| slot.component(c);
+                        // Each is b less a part, so all but one b are too many. Where nodes are fixed it stays zero.
+                        let parts = slots.iter().map(|slot| out[at(slot)]);
+                        let is_fixed = parts.clone().all(|part| part == 0.0);
+                        let surplus = (slots.len() - 1) as f32 * b[at(&slots[0])];
+                        let r = if is_fixed { 0.0 } else { parts.sum::<f32>() - surplus };
+                        slots.iter().for_each(|slot| out[at(slot)] = r);
+                    }
+                }
+            }
+            Task::Smooth { b, inverse, a, c: factor } => {
+                for (slots, before) in layout.seams().zip(&self.seam_steps) {
+                    for c in 0..3 {
+                        let at = |slot: &NodeSlot| slot.component(c);
+                        let first = at(&slots[0]);
+                        let old = x[first] - out[first];
+                        let surplus = a as f32 * before[c] + factor as f32 * inverse[first] * b[first];
+                        let step =
+                            slots.iter().map(|slot| out[at(slot)]).sum::<f32>() - (slots.len() - 1) as f32 * surplus;
+                        for slot in slots {
+                            out[at(slot)] = step;
+                            x[at(slot)] = old + step;
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

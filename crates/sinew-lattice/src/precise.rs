@@ -14,6 +14,7 @@ pub(crate) fn apply(layout: &Layout, state: &[f32], modes: ModeStiffness, x: &[f
     for_each_layer(layout, out, &|layer, out, offset| {
         dispatch(Layer { layout, layer, state, modes, x, out, offset });
     });
+    layout.sum_seams(out);
 }
 
 struct Layer<'a> {
@@ -65,7 +66,7 @@ impl LaneKernel for Layer<'_> {
 
 /// Forces of cells on their eight nodes, by all eight modes; see [`crate::kernel`].
 #[inline(always)]
-fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: ModeStiffness) -> [[F; 3]; 8] {
+pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: ModeStiffness) -> [[F; 3]; 8] {
     // Mode m has the signs of the axes whose bits it has.
     let mut mode = *nodes;
     transform(&mut mode);

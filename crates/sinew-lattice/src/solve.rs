@@ -4,6 +4,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
 use crate::aligned::Aligned;
+use crate::layout::{Layout, NodeSlot};
 use crate::multigrid::{Level, Multigrid};
 use crate::pass::Pass;
 use crate::precise;
@@ -139,7 +140,7 @@ impl Multigrid {
                 }
             }
             let fine = &mut self.levels[0];
-            let rz = dot(&r, &fine.x);
+            let rz = dot(&fine.layout, &r, &fine.x);
             let beta = if is_first { 0.0 } else { (rz / rz_before) as f32 };
             is_first = false;
             rz_before = rz;
@@ -153,7 +154,7 @@ impl Multigrid {
             }
             report.operators += 1;
             report.iterations += 1;
-            let pq = dot(&p, &q);
+            let pq = dot(&self.levels[0].layout, &p, &q);
             if !(pq > 0.0 && rz > 0.0) {
                 break;
             }
@@ -193,6 +194,11 @@ fn largest(v: &[f32]) -> f64 {
     f64::from(v.iter().fold(0.0f32, |most, v| most.max(v.abs())))
 }
 
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    sum(a.len(), |k| f64::from(a[k]) * f64::from(b[k]))
+/// a · b; nodes of seams count once.
+fn dot(layout: &Layout, a: &[f32], b: &[f32]) -> f64 {
+    let product = |k: usize| f64::from(a[k]) * f64::from(b[k]);
+    let twice = |slots: &[NodeSlot]| -> f64 {
+        slots[1..].iter().map(|slot| (0..3).map(|c| product(slot.component(c))).sum::<f64>()).sum()
+    };
+    sum(a.len(), product) - layout.seams().map(twice).sum::<f64>()
 }

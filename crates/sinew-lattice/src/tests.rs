@@ -1,5 +1,6 @@
 //! The kernel against the formulas of the paper, written out cell by cell in f64.
 
+use sinew_geometry::lattice::{HexLattice, LatticeCell};
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
@@ -19,6 +20,16 @@ impl Noise {
 }
 
 const H: f64 = 0.1;
+
+fn dense(cubes: [usize; 3]) -> HexLattice {
+    HexLattice::dense(Vec3::zero(), H, cubes).unwrap()
+}
+
+fn carved(cubes: [usize; 3], is_inside: impl Fn([usize; 3]) -> bool) -> HexLattice {
+    let mut lattice = dense(cubes);
+    lattice.retain(|cell| is_inside(cell.place.map(|p| p as usize)));
+    lattice
+}
 
 /// Sign of corner k along an axis.
 fn sign(k: usize, axis: usize) -> f64 {
@@ -47,9 +58,9 @@ fn gauss_laplacian() -> [[f64; 8]; 8] {
 }
 
 /// K x by MCA-08, cell by cell; the Laplacian over the twelve edges (paper) or integrated exactly. One μ ‖F‖² has twice the Laplacian as its second derivative.
-fn reference(cells: &LevelCells, lame: &[[f64; 2]], u: &[Vec3], x: &[Vec3], modes: ModeStiffness) -> Vec<Vec3> {
+fn reference(cells: &HexLattice, lame: &[[f64; 2]], u: &[Vec3], x: &[Vec3], modes: ModeStiffness) -> Vec<Vec3> {
     let laplacian = gauss_laplacian();
-    let mut out = vec![Vec3::zero(); cells.node_count];
+    let mut out = vec![Vec3::zero(); cells.node_places.len()];
     for (cell, &[mu, lambda]) in cells.cells.iter().zip(lame) {
         let gradient = |field: &[Vec3]| {
             let mut rows = [[0.0; 3]; 3];
@@ -99,9 +110,9 @@ fn reference(cells: &LevelCells, lame: &[[f64; 2]], u: &[Vec3], x: &[Vec3], mode
 }
 
 /// A lattice with random stiffness, turned and deformed.
-fn random_problem(cells: &LevelCells, noise: &mut Noise) -> (Vec<[f64; 2]>, Vec<Vec3>, Vec<Vec3>) {
+fn random_problem(cells: &HexLattice, noise: &mut Noise) -> (Vec<[f64; 2]>, Vec<Vec3>, Vec<Vec3>) {
     let lame = cells.cells.iter().map(|_| [1.0 + noise.unit(), 2.0 + noise.unit()]).collect();
-    let mut places = vec![Vec3::zero(); cells.node_count];
+    let mut places = vec![Vec3::zero(); cells.node_places.len()];
     for cell in &cells.cells {
         for (k, &node) in cell.nodes.iter().enumerate() {
             places[node as usize] =
@@ -114,7 +125,39 @@ fn random_problem(cells: &LevelCells, noise: &mut Noise) -> (Vec<[f64; 2]>, Vec<
     (lame, u, x)
 }
 
-fn shapes() -> Vec<(&'static str, LevelCells)> {
+/// A palm with two fingers in the same places: they share its last nodes, and no others.
+fn fingers() -> HexLattice {
+    const PALM: u32 = 8;
+    let size = [20u32, 6, 6];
+    let mut seeds = Vec::new();
+    for x in 0..size[0] {
+        for y in 0..size[1] {
+            for z in 0..size[2] {
+                let copies = if x < PALM { 1 } else { 2 };
+                seeds.extend((0..copies).map(|copy| ([x, y, z], copy)));
+            }
+        }
+    }
+    let key = |place: [u32; 3], copy: u32| (place, if place[0] <= PALM { 0 } else { copy });
+    let corner = |place: [u32; 3], k: u32| std::array::from_fn(|axis| place[axis] + (k >> axis & 1));
+    let keys: std::collections::BTreeSet<([u32; 3], u32)> =
+        seeds.iter().flat_map(|&(place, copy)| (0..8).map(move |k| key(corner(place, k), copy))).collect();
+    let numbers: std::collections::BTreeMap<_, u32> = keys.iter().copied().zip(0..).collect();
+    let cell = |&(place, copy): &([u32; 3], u32)| LatticeCell {
+        place,
+        nodes: std::array::from_fn(|k| numbers[&key(corner(place, k as u32), copy)]),
+        fraction: 1.0,
+    };
+    HexLattice {
+        origin: Vec3::zero(),
+        cell: H,
+        cubes: size.map(|n| n as usize),
+        cells: seeds.iter().map(cell).collect(),
+        node_places: keys.iter().map(|&(place, _)| place).collect(),
+    }
+}
+
+fn shapes() -> Vec<(&'static str, HexLattice)> {
     let ball = |center: f64, radius: f64| {
         move |place: [usize; 3]| place.iter().map(|&p| (p as f64 + 0.5 - center).powi(2)).sum::<f64>() < radius * radius
     };
@@ -123,12 +166,13 @@ fn shapes() -> Vec<(&'static str, LevelCells)> {
         (x - y).abs() < 3.0 && (y - z).abs() < 3.0
     };
     vec![
-        ("cube", LevelCells::dense([8, 8, 8])),
-        ("odd box", LevelCells::dense([19, 5, 3])),
-        ("wide box", LevelCells::dense([33, 4, 4])),
-        ("ball", LevelCells::carved([20, 20, 20], ball(10.0, 9.0))),
-        ("diagonal", LevelCells::carved([40, 40, 40], capsule)),
-        ("shell", LevelCells::carved([20, 20, 20], move |p| ball(10.0, 9.5)(p) && !ball(10.0, 6.0)(p))),
+        ("cube", dense([8, 8, 8])),
+        ("odd box", dense([19, 5, 3])),
+        ("wide box", dense([33, 4, 4])),
+        ("ball", carved([20, 20, 20], ball(10.0, 9.0))),
+        ("diagonal", carved([40, 40, 40], capsule)),
+        ("fingers", fingers()),
+        ("shell", carved([20, 20, 20], move |p| ball(10.0, 9.5)(p) && !ball(10.0, 6.0)(p))),
     ]
 }
 
@@ -138,13 +182,13 @@ fn product_is_that_of_the_paper_cell_by_cell() {
         for (name, cells) in shapes() {
             let mut noise = Noise(7);
             let (lame, u, x) = random_problem(&cells, &mut noise);
-            let fixed = vec![[false; 3]; cells.node_count];
-            let params = MultigridParams { modes, coarsest: 1000, ..MultigridParams::default() };
+            let fixed = vec![[false; 3]; cells.node_places.len()];
+            let params = MultigridParams { modes, ..MultigridParams::default() };
             let expected = reference(&cells, &lame, &u, &x, modes);
             // Dense factors of large levels take long: only the product is asked for.
-            let mut system = Multigrid::without_factor(cells.clone(), H, &lame, &fixed, params);
-            system.linearize(&u);
-            let mut product = vec![Vec3::zero(); cells.node_count];
+            let mut system = Multigrid::without_factor(&cells, &lame, &fixed, params);
+            system.linearize(&u).unwrap();
+            let mut product = vec![Vec3::zero(); cells.node_places.len()];
             system.apply(&x, &mut product);
             let largest = expected.iter().map(|v| v.norm()).fold(0.0, f64::max);
             let error = expected.iter().zip(&product).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max);
@@ -155,16 +199,17 @@ fn product_is_that_of_the_paper_cell_by_cell() {
 
 #[test]
 fn diagonal_is_that_of_the_product() {
-    let cells = LevelCells::carved([6, 6, 6], |[x, y, z]| x + y + z < 9);
+    let cells = carved([6, 6, 6], |[x, y, z]| x + y + z < 9);
     let mut noise = Noise(3);
     let (lame, u, _) = random_problem(&cells, &mut noise);
-    let fixed = vec![[false; 3]; cells.node_count];
-    let mut system = Multigrid::new(cells.clone(), H, &lame, &fixed, MultigridParams::default());
-    system.linearize(&u);
+    let fixed = vec![[false; 3]; cells.node_places.len()];
+    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    system.linearize(&u).unwrap();
     let diagonal = system.diagonal();
-    for node in (0..cells.node_count).step_by(17) {
+    for node in (0..cells.node_places.len()).step_by(17) {
         for c in 0..3 {
-            let (mut unit, mut product) = (vec![Vec3::zero(); cells.node_count], vec![Vec3::zero(); cells.node_count]);
+            let (mut unit, mut product) =
+                (vec![Vec3::zero(); cells.node_places.len()], vec![Vec3::zero(); cells.node_places.len()]);
             unit[node][c] = 1.0;
             system.apply(&unit, &mut product);
             assert!((product[node][c] / diagonal[node][c] - 1.0).abs() < 1e-5);
@@ -174,9 +219,10 @@ fn diagonal_is_that_of_the_product() {
 
 /// A cube whose ends are held, one of them moved by half, and the right-hand side of its first Newton step (X7).
 fn face_load(n: usize, params: MultigridParams, poisson: f64) -> (Multigrid, Vec<Vec3>) {
-    let cells = LevelCells::dense([n, n, n]);
+    let cells = dense([n, n, n]);
     let lame = vec![lame(poisson); cells.cells.len()];
-    let (mut fixed, mut moved) = (vec![[false; 3]; cells.node_count], vec![Vec3::zero(); cells.node_count]);
+    let (mut fixed, mut moved) =
+        (vec![[false; 3]; cells.node_places.len()], vec![Vec3::zero(); cells.node_places.len()]);
     for cell in &cells.cells {
         for (k, &node) in cell.nodes.iter().enumerate() {
             let x = cell.place[0] as usize + (k & 1);
@@ -186,7 +232,7 @@ fn face_load(n: usize, params: MultigridParams, poisson: f64) -> (Multigrid, Vec
             }
         }
     }
-    let mut system = Multigrid::new(cells, 1.0 / n as f64, &lame, &fixed, params);
+    let mut system = Multigrid::new(&cells, &lame, &fixed, params).unwrap();
     let mut b = vec![Vec3::zero(); fixed.len()];
     system.apply(&moved, &mut b);
     for (b, fixed) in b.iter_mut().zip(&fixed) {
@@ -222,33 +268,72 @@ fn conjugate_gradients_reach_what_f32_cannot() {
     }
 }
 
+/// Nodes of one end along an axis.
+fn fixed_end(cells: &HexLattice, axis: usize) -> Vec<[bool; 3]> {
+    cells.node_places.iter().map(|place| [place[axis] == 0; 3]).collect()
+}
+
 #[test]
 fn cycle_is_symmetric_and_positive() {
-    let cells = LevelCells::carved([12, 10, 9], |[x, y, _]| x + y < 16);
-    let mut noise = Noise(5);
-    let (lame, u, _) = random_problem(&cells, &mut noise);
-    let mut fixed = vec![[false; 3]; cells.node_count];
-    for cell in cells.cells.iter().filter(|cell| cell.place[2] == 0) {
-        for k in 0..4 {
-            fixed[cell.nodes[k] as usize] = [true; 3];
-        }
+    for (cells, axis) in [(carved([12, 10, 9], |[x, y, _]| x + y < 16), 2), (fingers(), 0)] {
+        let mut noise = Noise(5);
+        let (lame, u, _) = random_problem(&cells, &mut noise);
+        let fixed = fixed_end(&cells, axis);
+        let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+        system.linearize(&u).unwrap();
+        let mut precondition = |b: &[Vec3]| {
+            system.set_right_side(b);
+            system.cycle_from_zero();
+            let mut x = vec![Vec3::zero(); b.len()];
+            system.solution(&mut x);
+            x
+        };
+        let mut vector =
+            || -> Vec<Vec3> { fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect() };
+        let vectors = [vector(), vector()];
+        let solved: Vec<Vec<Vec3>> = vectors.iter().map(|v| precondition(v)).collect();
+        let dot = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
+        let (uv, vu) = (dot(&vectors[0], &solved[1]), dot(&vectors[1], &solved[0]));
+        let uu = dot(&vectors[0], &solved[0]);
+        assert!(uu > 0.0 && (uv - vu).abs() < 1e-5 * uu, "{uv} {vu} {uu}");
     }
-    let mut system = Multigrid::new(cells, H, &lame, &fixed, MultigridParams::default());
-    system.linearize(&u);
-    let mut precondition = |b: &[Vec3]| {
-        system.set_right_side(b);
-        system.cycle_from_zero();
-        let mut x = vec![Vec3::zero(); b.len()];
-        system.solution(&mut x);
-        x
-    };
-    let vectors: Vec<Vec<Vec3>> =
-        (0..2).map(|_| fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect()).collect();
-    let solved: Vec<Vec<Vec3>> = vectors.iter().map(|v| precondition(v)).collect();
-    let dot = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
-    let (uv, vu) = (dot(&vectors[0], &solved[1]), dot(&vectors[1], &solved[0]));
-    let uu = dot(&vectors[0], &solved[0]);
-    assert!(uu > 0.0 && (uv - vu).abs() < 1e-5 * uu, "{uv} {vu} {uu}");
+}
+
+/// A lattice of one level: what is left are the roundings of f32, and the little stiffness that is added for what nobody holds.
+#[test]
+fn small_lattices_are_solved_at_once() {
+    let cells = dense([6, 5, 4]);
+    let mut noise = Noise(9);
+    let (lame, u, b) = random_problem(&cells, &mut noise);
+    let fixed = fixed_end(&cells, 0);
+    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    system.linearize(&u).unwrap();
+    assert_eq!(system.level_count(), 1);
+    let report = system.solve(Method::Cycles, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, 1);
+    assert!(report.reduction() < 1e-4, "{report:?}");
+}
+
+#[test]
+fn fingers_in_one_place_move_apart() {
+    let cells = fingers();
+    let fixed = fixed_end(&cells, 0);
+    let lame = vec![lame(0.3); cells.cells.len()];
+    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    assert!(system.layout().seams().count() > 0, "there are two sheets");
+    // The tips are pulled in opposite directions.
+    let tips: Vec<usize> = (0..fixed.len()).filter(|&node| cells.node_places[node][0] == 20).collect();
+    let mut b = vec![Vec3::zero(); fixed.len()];
+    for (k, &node) in tips.iter().enumerate() {
+        b[node].y = if k % 2 == 0 { 1e-3 } else { -1e-3 };
+    }
+    let mut x = vec![Vec3::zero(); b.len()];
+    let report = system.solve(Method::MultigridCg, &b, &mut x, 1e-6, 30);
+    assert!(report.reduction() < 1e-6 && report.iterations <= 15, "{report:?}");
+    // Mirror images, so that places that both have move by the same in opposite directions.
+    for pair in tips.chunks_exact(2) {
+        assert_eq!(cells.node_places[pair[0]], cells.node_places[pair[1]]);
+        assert!(x[pair[0]].y > 1e-3 && (x[pair[0]].y + x[pair[1]].y).abs() < 1e-5 * x[pair[0]].y);
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Between two levels: trilinear interpolation up, its transpose down (MCA-32), row by row.
 //!
-//! A row of the fine level lies on a row of the coarse one or between two or four of them: their mean is taken first, and spread along x then; restriction goes the same way back.
+//! Where every place has one node, a row of the fine level lies on a row of the coarse one or between two or four of them: their mean is taken first, and spread along x then; restriction goes the same way back. Lattices of several sheets go node by node.
 
+use sinew_geometry::lattice::Prolongation;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
 use crate::layout::{LANES, Layout};
@@ -22,23 +23,100 @@ fn neighbors_of_fine(index: usize) -> impl Iterator<Item = (usize, f32)> {
 }
 
 /// Fine rows around a coarse one: index, and weight.
-fn neighbors_of_coarse(index: usize, count: usize) -> impl Iterator<Item = (usize, f32)> {
+fn neighbors_of_coarse(index: usize) -> impl Iterator<Item = (usize, f32)> {
     let around = [(2 * index).checked_sub(1).map(|k| (k, 0.5)), Some((2 * index, 1.0)), Some((2 * index + 1, 0.5))];
-    around.into_iter().flatten().filter(move |&(k, _)| k < count)
+    around.into_iter().flatten()
 }
 
-/// x ← x + P e where nodes are free.
-pub(crate) fn prolong(coarse: &Layout, e: &[f32], fine: &Layout, inverse: &[f32], x: &mut [f32]) {
-    split_planes(fine, 0..fine.plane_count(), x, &|plane, x| {
-        dispatch(Prolong { coarse, e, fine, plane, inverse: &inverse[fine.plane(plane)], x });
-    });
+/// How values go from level to level.
+#[derive(Clone, Debug)]
+pub(crate) enum Transfer {
+    /// Places tell it: both levels have one sheet, which begins at these layers.
+    Rows { fine_lowest: usize, coarse_lowest: usize },
+    /// Node by node.
+    Lists(Lists),
 }
 
-/// b = Pᵀ r.
-pub(crate) fn restrict(fine: &Layout, r: &[f32], coarse: &Layout, b: &mut [f32]) {
-    split_planes(coarse, 0..coarse.plane_count(), b, &|plane, b| {
-        dispatch(Restrict { fine, r, coarse, plane, b });
-    });
+/// The nodes that carry each fine node, and the nodes that each coarse node carries.
+#[derive(Clone, Debug)]
+pub(crate) struct Lists {
+    prolongation: Prolongation,
+    offsets: Vec<u32>,
+    carried: Vec<(u32, f32)>,
+}
+
+impl Lists {
+    fn new(prolongation: Prolongation, coarse_count: usize) -> Self {
+        let mut offsets = vec![0u32; coarse_count + 1];
+        let rows =
+            || (0..prolongation.node_count()).flat_map(|fine| prolongation.row(fine).map(move |(c, w)| (fine, c, w)));
+        rows().for_each(|(_, coarse, _)| offsets[coarse as usize + 1] += 1);
+        for k in 0..coarse_count {
+            offsets[k + 1] += offsets[k];
+        }
+        let mut carried = vec![(0, 0.0); offsets[coarse_count] as usize];
+        let mut cursor = offsets.clone();
+        for (fine, coarse, weight) in rows() {
+            carried[cursor[coarse as usize] as usize] = (fine as u32, weight as f32);
+            cursor[coarse as usize] += 1;
+        }
+        Self { prolongation, offsets, carried }
+    }
+}
+
+impl Transfer {
+    pub fn new(fine: &Layout, coarse: &Layout, prolongation: Prolongation) -> Self {
+        match (fine.single_sheet(), coarse.single_sheet()) {
+            (Some(fine_lowest), Some(coarse_lowest)) => Self::Rows { fine_lowest, coarse_lowest },
+            _ => Self::Lists(Lists::new(prolongation, coarse.node_count())),
+        }
+    }
+
+    /// x ← x + P e where nodes are free.
+    pub fn prolong(&self, coarse: &Layout, e: &[f32], fine: &Layout, inverse: &[f32], x: &mut [f32]) {
+        match self {
+            &Self::Rows { fine_lowest, coarse_lowest } => split_planes(fine, 0..fine.plane_count(), x, &|plane, x| {
+                let lowest = [fine_lowest, coarse_lowest];
+                dispatch(Prolong { coarse, e, fine, plane, lowest, inverse: &inverse[fine.plane(plane)], x });
+            }),
+            Self::Lists(lists) => {
+                for node in 0..fine.node_count() {
+                    for c in 0..3 {
+                        let part = |(carrier, weight): (u32, f64)| {
+                            weight as f32 * e[coarse.slots(carrier as usize)[0].component(c)]
+                        };
+                        let sum: f32 = lists.prolongation.row(node).map(part).sum();
+                        for slot in fine.slots(node) {
+                            let at = slot.component(c);
+                            x[at] += if inverse[at] > 0.0 { sum } else { 0.0 };
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// b = Pᵀ r.
+    pub fn restrict(&self, fine: &Layout, r: &[f32], coarse: &Layout, b: &mut [f32]) {
+        match self {
+            &Self::Rows { fine_lowest, coarse_lowest } => {
+                split_planes(coarse, 0..coarse.plane_count(), b, &|plane, b| {
+                    dispatch(Restrict { fine, r, coarse, plane, lowest: [fine_lowest, coarse_lowest], b });
+                })
+            }
+            Self::Lists(lists) => {
+                for node in 0..coarse.node_count() {
+                    let range = lists.offsets[node] as usize..lists.offsets[node + 1] as usize;
+                    for c in 0..3 {
+                        let part =
+                            |&(carried, weight): &(u32, f32)| weight * r[fine.slots(carried as usize)[0].component(c)];
+                        let sum: f32 = lists.carried[range.clone()].iter().map(part).sum();
+                        coarse.slots(node).iter().for_each(|slot| b[slot.component(c)] = sum);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Works on each plane of an array; threads share the planes.
@@ -71,6 +149,8 @@ struct Prolong<'a> {
     e: &'a [f32],
     fine: &'a Layout,
     plane: usize,
+    /// First layers of the fine and of the coarse level.
+    lowest: [usize; 2],
     inverse: &'a [f32],
     x: &'a mut [f32],
 }
@@ -80,7 +160,7 @@ impl LaneKernel for Prolong<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { coarse, e, fine, plane, inverse, x } = self;
+        let Self { coarse, e, fine, plane, lowest, inverse, x } = self;
         let mut mean = vec![0.0f32; scratch_length(fine)];
         for row_index in 0..fine.row_count() {
             let row = fine.row(plane, row_index);
@@ -92,7 +172,8 @@ impl LaneKernel for Prolong<'_> {
             for c in 0..3 {
                 let mean = &mut mean[..count];
                 mean.fill(0.0);
-                for (k, wk) in neighbors_of_fine(plane) {
+                for (z, wk) in neighbors_of_fine(plane + lowest[0]) {
+                    let k = z.wrapping_sub(lowest[1]);
                     for (j, wj) in neighbors_of_fine(row_index) {
                         if k < coarse.plane_count() && j < coarse.row_count() {
                             add_row(coarse, e, (k, j, c), first, wk * wj, mean);
@@ -138,6 +219,7 @@ struct Restrict<'a> {
     r: &'a [f32],
     coarse: &'a Layout,
     plane: usize,
+    lowest: [usize; 2],
     b: &'a mut [f32],
 }
 
@@ -146,7 +228,7 @@ impl LaneKernel for Restrict<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { fine, r, coarse, plane, b } = self;
+        let Self { fine, r, coarse, plane, lowest, b } = self;
         let mut sums = vec![0.0f32; 2 * (coarse.tile_count() + 1) * LANES + 2];
         for row_index in 0..coarse.row_count() {
             let row = coarse.row(plane, row_index);
@@ -159,9 +241,12 @@ impl LaneKernel for Restrict<'_> {
                 let sums = &mut sums[..2 * stride + 1];
                 sums.fill(0.0);
                 let (skip, from) = if first == 0 { (1, 0) } else { (0, first - 1) };
-                for (k, wk) in neighbors_of_coarse(plane, fine.plane_count()) {
-                    for (j, wj) in neighbors_of_coarse(row_index, fine.row_count()) {
-                        add_row(fine, r, (k, j, c), from, wk * wj, &mut sums[skip..]);
+                for (z, wk) in neighbors_of_coarse(plane + lowest[1]) {
+                    let k = z.wrapping_sub(lowest[0]);
+                    for (j, wj) in neighbors_of_coarse(row_index) {
+                        if k < fine.plane_count() && j < fine.row_count() {
+                            add_row(fine, r, (k, j, c), from, wk * wj, &mut sums[skip..]);
+                        }
                     }
                 }
                 let at = row.base as usize + c * stride;

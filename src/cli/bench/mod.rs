@@ -53,7 +53,7 @@ enum Benchmark {
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let (result, json) = match &arguments.benchmark {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
-        Benchmark::Vcycle(arguments) => (vcycle::measure(arguments), arguments.json),
+        Benchmark::Vcycle(arguments) => (vcycle::measure(arguments)?, arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
         Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),

@@ -4,12 +4,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sinew_lattice::{LANES, LevelCells, Method, Multigrid, MultigridParams};
+use sinew_geometry::lattice::HexLattice;
+use sinew_lattice::{LANES, Method, Multigrid, MultigridParams};
+use sinew_math::cholesky::CholeskyError;
 use sinew_math::lanes::{F32_LANES, Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{for_each_block_mut, in_pool};
 use sinew_math::{LaneScalar, Scalar, Vec3};
 
-use super::spread;
+use super::{Failure, spread};
 
 /// Sweeps before and after each visit of the coarser level, as in the paper.
 const SWEEPS: usize = 10;
@@ -44,18 +46,18 @@ pub struct Arguments {
 }
 
 /// Measures cube and capsule.
-pub fn measure(arguments: &Arguments) -> Value {
-    in_pool(|| measure_in_pool(arguments))
+pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
+    in_pool(|| measure_in_pool(arguments)).map_err(|error| Failure::Other(error.to_string()))
 }
 
-fn measure_in_pool(arguments: &Arguments) -> Value {
+fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
     let n = usize::from(arguments.size);
-    let cube = Problem::new(LevelCells::dense([n; 3]), n, arguments.poisson);
-    let capsule = Problem::new(LevelCells::carved([n; 3], |place| is_in_capsule(place, n)), n, arguments.poisson);
+    let cube = Problem::new(cube_of(n), arguments.poisson);
+    let capsule = Problem::new(capsule_of(n), arguments.poisson);
     let ten_sweeps = MultigridParams { sweeps: SWEEPS, ..MultigridParams::default() };
     let (mut cycles, mut bandwidths, mut capsules) = (Vec::new(), Vec::new(), Vec::new());
-    let mut dense = cube.system(ten_sweeps);
-    let mut sparse = capsule.system(ten_sweeps);
+    let mut dense = cube.system(ten_sweeps)?;
+    let mut sparse = capsule.system(ten_sweeps)?;
     let mut triad = Triad::new();
     // In turns, so that all meet the same weather on this machine.
     for _ in 0..arguments.repeats {
@@ -72,7 +74,7 @@ fn measure_in_pool(arguments: &Arguments) -> Value {
     let per_cell = seconds * 1e9 / (sweeps * cells as f64);
     let capsule_per_cell = least(&capsules) * 1e9 / (sweeps * capsule_cells as f64);
     let lanes = (sparse.layout().block_count() * LANES) as f64;
-    json!({
+    Ok(json!({
         "size": n,
         "cells": dense.layout().cell_count(),
         "levels": dense.level_count(),
@@ -83,14 +85,14 @@ fn measure_in_pool(arguments: &Arguments) -> Value {
         "stream_ratio": seconds * bandwidth / dense.bytes_per_cycle(),
         "gigabytes_per_second": dense.bytes_per_cycle() / seconds / 1e9,
         "triad_gigabytes_per_second": bandwidth / 1e9,
-        "convergence_factor": cube.factor(ten_sweeps),
-        "convergence_factor_paper": cube.factor(MultigridParams::paper()),
-        "convergence_factor_five_sweeps": cube.factor(MultigridParams::default()),
+        "convergence_factor": cube.factor(ten_sweeps)?,
+        "convergence_factor_paper": cube.factor(MultigridParams::paper())?,
+        "convergence_factor_five_sweeps": cube.factor(MultigridParams::default())?,
         "operators_to_1e4": {
-            "vcycle": cube.operators(MultigridParams::default(), Method::Cycles),
-            "vcycle_paper": cube.operators(MultigridParams::paper(), Method::Cycles),
-            "multigrid_cg": cube.operators(MultigridParams { sweeps: 3, ..MultigridParams::default() }, Method::MultigridCg),
-            "jacobi_cg": cube.operators(MultigridParams::default(), Method::JacobiCg),
+            "vcycle": cube.operators(MultigridParams::default(), Method::Cycles)?,
+            "vcycle_paper": cube.operators(MultigridParams::paper(), Method::Cycles)?,
+            "multigrid_cg": cube.operators(MultigridParams { sweeps: 3, ..MultigridParams::default() }, Method::MultigridCg)?,
+            "jacobi_cg": cube.operators(MultigridParams::default(), Method::JacobiCg)?,
         },
         "capsule": {
             "cells": sparse.layout().cell_count(),
@@ -101,10 +103,21 @@ fn measure_in_pool(arguments: &Arguments) -> Value {
         "sweeps": SWEEPS,
         "threads": rayon::current_num_threads(),
         "isa": super::isa_name(),
-    })
+    }))
 }
 
-/// A capsule along the diagonal of a cube of n cells.
+/// A cube of n cells along each edge, 1 m wide.
+fn cube_of(n: usize) -> HexLattice {
+    HexLattice::dense(Vec3::zero(), 1.0 / n as f64, [n; 3]).expect("the size has been checked")
+}
+
+/// A capsule along the diagonal of such a cube.
+fn capsule_of(n: usize) -> HexLattice {
+    let mut lattice = cube_of(n);
+    lattice.retain(|cell| is_in_capsule(cell.place.map(|p| p as usize), n));
+    lattice
+}
+
 fn is_in_capsule(place: [usize; 3], n: usize) -> bool {
     let (n, radius) = (n as f64, 0.11 * n as f64);
     let p = Vec3::from(place.map(|p| p as f64 + 0.5));
@@ -115,32 +128,27 @@ fn is_in_capsule(place: [usize; 3], n: usize) -> bool {
 
 /// A body whose ends along x are held, one of them moved by half its length: the first Newton step from rest.
 struct Problem {
-    cells: LevelCells,
-    h: f64,
+    lattice: HexLattice,
     lame: Vec<[f64; 2]>,
     fixed: Vec<[bool; 3]>,
     moved: Vec<Vec3>,
 }
 
 impl Problem {
-    fn new(cells: LevelCells, n: usize, poisson: f64) -> Self {
+    fn new(lattice: HexLattice, poisson: f64) -> Self {
         let lame = [0.5 / (1.0 + poisson), poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))];
-        let places =
-            || cells.cells.iter().flat_map(|cell| (0..8).map(|k| (cell.nodes[k], cell.place[0] + (k & 1) as u32)));
-        let (first, last) = places().fold((u32::MAX, 0), |(a, b), (_, x)| (a.min(x), b.max(x)));
-        let (mut fixed, mut moved) = (vec![[false; 3]; cells.node_count], vec![Vec3::zero(); cells.node_count]);
-        for (node, x) in places().filter(|&(_, x)| x == first || x == last) {
-            fixed[node as usize] = [true; 3];
-            moved[node as usize].x = if x == last { 0.5 } else { 0.0 };
-        }
-        Self { h: 1.0 / n as f64, lame: vec![lame; cells.cells.len()], fixed, moved, cells }
+        let ends = lattice.node_places.iter().fold([u32::MAX, 0], |[a, b], p| [a.min(p[0]), b.max(p[0])]);
+        let fixed = lattice.node_places.iter().map(|place| [ends.contains(&place[0]); 3]).collect();
+        let moved = |place: &[u32; 3]| Vec3::unit(0) * if place[0] == ends[1] { 0.5 } else { 0.0 };
+        let moved = lattice.node_places.iter().map(moved).collect();
+        Self { lame: vec![lame; lattice.cells.len()], fixed, moved, lattice }
     }
 
-    fn system(&self, params: MultigridParams) -> Multigrid {
-        let mut system = Multigrid::new(self.cells.clone(), self.h, &self.lame, &self.fixed, params);
+    fn system(&self, params: MultigridParams) -> Result<Multigrid, CholeskyError> {
+        let mut system = Multigrid::new(&self.lattice, &self.lame, &self.fixed, params)?;
         let b = self.right_side(&mut system);
         system.set_right_side(&b);
-        system
+        Ok(system)
     }
 
     fn right_side(&self, system: &mut Multigrid) -> Vec<Vec3> {
@@ -151,19 +159,19 @@ impl Problem {
     }
 
     /// Geometric mean of how much cycles 3 to 6 leave of the defect.
-    fn factor(&self, params: MultigridParams) -> f64 {
-        let mut system = self.system(params);
+    fn factor(&self, params: MultigridParams) -> Result<f64, CholeskyError> {
+        let mut system = self.system(params)?;
         let b = self.right_side(&mut system);
         let defects = system.solve(Method::Cycles, &b, &mut vec![Vec3::zero(); b.len()], 1e-13, CYCLES).defects;
         let last = FACTOR.end.min(defects.len() - 1);
-        (defects[last] / defects[FACTOR.start]).powf(1.0 / (last - FACTOR.start) as f64)
+        Ok((defects[last] / defects[FACTOR.start]).powf(1.0 / (last - FACTOR.start) as f64))
     }
 
     /// Products with the matrix until the defect is a ten-thousandth.
-    fn operators(&self, params: MultigridParams, method: Method) -> usize {
-        let mut system = self.system(params);
+    fn operators(&self, params: MultigridParams, method: Method) -> Result<usize, CholeskyError> {
+        let mut system = self.system(params)?;
         let b = self.right_side(&mut system);
-        system.solve(method, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, MOST_ITERATIONS).operators
+        Ok(system.solve(method, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, MOST_ITERATIONS).operators)
     }
 }
 
@@ -236,7 +244,7 @@ mod tests {
     #[test]
     fn capsule_lies_within_the_cube_and_fills_some_of_it() {
         let n = 32;
-        let cells = LevelCells::carved([n; 3], |place| is_in_capsule(place, n)).cells;
+        let cells = capsule_of(n).cells;
         let share = cells.len() as f64 / (n * n * n) as f64;
         assert!((0.03..0.09).contains(&share), "{share}");
         assert!(cells.iter().all(|cell| cell.place.iter().all(|&p| (0..n as u32).contains(&p))));

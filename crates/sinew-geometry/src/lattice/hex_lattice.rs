@@ -107,6 +107,21 @@ impl HexLattice {
         Ok(merger.into_lattice(origin, cell, cubes).0)
     }
 
+    /// Drops cells, and the nodes that no other cell has.
+    pub fn retain(&mut self, is_kept: impl FnMut(&LatticeCell) -> bool) {
+        self.cells.retain(is_kept);
+        let mut numbers = vec![u32::MAX; self.node_places.len()];
+        self.cells.iter().flat_map(|cell| cell.nodes).for_each(|node| numbers[node as usize] = 0);
+        let mut kept = 0;
+        for (number, old) in numbers.iter_mut().zip(0..).filter(|(number, _)| **number == 0) {
+            *number = kept;
+            self.node_places[kept as usize] = self.node_places[old];
+            kept += 1;
+        }
+        self.node_places.truncate(kept as usize);
+        self.cells.iter_mut().flat_map(|cell| &mut cell.nodes).for_each(|node| *node = numbers[*node as usize]);
+    }
+
     /// The cells of one cube; none where the body does not reach.
     pub fn cells_at(&self, place: [u32; 3]) -> impl Iterator<Item = usize> + use<> {
         let begin = self.cells.partition_point(|cell| cell.place < place);

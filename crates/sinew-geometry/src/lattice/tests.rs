@@ -515,3 +515,16 @@ fn million_cells_take_seconds() {
         println!("  {}", filling.report);
     }
 }
+
+#[test]
+fn dropped_cells_take_their_nodes_with_them() {
+    let mut lattice = HexLattice::dense(Vec3::zero(), 1.0, [3, 2, 2]).unwrap();
+    lattice.retain(|cell| cell.place[0] != 1);
+    assert_eq!((lattice.cells.len(), lattice.node_places.len()), (8, 36));
+    for cell in &lattice.cells {
+        for (k, &node) in cell.nodes.iter().enumerate() {
+            let place = std::array::from_fn(|axis| cell.place[axis] + (k as u32 >> axis & 1));
+            assert_eq!(lattice.node_places[node as usize], place);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The coarsest level by a direct solve (MCA-35).
+
+use std::fmt;
+use std::sync::Arc;
+
+use sinew_geometry::lattice::HexLattice;
+use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
+use sinew_math::sparse::{BlockCsr, BlockPattern};
+use sinew_math::{Mat3, Vec3};
+
+use crate::kernel::{BLOCK, ModeStiffness, STATE};
+use crate::layout::{LANES, Layout};
+use crate::precise::forces;
+
+/// Stiffness that is added, in largest diagonal entries: what nobody holds stays where it is.
+const SHIFT: f64 = 1e-7;
+
+/// Matrix and factor of the coarsest level.
+pub(crate) struct Coarsest {
+    cells: Vec<[u32; 8]>,
+    /// Components that do not move.
+    fixed: Vec<[bool; 3]>,
+    matrix: BlockCsr<f64>,
+    symbolic: SymbolicCholesky,
+    factor: Cholesky<f64>,
+    /// Right-hand side, and solution.
+    pub x: Vec<Vec3>,
+}
+
+impl fmt::Debug for Coarsest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Coarsest {{ {} cells }}", self.cells.len())
+    }
+}
+
+impl Clone for Coarsest {
+    /// Without the factor, which the next tangent brings.
+    fn clone(&self) -> Self {
+        Self {
+            cells: self.cells.clone(),
+            fixed: self.fixed.clone(),
+            matrix: self.matrix.clone(),
+            factor: self.symbolic.prepare().expect("there was memory for it before"),
+            symbolic: self.symbolic.clone(),
+            x: self.x.clone(),
+        }
+    }
+}
+
+impl Coarsest {
+    /// Structure of the matrix of a lattice.
+    pub fn new(lattice: &HexLattice, fixed: &[[bool; 3]]) -> Result<Self, CholeskyError> {
+        let cells: Vec<[u32; 8]> = lattice.cells.iter().map(|cell| cell.nodes).collect();
+        let count = lattice.node_places.len();
+        let pattern = Arc::new(
+            BlockPattern::from_elements(count, &cells).map_err(|_| CholeskyError::TooLarge { size: 3 * count })?,
+        );
+        let symbolic = SymbolicCholesky::new(&pattern)?;
+        let factor = symbolic.prepare()?;
+        let matrix = BlockCsr::zeros(pattern);
+        Ok(Self { cells, fixed: fixed.to_vec(), matrix, symbolic, factor, x: vec![Vec3::zero(); count] })
+    }
+
+    /// Factor of the tangent with this state.
+    pub fn factorize(&mut self, layout: &Layout, state: &[f32], modes: ModeStiffness) -> Result<(), CholeskyError> {
+        self.matrix.set_zero();
+        for (cell, nodes) in self.cells.iter().enumerate() {
+            let (block, lane) = layout.cell_slot(cell);
+            let s: [f64; STATE] = std::array::from_fn(|k| f64::from(state[block * BLOCK + k * LANES + lane]));
+            for b in 0..8 {
+                let mut columns = [Mat3::zero(); 8];
+                for j in 0..3 {
+                    let mut unit = [[0.0; 3]; 8];
+                    unit[b][j] = 1.0;
+                    for (column, force) in columns.iter_mut().zip(forces(&s, &unit, modes)) {
+                        for (i, value) in force.into_iter().enumerate() {
+                            column.rows[i][j] = value;
+                        }
+                    }
+                }
+                for (a, block) in columns.iter_mut().enumerate() {
+                    self.hold(nodes[a], nodes[b], block);
+                    self.matrix
+                        .add_block(nodes[a] as usize, nodes[b] as usize, block)
+                        .map_err(|_| CholeskyError::PatternMismatch)?;
+                }
+            }
+        }
+        let entries =
+            self.matrix.diagonal_blocks().flat_map(|block| [block.rows[0][0], block.rows[1][1], block.rows[2][2]]);
+        let largest = entries.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        for (node, fixed) in self.fixed.iter().enumerate() {
+            let stiffness = |c: usize| if fixed[c] { largest } else { SHIFT * largest };
+            let block = Mat3::diagonal(Vec3::new(stiffness(0), stiffness(1), stiffness(2)));
+            self.matrix.add_diagonal(node, &block);
+        }
+        self.factor.refactor(&self.matrix)
+    }
+
+    /// Takes what is fixed out of a block.
+    fn hold(&self, row: u32, column: u32, block: &mut Mat3) {
+        for i in 0..3 {
+            for j in 0..3 {
+                if self.fixed[row as usize][i] || self.fixed[column as usize][j] {
+                    block.rows[i][j] = 0.0;
+                }
+            }
+        }
+    }
+
+    /// Replaces the right-hand side by the solution; by nothing where there is no factor.
+    pub fn solve(&mut self) {
+        if self.factor.solve_in_place(&mut self.x).is_err() {
+            self.x.fill(Vec3::zero());
+        }
+    }
+}
