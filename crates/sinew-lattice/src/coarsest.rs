@@ -21,7 +21,6 @@ pub(crate) struct Coarsest {
     /// Components that do not move.
     fixed: Vec<[bool; 3]>,
     matrix: BlockCsr<f64>,
-    symbolic: SymbolicCholesky,
     factor: Cholesky<f64>,
     /// Right-hand side, and solution.
     pub x: Vec<Vec3>,
@@ -30,20 +29,6 @@ pub(crate) struct Coarsest {
 impl fmt::Debug for Coarsest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Coarsest {{ {} cells }}", self.cells.len())
-    }
-}
-
-impl Clone for Coarsest {
-    /// Without the factor, which the next tangent brings.
-    fn clone(&self) -> Self {
-        Self {
-            cells: self.cells.clone(),
-            fixed: self.fixed.clone(),
-            matrix: self.matrix.clone(),
-            factor: self.symbolic.prepare().expect("there was memory for it before"),
-            symbolic: self.symbolic.clone(),
-            x: self.x.clone(),
-        }
     }
 }
 
@@ -58,7 +43,7 @@ impl Coarsest {
         let symbolic = SymbolicCholesky::new(&pattern)?;
         let factor = symbolic.prepare()?;
         let matrix = BlockCsr::zeros(pattern);
-        Ok(Self { cells, fixed: fixed.to_vec(), matrix, symbolic, factor, x: vec![Vec3::zero(); count] })
+        Ok(Self { cells, fixed: fixed.to_vec(), matrix, factor, x: vec![Vec3::zero(); count] })
     }
 
     /// Factor of the tangent with this state.

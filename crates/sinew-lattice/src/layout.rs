@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
+use sinew_math::Vec3;
 
 /// Cells of a block, and nodes of a tile along x.
 pub const LANES: usize = 16;
@@ -285,6 +286,27 @@ impl Layout {
     /// Slots of the nodes that have several.
     pub fn seams(&self) -> impl Iterator<Item = &[NodeSlot]> {
         self.seams.iter().map(|&node| self.slots(node as usize))
+    }
+
+    /// Values of nodes into their slots.
+    pub(crate) fn spread(&self, values: &[Vec3], out: &mut [f64]) {
+        for (node, value) in values.iter().enumerate() {
+            for slot in self.slots(node) {
+                for c in 0..3 {
+                    out[slot.component(c)] = value[c];
+                }
+            }
+        }
+    }
+
+    /// Values of nodes from their slots.
+    pub(crate) fn collect(&self, values: &[f64], out: &mut [Vec3]) {
+        for (node, out) in out.iter_mut().enumerate() {
+            let slot = self.slots(node)[0];
+            for c in 0..3 {
+                out[c] = values[slot.component(c)];
+            }
+        }
     }
 
     /// What the slots of a seam hold are parts of one sum: puts it into all of them.

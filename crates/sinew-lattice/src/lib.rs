@@ -8,6 +8,7 @@
 
 mod aligned;
 mod coarsest;
+mod force;
 mod kernel;
 mod layers;
 mod layout;

@@ -1,11 +1,14 @@
 //! A hierarchy of lattices, and the V-cycle on it (MCA-29..35, Algorithm 2).
 
+use std::sync::atomic::AtomicU64;
+
 use sinew_geometry::lattice::{Coarsening, HexLattice};
 use sinew_math::Vec3;
 use sinew_math::cholesky::CholeskyError;
 
 use crate::aligned::Aligned;
 use crate::coarsest::Coarsest;
+use crate::force::{self, Elastic};
 use crate::kernel::{BLOCK, ModeStiffness, STATE};
 use crate::layout::{LANES, Layout};
 use crate::pass::{Pass, Slabs};
@@ -91,11 +94,28 @@ pub(crate) struct Level {
 }
 
 /// A linear system on a lattice, with its coarser versions.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Multigrid {
     pub(crate) params: MultigridParams,
     pub(crate) levels: Vec<Level>,
     coarsest: Option<Coarsest>,
+    force: ForceWork,
+}
+
+/// Scratch of forces.
+#[derive(Debug, Default)]
+struct ForceWork {
+    u: Vec<f64>,
+    out: Vec<f64>,
+    energies: Vec<AtomicU64>,
+}
+
+impl ForceWork {
+    fn resize(&mut self, layout: &Layout) {
+        self.u.resize(layout.value_count(), 0.0);
+        self.out.resize(layout.value_count(), 0.0);
+        self.energies.resize_with(layout.plane_count(), AtomicU64::default);
+    }
 }
 
 impl Multigrid {
@@ -137,7 +157,7 @@ impl Multigrid {
         }
         let last = coarsening.as_ref().map_or(lattice, |coarsening| &coarsening.lattice);
         let coarsest = Some(Coarsest::new(last, &fixed)?);
-        let mut multigrid = Self { params, levels, coarsest };
+        let mut multigrid = Self { params, levels, coarsest, force: ForceWork::default() };
         multigrid.relinearize(FIRST_POWERS)?;
         Ok(multigrid)
     }
@@ -151,7 +171,7 @@ impl Multigrid {
         params: MultigridParams,
     ) -> Self {
         let level = Level::new(lattice, lame, fixed, rayon::current_num_threads());
-        Self { params, levels: vec![level], coarsest: None }
+        Self { params, levels: vec![level], coarsest: None, force: ForceWork::default() }
     }
 
     /// The tangent at these displacements of the nodes [m].
@@ -172,7 +192,7 @@ impl Multigrid {
 
     /// Tangents, diagonals and factor from gradients.
     fn relinearize(&mut self, powers: usize) -> Result<(), CholeskyError> {
-        let Self { params, levels, coarsest } = self;
+        let Self { params, levels, coarsest, .. } = self;
         for level in levels.iter_mut() {
             linearize(params.tangent, level.h, &level.gradients, &level.materials, &mut level.state);
             level.invert_diagonal(params.modes);
@@ -182,6 +202,18 @@ impl Multigrid {
             (Some(level), Some(coarsest)) => coarsest.factorize(&level.layout, &level.state, params.modes),
             _ => Ok(()),
         }
+    }
+
+    /// Elastic energy at these displacements of the nodes [J], and its derivatives [N], without regard to what is fixed.
+    pub fn gradient(&mut self, displacements: &[Vec3], gradient: &mut [Vec3]) -> f64 {
+        let Level { layout, h, materials, .. } = &self.levels[0];
+        let work = &mut self.force;
+        work.resize(layout);
+        layout.spread(displacements, &mut work.u);
+        let elastic = Elastic { layout, h: *h, materials, modes: self.params.modes };
+        let energy = force::gradient(elastic, &work.u, &mut work.out, &work.energies);
+        layout.collect(&work.out, gradient);
+        energy
     }
 
     /// Number of levels.

@@ -104,22 +104,13 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: Mode
             *value *= mu * F::splat(factor);
         }
     }
-    // Back: the transform is its own transpose but for the sign of lower corners.
-    let mut out = [[F::zero(); 3]; 8];
-    for (k, node) in out.iter_mut().enumerate() {
-        for (n, value) in mode.iter().enumerate() {
-            let is_negative = (n & !k).count_ones() % 2 == 1;
-            for c in 0..3 {
-                node[c] = if is_negative { node[c] - value[c] } else { node[c] + value[c] };
-            }
-        }
-    }
-    out
+    transform_back(&mut mode);
+    mode
 }
 
 /// Sums and differences along each axis.
 #[inline(always)]
-fn transform<F: Scalar>(values: &mut [[F; 3]; 8]) {
+pub(crate) fn transform<F: Scalar>(values: &mut [[F; 3]; 8]) {
     for axis in 0..3 {
         for k in 0..8 {
             if k >> axis & 1 == 0 {
@@ -127,6 +118,22 @@ fn transform<F: Scalar>(values: &mut [[F; 3]; 8]) {
                     let (low, high) = (values[k][c], values[k | 1 << axis][c]);
                     values[k][c] = low + high;
                     values[k | 1 << axis][c] = high - low;
+                }
+            }
+        }
+    }
+}
+
+/// The transpose of [`transform`]: what each mode does to each corner.
+#[inline(always)]
+pub(crate) fn transform_back<F: Scalar>(values: &mut [[F; 3]; 8]) {
+    for axis in 0..3 {
+        for k in 0..8 {
+            if k >> axis & 1 == 0 {
+                for c in 0..3 {
+                    let (even, odd) = (values[k][c], values[k | 1 << axis][c]);
+                    values[k][c] = even - odd;
+                    values[k | 1 << axis][c] = even + odd;
                 }
             }
         }

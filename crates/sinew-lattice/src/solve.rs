@@ -58,12 +58,10 @@ impl Multigrid {
     /// passed.
     pub fn solve(&mut self, method: Method, b: &[Vec3], x: &mut [Vec3], tolerance: f64, most: usize) -> SolveReport {
         let fine = &self.levels[0];
-        let mut work = Work {
-            b: fine.spread(b),
-            x: fine.spread(x),
-            product: vec![0.0; fine.layout.value_count()],
-            defect: vec![0.0; fine.layout.value_count()],
-        };
+        let [mut b_slots, mut x_slots, product, defect] = [(); 4].map(|()| vec![0.0; fine.layout.value_count()]);
+        fine.layout.spread(b, &mut b_slots);
+        fine.layout.spread(x, &mut x_slots);
+        let mut work = Work { b: b_slots, x: x_slots, product, defect };
         let free = fine.free.iter().map(|&f| f64::from(f));
         let goal = tolerance * work.b.iter().zip(free).map(|(b, free)| (b * free).abs()).fold(0.0, f64::max);
         let mut report = SolveReport { iterations: 0, operators: 0, defects: vec![self.defect(&mut work)] };
@@ -90,13 +88,7 @@ impl Multigrid {
                 *last = defect;
             }
         }
-        let fine = &self.levels[0];
-        for (node, x) in x.iter_mut().enumerate() {
-            let slot = fine.layout.slots(node)[0];
-            for c in 0..3 {
-                x[c] = work.x[slot.at as usize + c * slot.stride as usize];
-            }
-        }
+        self.levels[0].layout.collect(&work.x, x);
         report
     }
 
@@ -172,21 +164,6 @@ impl Multigrid {
             }
         }
         self.levels[0].x.copy_from_slice(&x);
-    }
-}
-
-impl Level {
-    /// Values of nodes, in slots.
-    fn spread(&self, values: &[Vec3]) -> Vec<f64> {
-        let mut out = vec![0.0; self.layout.value_count()];
-        for (node, value) in values.iter().enumerate() {
-            for slot in self.layout.slots(node) {
-                for c in 0..3 {
-                    out[slot.at as usize + c * slot.stride as usize] = value[c];
-                }
-            }
-        }
-        out
     }
 }
 
