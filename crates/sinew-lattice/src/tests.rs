@@ -490,3 +490,62 @@ fn cantilever_bends_as_beams_do() {
         assert!((least..most).contains(&ratio), "{modes:?}: {ratio}");
     }
 }
+
+/// Iterations of conjugate gradients with a cycle before them, to a millionth of a random load.
+fn iterations(cells: &HexLattice, fixed: &[[bool; 3]], lame: &[[f64; 2]], u: Option<&[Vec3]>, sweeps: usize) -> usize {
+    let params = MultigridParams { sweeps, ..MultigridParams::default() };
+    let mut system = Multigrid::new(cells, lame, fixed, params).unwrap();
+    if let Some(u) = u {
+        system.linearize(u).unwrap();
+    }
+    let mut noise = Noise(3);
+    let b: Vec<Vec3> = fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect();
+    let report = system.solve(Method::MultigridCg, &b, &mut vec![Vec3::zero(); b.len()], 1e-6, 100);
+    assert!(report.reduction() < 1e-6, "{report:?}");
+    report.iterations
+}
+
+#[test]
+fn flesh_that_hardly_changes_its_volume_converges() {
+    let cells = dense([24, 24, 24]);
+    let ends: Vec<[bool; 3]> = cells.node_places.iter().map(|p| [p[0] == 0 || p[0] == 24; 3]).collect();
+    for (poisson, sweeps) in [(0.3, 5), (0.45, 5), (0.49, 10)] {
+        let count = iterations(&cells, &ends, &vec![lame(poisson); cells.cells.len()], None, sweeps);
+        assert!(count <= 10, "ν = {poisson}: {count}");
+    }
+}
+
+#[test]
+fn hard_lumps_in_soft_flesh_converge() {
+    let cells = dense([24, 24, 24]);
+    let ends: Vec<[bool; 3]> = cells.node_places.iter().map(|p| [p[0] == 0 || p[0] == 24; 3]).collect();
+    let is_hard: [&dyn Fn([u32; 3]) -> bool; 2] =
+        [&|p| p.iter().all(|p| (6..15).contains(p)), &|p| p.iter().map(|p| p / 5).sum::<u32>().is_multiple_of(2)];
+    for is_hard in is_hard {
+        let stiffness = |p: [u32; 3]| if is_hard(p) { 1e3 } else { 1.0 };
+        let lame: Vec<[f64; 2]> = cells.cells.iter().map(|c| lame(0.3).map(|v| v * stiffness(c.place))).collect();
+        let count = iterations(&cells, &ends, &lame, None, 5);
+        assert!(count <= 15, "{count}");
+    }
+}
+
+/// A round arm that bends by 69 degrees over 1.5 m about a bone of one cell across, which does not move.
+#[test]
+fn bent_arms_with_thin_bones_converge() {
+    let arm = carved([64, 17, 17], |[_, y, z]| (y as f64 - 8.0).powi(2) + (z as f64 - 8.0).powi(2) < 70.0);
+    let center = Vec3::new(3.2, 8.5 * H, 8.5 * H);
+    let bent = |node: usize| {
+        let q = arm.node_position(node) - center;
+        let angle = 1.2 * (q.x / 1.5).clamp(0.0, 1.0);
+        let (along, sideways) = (q.x.max(0.0), Vec3::new(-angle.sin(), angle.cos(), 0.0));
+        let axis = Vec3::new(q.x.min(0.0) + along * angle.cos(), along * angle.sin(), 0.0);
+        axis + sideways * q.y + Vec3::unit(2) * q.z - q
+    };
+    let u: Vec<Vec3> = (0..arm.node_places.len()).map(bent).collect();
+    let is_bone = |p: &[u32; 3]| (8..=9).contains(&p[1]) && (8..=9).contains(&p[2]);
+    let bone: Vec<[bool; 3]> = arm.node_places.iter().map(|p| [is_bone(p); 3]).collect();
+    let count = iterations(&arm, &bone, &material(&arm), Some(&u), 5);
+    assert!(count <= 15, "{count}");
+    let count = iterations(&arm, &fixed_end(&arm, 0), &material(&arm), None, 5);
+    assert!(count <= 15, "held at one end: {count}");
+}

@@ -73,7 +73,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     }
     let text = pile_scene(arguments.bodies, &arguments.mode, arguments.seed);
     keep(arguments, "pile.toml", &text)?;
-    let outcome = run(&text, arguments.frames)?;
+    let outcome = run(&text, arguments.frames, talk)?;
     Ok(json!({
         "bodies": arguments.bodies,
         "mode": arguments.mode,
@@ -93,13 +93,18 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
 
 fn drops(arguments: &Arguments, count: u32, talk: Talk) -> Result<Value, Failure> {
     let (mut failures, mut crossings, mut frames, mut seconds) = (Vec::new(), 0, 0, 0.0);
+    // A line per drop is enough.
+    let quiet = Talk { details: false, ..talk };
     for k in 0..count {
         let seed = arguments.seed + u64::from(k);
         let text = drop_scene(&arguments.mode, seed);
-        let outcome = run(&text, arguments.frames)?;
+        let outcome = run(&text, arguments.frames, quiet)?;
         crossings += outcome.crossings;
         frames += outcome.frames;
         seconds += outcome.seconds;
+        if talk.details {
+            talk.note(&format!("drop {} of {count}: seed {seed}, {:.2} s", k + 1, outcome.seconds));
+        }
         if outcome.crossings > 0 || outcome.failure.is_some() {
             let cause = outcome.failure.unwrap_or_else(|| format!("{} crossings", outcome.crossings));
             talk.note(&format!("seed {seed}: {cause}"));
@@ -126,7 +131,7 @@ fn keep(arguments: &Arguments, name: &str, text: &str) -> Result<(), Failure> {
 }
 
 /// Runs a scene and looks at the surfaces of every frame.
-fn run(text: &str, frames: Option<usize>) -> Result<Outcome, Failure> {
+fn run(text: &str, frames: Option<usize>, talk: Talk) -> Result<Outcome, Failure> {
     let scene = Scene::from_text(text, "pile.toml", "", &[])?;
     let mut simulation = compile(&scene)?;
     let mut outcome = Outcome { triangles: simulation.model().surfaces.triangles.len(), ..Outcome::default() };
@@ -148,6 +153,13 @@ fn run(text: &str, frames: Option<usize>) -> Result<Outcome, Failure> {
         let check = SurfaceCheck::of(simulation.model(), simulation.state());
         outcome.crossings += check.crossings;
         outcome.penetration = outcome.penetration.max(check.penetration);
+        if talk.details {
+            let (frame, crossings, newton, seconds) =
+                (outcome.frames, outcome.crossings, outcome.newton, outcome.seconds);
+            talk.note(&format!(
+                "frame {frame}: {crossings} crossings, {newton} Newton iterations, {seconds:.1} s so far"
+            ));
+        }
     }
     Ok(outcome)
 }
