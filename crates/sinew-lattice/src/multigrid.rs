@@ -18,6 +18,8 @@ use crate::transfer::Transfer;
 /// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, and from that of the tangent before.
 const FIRST_POWERS: usize = 30;
 const NEXT_POWERS: usize = 6;
+/// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
+const USUAL_LARGEST: f64 = 3.0;
 /// Margin over the estimate, which comes from below.
 const POWER_MARGIN: f64 = 1.05;
 
@@ -33,7 +35,7 @@ pub enum Smoother {
 /// Choices of the cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultigridParams {
-    /// Sweeps before and after each visit of the coarser level.
+    /// Sweeps before and after each visit of the coarser level; Chebyshev's take more of them where flesh is nearly incompressible.
     pub sweeps: usize,
     /// What a sweep is.
     pub smoother: Smoother,
@@ -91,6 +93,8 @@ pub(crate) struct Level {
     /// Eigenvector of the largest eigenvalue of D⁻¹K, and the eigenvalue.
     vibration: Aligned,
     largest: f64,
+    /// Sweeps of this level.
+    sweeps: usize,
 }
 
 /// A linear system on a lattice, with its coarser versions.
@@ -197,6 +201,12 @@ impl Multigrid {
             linearize(params.tangent, level.h, &level.gradients, &level.materials, &mut level.state);
             level.invert_diagonal(params.modes);
             level.estimate_largest(params.modes, powers);
+            level.sweeps = match params.smoother {
+                Smoother::Jacobi(_) => params.sweeps,
+                Smoother::Chebyshev => {
+                    (params.sweeps as f64 * (level.largest / USUAL_LARGEST).sqrt().max(1.0)).round() as usize
+                }
+            };
         }
         match (levels.last(), coarsest) {
             (Some(level), Some(coarsest)) => coarsest.factorize(&level.layout, &level.state, params.modes),
@@ -214,6 +224,11 @@ impl Multigrid {
         let energy = force::gradient(elastic, &work.u, &mut work.out, &work.energies);
         layout.collect(&work.out, gradient);
         energy
+    }
+
+    /// Sweeps of the finest level before and after each visit of the next.
+    pub fn fine_sweeps(&self) -> usize {
+        self.levels[0].sweeps
     }
 
     /// Number of levels.
@@ -247,7 +262,7 @@ impl Multigrid {
             let pass = STATE as f64 * cells + 4.0 * nodes;
             let restrict = nodes + coarse_nodes;
             let prolong = coarse_nodes + 2.0 * nodes;
-            values += (2 * self.params.sweeps + 1) as f64 * pass + restrict + prolong;
+            values += (2 * pair[0].sweeps + 1) as f64 * pass + restrict + prolong;
         }
         size * values
     }
@@ -372,6 +387,7 @@ impl Level {
             out: zeros(),
             vibration: zeros(),
             largest: 0.0,
+            sweeps: 0,
             layout,
         };
         // Lanes without a cell are cubes at rest, of nothing.
@@ -495,7 +511,7 @@ impl Level {
     }
 
     fn smooth(&mut self, params: &MultigridParams, guess: Guess) {
-        for k in 0..params.sweeps {
+        for k in 0..self.sweeps {
             let (a, c) = match params.smoother {
                 Smoother::Jacobi(omega) => (0.0, omega),
                 Smoother::Chebyshev => {

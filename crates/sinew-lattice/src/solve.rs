@@ -74,7 +74,7 @@ impl Multigrid {
                 Method::Cycles => {
                     self.cycle_from_zero();
                     report.iterations += 1;
-                    report.operators += 2 * self.params.sweeps + 1;
+                    report.operators += 2 * self.fine_sweeps() + 1;
                 }
                 _ => self.conjugate_gradients(method, goal, most, &mut report),
             }
@@ -128,7 +128,7 @@ impl Multigrid {
                 _ => {
                     self.levels[0].b.copy_from_slice(&r);
                     self.cycle_from_zero();
-                    report.operators += 2 * self.params.sweeps;
+                    report.operators += 2 * self.fine_sweeps();
                 }
             }
             let fine = &mut self.levels[0];

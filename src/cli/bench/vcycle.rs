@@ -70,7 +70,7 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
     let cells: usize = dense.cell_counts().iter().sum();
     let capsule_cells: usize = sparse.cell_counts().iter().sum();
     // Sweeps before and after, and the defect.
-    let sweeps = (2 * SWEEPS + 1) as f64;
+    let sweeps = (2 * dense.fine_sweeps() + 1) as f64;
     let per_cell = seconds * 1e9 / (sweeps * cells as f64);
     let capsule_per_cell = least(&capsules) * 1e9 / (sweeps * capsule_cells as f64);
     let lanes = (sparse.layout().block_count() * LANES) as f64;
@@ -100,7 +100,7 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
             "nanoseconds_per_cell_per_sweep": capsule_per_cell,
             "cost_over_cube": capsule_per_cell / per_cell,
         },
-        "sweeps": SWEEPS,
+        "sweeps": dense.fine_sweeps(),
         "threads": rayon::current_num_threads(),
         "isa": super::isa_name(),
     }))

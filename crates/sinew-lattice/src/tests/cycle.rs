@@ -1,0 +1,188 @@
+//! How fast cycles converge, alone and before conjugate gradients.
+
+use sinew_geometry::lattice::HexLattice;
+use sinew_math::Vec3;
+
+use super::*;
+use crate::{Method, Multigrid, MultigridParams, SolveReport};
+
+/// A cube whose ends are held, one of them moved by half, and the right-hand side of its first Newton step (X7).
+fn face_load(n: usize, params: MultigridParams, poisson: f64) -> (Multigrid, Vec<Vec3>) {
+    let cells = dense([n, n, n]);
+    let lame = vec![lame(poisson); cells.cells.len()];
+    let (mut fixed, mut moved) =
+        (vec![[false; 3]; cells.node_places.len()], vec![Vec3::zero(); cells.node_places.len()]);
+    for cell in &cells.cells {
+        for (k, &node) in cell.nodes.iter().enumerate() {
+            let x = cell.place[0] as usize + (k & 1);
+            if x == 0 || x == n {
+                fixed[node as usize] = [true; 3];
+                moved[node as usize].x = if x == n { 0.5 } else { 0.0 };
+            }
+        }
+    }
+    let mut system = Multigrid::new(&cells, &lame, &fixed, params).unwrap();
+    let mut b = vec![Vec3::zero(); fixed.len()];
+    system.apply(&moved, &mut b);
+    for (b, fixed) in b.iter_mut().zip(&fixed) {
+        *b = if fixed[0] { Vec3::zero() } else { -*b };
+    }
+    (system, b)
+}
+
+fn defects(n: usize, params: MultigridParams, method: Method, most: usize) -> SolveReport {
+    let (mut system, b) = face_load(n, params, 0.3);
+    let mut x = vec![Vec3::zero(); b.len()];
+    system.solve(method, &b, &mut x, 1e-11, most)
+}
+
+/// X7: the first cycle takes one to two orders off, and the later ones go on at a constant rate.
+#[test]
+fn cycles_converge_as_the_paper_says() {
+    let paper = defects(32, MultigridParams::paper(), Method::Cycles, 10).defects;
+    assert!(paper[1] < 0.01 * paper[0] && paper[10] < 0.45 * paper[9], "{paper:?}");
+    let ours = defects(32, MultigridParams { sweeps: 10, ..MultigridParams::default() }, Method::Cycles, 6).defects;
+    assert!(ours[1] < 0.01 * ours[0] && ours[6] < 0.3 * ours[5], "{ours:?}");
+}
+
+#[test]
+fn conjugate_gradients_reach_what_f32_cannot() {
+    for (method, most) in [(Method::MultigridCg, 20), (Method::JacobiCg, 200)] {
+        let report = defects(16, MultigridParams::default(), method, most);
+        assert!(report.reduction() < 1e-10, "{method:?}: {report:?}");
+    }
+}
+
+#[test]
+fn cycle_is_symmetric_and_positive() {
+    for (cells, axis) in [(carved([12, 10, 9], |[x, y, _]| x + y < 16), 2), (fingers(), 0)] {
+        let mut noise = Noise(5);
+        let (lame, u, _) = random_problem(&cells, &mut noise);
+        let fixed = fixed_end(&cells, axis);
+        let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+        system.linearize(&u).unwrap();
+        let mut precondition = |b: &[Vec3]| {
+            system.set_right_side(b);
+            system.cycle_from_zero();
+            let mut x = vec![Vec3::zero(); b.len()];
+            system.solution(&mut x);
+            x
+        };
+        let mut vector =
+            || -> Vec<Vec3> { fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect() };
+        let vectors = [vector(), vector()];
+        let solved: Vec<Vec<Vec3>> = vectors.iter().map(|v| precondition(v)).collect();
+        let dot = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
+        let (uv, vu) = (dot(&vectors[0], &solved[1]), dot(&vectors[1], &solved[0]));
+        let uu = dot(&vectors[0], &solved[0]);
+        assert!(uu > 0.0 && (uv - vu).abs() < 1e-5 * uu, "{uv} {vu} {uu}");
+    }
+}
+
+/// A lattice of one level: what is left are the roundings of f32, and the little stiffness that is added for what nobody holds.
+#[test]
+fn small_lattices_are_solved_at_once() {
+    let cells = dense([6, 5, 4]);
+    let mut noise = Noise(9);
+    let (lame, u, b) = random_problem(&cells, &mut noise);
+    let fixed = fixed_end(&cells, 0);
+    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    system.linearize(&u).unwrap();
+    assert_eq!(system.level_count(), 1);
+    let report = system.solve(Method::Cycles, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, 1);
+    assert!(report.reduction() < 1e-4, "{report:?}");
+}
+
+#[test]
+fn fingers_in_one_place_move_apart() {
+    let cells = fingers();
+    let fixed = fixed_end(&cells, 0);
+    let lame = vec![lame(0.3); cells.cells.len()];
+    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    assert!(system.layout().seams().count() > 0, "there are two sheets");
+    // The tips are pulled in opposite directions.
+    let tips: Vec<usize> = (0..fixed.len()).filter(|&node| cells.node_places[node][0] == 20).collect();
+    let mut b = vec![Vec3::zero(); fixed.len()];
+    for (k, &node) in tips.iter().enumerate() {
+        b[node].y = if k % 2 == 0 { 1e-3 } else { -1e-3 };
+    }
+    let mut x = vec![Vec3::zero(); b.len()];
+    let report = system.solve(Method::MultigridCg, &b, &mut x, 1e-6, 30);
+    assert!(report.reduction() < 1e-6 && report.iterations <= 15, "{report:?}");
+    // Mirror images, so that places that both have move by the same in opposite directions.
+    for pair in tips.chunks_exact(2) {
+        assert_eq!(cells.node_places[pair[0]], cells.node_places[pair[1]]);
+        assert!(x[pair[0]].y > 1e-3 && (x[pair[0]].y + x[pair[1]].y).abs() < 1e-5 * x[pair[0]].y);
+    }
+}
+
+/// Iterations of conjugate gradients with a cycle before them, to a millionth of a random load.
+fn iterations(cells: &HexLattice, fixed: &[[bool; 3]], lame: &[[f64; 2]], u: Option<&[Vec3]>) -> usize {
+    let mut system = Multigrid::new(cells, lame, fixed, MultigridParams::default()).unwrap();
+    if let Some(u) = u {
+        system.linearize(u).unwrap();
+    }
+    let mut noise = Noise(3);
+    let b: Vec<Vec3> = fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect();
+    let report = system.solve(Method::MultigridCg, &b, &mut vec![Vec3::zero(); b.len()], 1e-6, 100);
+    assert!(report.reduction() < 1e-6, "{report:?}");
+    report.iterations
+}
+
+#[test]
+fn flesh_that_hardly_changes_its_volume_converges() {
+    let cells = dense([24, 24, 24]);
+    let ends: Vec<[bool; 3]> = cells.node_places.iter().map(|p| [p[0] == 0 || p[0] == 24; 3]).collect();
+    for poisson in [0.3, 0.45, 0.49] {
+        let count = iterations(&cells, &ends, &vec![lame(poisson); cells.cells.len()], None);
+        assert!(count <= 10, "ν = {poisson}: {count}");
+    }
+}
+
+#[test]
+fn hard_lumps_in_soft_flesh_converge() {
+    let cells = dense([24, 24, 24]);
+    let ends: Vec<[bool; 3]> = cells.node_places.iter().map(|p| [p[0] == 0 || p[0] == 24; 3]).collect();
+    let is_hard: [&dyn Fn([u32; 3]) -> bool; 2] =
+        [&|p| p.iter().all(|p| (6..15).contains(p)), &|p| p.iter().map(|p| p / 5).sum::<u32>().is_multiple_of(2)];
+    for is_hard in is_hard {
+        let stiffness = |p: [u32; 3]| if is_hard(p) { 1e3 } else { 1.0 };
+        let lame: Vec<[f64; 2]> = cells.cells.iter().map(|c| lame(0.3).map(|v| v * stiffness(c.place))).collect();
+        let count = iterations(&cells, &ends, &lame, None);
+        assert!(count <= 15, "{count}");
+    }
+}
+
+/// A round arm that bends by 69 degrees over 1.5 m about a bone of one cell across, which does not move.
+#[test]
+fn bent_arms_with_thin_bones_converge() {
+    let arm = carved([64, 17, 17], |[_, y, z]| (y as f64 - 8.0).powi(2) + (z as f64 - 8.0).powi(2) < 70.0);
+    let center = Vec3::new(3.2, 8.5 * H, 8.5 * H);
+    let bent = |node: usize| {
+        let q = arm.node_position(node) - center;
+        let angle = 1.2 * (q.x / 1.5).clamp(0.0, 1.0);
+        let (along, sideways) = (q.x.max(0.0), Vec3::new(-angle.sin(), angle.cos(), 0.0));
+        let axis = Vec3::new(q.x.min(0.0) + along * angle.cos(), along * angle.sin(), 0.0);
+        axis + sideways * q.y + Vec3::unit(2) * q.z - q
+    };
+    let u: Vec<Vec3> = (0..arm.node_places.len()).map(bent).collect();
+    let is_bone = |p: &[u32; 3]| (8..=9).contains(&p[1]) && (8..=9).contains(&p[2]);
+    let bone: Vec<[bool; 3]> = arm.node_places.iter().map(|p| [is_bone(p); 3]).collect();
+    let count = iterations(&arm, &bone, &material(&arm), Some(&u));
+    assert!(count <= 15, "{count}");
+    let count = iterations(&arm, &fixed_end(&arm, 0), &material(&arm), None);
+    assert!(count <= 15, "held at one end: {count}");
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let solve = |threads: usize| {
+        let (mut system, b) = face_load(32, MultigridParams { threads, ..MultigridParams::default() }, 0.3);
+        let mut x = vec![Vec3::zero(); b.len()];
+        system.solve(Method::MultigridCg, &b, &mut x, 1e-8, 10);
+        x
+    };
+    let one = solve(1);
+    assert_eq!(one, solve(2));
+    assert_eq!(one, solve(5));
+}

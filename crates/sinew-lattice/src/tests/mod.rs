@@ -1,0 +1,118 @@
+//! What the tests share: lattices, noise, materials.
+
+mod cycle;
+mod kernel;
+mod physics;
+
+use sinew_geometry::lattice::{HexLattice, LatticeCell};
+use sinew_math::Vec3;
+
+struct Noise(u64);
+
+impl Noise {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+    }
+
+    fn vector(&mut self) -> Vec3 {
+        Vec3::new(self.unit(), self.unit(), self.unit())
+    }
+}
+
+const H: f64 = 0.1;
+
+fn dense(cubes: [usize; 3]) -> HexLattice {
+    HexLattice::dense(Vec3::zero(), H, cubes).unwrap()
+}
+
+fn carved(cubes: [usize; 3], is_inside: impl Fn([usize; 3]) -> bool) -> HexLattice {
+    let mut lattice = dense(cubes);
+    lattice.retain(|cell| is_inside(cell.place.map(|p| p as usize)));
+    lattice
+}
+
+/// Sign of corner k along an axis.
+fn sign(k: usize, axis: usize) -> f64 {
+    if k >> axis & 1 == 1 { 1.0 } else { -1.0 }
+}
+
+/// A lattice with random stiffness, turned and deformed.
+fn random_problem(cells: &HexLattice, noise: &mut Noise) -> (Vec<[f64; 2]>, Vec<Vec3>, Vec<Vec3>) {
+    let lame = cells.cells.iter().map(|_| [1.0 + noise.unit(), 2.0 + noise.unit()]).collect();
+    let mut places = vec![Vec3::zero(); cells.node_places.len()];
+    for cell in &cells.cells {
+        for (k, &node) in cell.nodes.iter().enumerate() {
+            places[node as usize] =
+                Vec3::from(std::array::from_fn(|axis| H * f64::from(cell.place[axis] + (k >> axis & 1) as u32)));
+        }
+    }
+    let turn = sinew_math::Quaternion::exp_map(Vec3::new(0.5, 1.1, -0.7));
+    let u = places.iter().map(|&p| turn.rotate(p) - p + noise.vector() * (0.7 * H)).collect();
+    let x = places.iter().map(|_| noise.vector()).collect();
+    (lame, u, x)
+}
+
+/// A palm with two fingers in the same places: they share its last nodes, and no others.
+fn fingers() -> HexLattice {
+    const PALM: u32 = 8;
+    let size = [20u32, 6, 6];
+    let mut seeds = Vec::new();
+    for x in 0..size[0] {
+        for y in 0..size[1] {
+            for z in 0..size[2] {
+                let copies = if x < PALM { 1 } else { 2 };
+                seeds.extend((0..copies).map(|copy| ([x, y, z], copy)));
+            }
+        }
+    }
+    let key = |place: [u32; 3], copy: u32| (place, if place[0] <= PALM { 0 } else { copy });
+    let corner = |place: [u32; 3], k: u32| std::array::from_fn(|axis| place[axis] + (k >> axis & 1));
+    let keys: std::collections::BTreeSet<([u32; 3], u32)> =
+        seeds.iter().flat_map(|&(place, copy)| (0..8).map(move |k| key(corner(place, k), copy))).collect();
+    let numbers: std::collections::BTreeMap<_, u32> = keys.iter().copied().zip(0..).collect();
+    let cell = |&(place, copy): &([u32; 3], u32)| LatticeCell {
+        place,
+        nodes: std::array::from_fn(|k| numbers[&key(corner(place, k as u32), copy)]),
+        fraction: 1.0,
+    };
+    HexLattice {
+        origin: Vec3::zero(),
+        cell: H,
+        cubes: size.map(|n| n as usize),
+        cells: seeds.iter().map(cell).collect(),
+        node_places: keys.iter().map(|&(place, _)| place).collect(),
+    }
+}
+
+fn shapes() -> Vec<(&'static str, HexLattice)> {
+    let ball = |center: f64, radius: f64| {
+        move |place: [usize; 3]| place.iter().map(|&p| (p as f64 + 0.5 - center).powi(2)).sum::<f64>() < radius * radius
+    };
+    let capsule = |place: [usize; 3]| {
+        let [x, y, z] = place.map(|p| p as f64);
+        (x - y).abs() < 3.0 && (y - z).abs() < 3.0
+    };
+    vec![
+        ("cube", dense([8, 8, 8])),
+        ("odd box", dense([19, 5, 3])),
+        ("wide box", dense([33, 4, 4])),
+        ("ball", carved([20, 20, 20], ball(10.0, 9.0))),
+        ("diagonal", carved([40, 40, 40], capsule)),
+        ("fingers", fingers()),
+        ("shell", carved([20, 20, 20], move |p| ball(10.0, 9.5)(p) && !ball(10.0, 6.0)(p))),
+    ]
+}
+
+fn lame(poisson: f64) -> [f64; 2] {
+    [1.0 / (2.0 * (1.0 + poisson)), poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))]
+}
+
+/// Nodes of one end along an axis.
+fn fixed_end(cells: &HexLattice, axis: usize) -> Vec<[bool; 3]> {
+    cells.node_places.iter().map(|place| [place[axis] == 0; 3]).collect()
+}
+
+fn material(cells: &HexLattice) -> Vec<[f64; 2]> {
+    vec![lame(0.3); cells.cells.len()]
+}
