@@ -23,6 +23,9 @@ const USUAL_LARGEST: f64 = 3.0;
 /// Margin over the estimate, which comes from below.
 const POWER_MARGIN: f64 = 1.05;
 
+/// A level that has more than this part of the cells of the finer one is not worth it.
+const LEAST_COARSENING: f64 = 0.7;
+
 /// How corrections are smoothed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoother {
@@ -138,11 +141,15 @@ impl Multigrid {
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
         let mut coarsening = None;
         loop {
-            let finest = coarsening.as_ref().map_or(lattice, |coarsening: &Coarsening| &coarsening.lattice);
-            if finest.cells.len() <= params.coarsest_cells {
+            let last = coarsening.as_ref().map_or(lattice, |coarsening: &Coarsening| &coarsening.lattice);
+            if last.cells.len() <= params.coarsest_cells {
                 break;
             }
-            let next = finest.coarsen();
+            let next = last.coarsen();
+            // Parts that have nothing to do with each other are never merged: many small ones stay many cells.
+            if next.lattice.cells.len() as f64 > LEAST_COARSENING * last.cells.len() as f64 {
+                break;
+            }
             let mut coarse_lame = vec![[0.0; 2]; next.lattice.cells.len()];
             for (fine, &parent) in lame.iter().zip(&next.parent) {
                 for k in 0..2 {

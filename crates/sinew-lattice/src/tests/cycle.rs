@@ -186,3 +186,11 @@ fn threads_do_not_change_a_bit() {
     assert_eq!(one, solve(2));
     assert_eq!(one, solve(5));
 }
+
+#[test]
+fn crumbs_are_not_coarsened_for_ever() {
+    let crumbs = carved([15, 15, 15], |place| place.iter().all(|p| p.is_multiple_of(2)));
+    let system =
+        Multigrid::new(&crumbs, &material(&crumbs), &fixed_end(&crumbs, 0), MultigridParams::default()).unwrap();
+    assert_eq!(system.cell_counts(), [512]);
+}
