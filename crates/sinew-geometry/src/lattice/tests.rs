@@ -491,31 +491,6 @@ fn surface_without_volume_is_refused() {
     }
 }
 
-/// Times bodies of a million cells: `cargo test --release -p sinew-geometry million -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn million_cells_take_seconds() {
-    let sheet = boxes([&[0.0, 0.3, 0.34, 0.64], &[0.0, 0.5, 1.5], &[0.0, 0.006]], |i, j, _| j == 0 || i != 1);
-    let bodies = [
-        ("fine sphere", icosphere(1.0, 100).unwrap(), 0.0161),
-        ("coarse box", turned(&box_surface(Vec3::splat(1.0), [1, 1, 1]).unwrap(), 1.0), 0.0101),
-        ("thin hand", turned(&sheet, 1.0), 0.004),
-    ];
-    for (name, surface, cell) in bodies {
-        let start = std::time::Instant::now();
-        let filling = HexLattice::from_surface(&surface, cell, &LatticeOptions::default()).unwrap();
-        let made = start.elapsed();
-        let mut lattice = filling.lattice;
-        let cells = lattice.cells.len();
-        while lattice.cells.len() > 100 {
-            lattice = lattice.coarsen().lattice;
-        }
-        let levels = start.elapsed() - made;
-        println!("{name}: {cells} cells, {} triangles: {made:?}, levels {levels:?}", surface.triangle_count());
-        println!("  {}", filling.report);
-    }
-}
-
 #[test]
 fn dropped_cells_take_their_nodes_with_them() {
     let mut lattice = HexLattice::dense(Vec3::zero(), 1.0, [3, 2, 2]).unwrap();
