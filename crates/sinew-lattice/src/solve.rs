@@ -137,7 +137,7 @@ impl Multigrid {
             is_first = false;
             rz_before = rz;
             for (p, z) in p.iter_mut().zip(&*fine.x) {
-                *p = p.mul_add(beta, *z);
+                *p = *p * beta + z;
             }
             let Level { layout, slabs, state, free, .. } = fine;
             slabs.run(layout, state, modes, &mut p, Pass::Apply { out: &mut q });
