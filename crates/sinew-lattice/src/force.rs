@@ -11,7 +11,7 @@ use sinew_math::{LaneScalar, Mat3, Scalar};
 use crate::kernel::ModeStiffness;
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
-use crate::precise::{transform, transform_back};
+use crate::precise::{add_corners, load_corners, transform, transform_back, widen};
 use crate::tangent::{MATERIAL, for_each_cell_tile};
 
 /// What the energy depends on besides displacements.
@@ -53,28 +53,12 @@ impl LaneKernel for Layer<'_> {
         let mut total = I::F64::zero();
         let mut material = [[0.0; LANES]; 2];
         for_each_cell_tile(layout, self.layer, |block, corners| {
-            for (wide, narrow) in material.iter_mut().zip(materials[block * MATERIAL..].chunks_exact(LANES)) {
-                for (wide, &narrow) in wide.iter_mut().zip(narrow) {
-                    *wide = f64::from(narrow);
-                }
-            }
+            widen(&materials[block * MATERIAL..], &mut material);
             for half in (0..LANES).step_by(F64_LANES) {
-                let mut nodes = [[I::F64::zero(); 3]; 8];
-                for (corner, node) in corners.iter().zip(&mut nodes) {
-                    for (c, value) in node.iter_mut().enumerate() {
-                        let at = corner.at + c * corner.stride + half;
-                        *value = I::F64::load(&self.u[at..at + F64_LANES]);
-                    }
-                }
+                let mut nodes = load_corners::<I::F64>(self.u, corners, half);
                 let lame = [I::F64::load(&material[0][half..]), I::F64::load(&material[1][half..])];
                 total += cell(h, lame, modes, &mut nodes);
-                for (corner, force) in corners.iter().zip(&nodes) {
-                    for (c, &value) in force.iter().enumerate() {
-                        let at = corner.at + c * corner.stride + half - self.offset;
-                        let sum = &mut self.out[at..at + F64_LANES];
-                        (I::F64::load(sum) + value).store(sum);
-                    }
-                }
+                add_corners(&nodes, self.out, self.offset, corners, half);
             }
         });
         let mut lanes = [0.0; F64_LANES];

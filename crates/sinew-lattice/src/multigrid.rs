@@ -248,11 +248,6 @@ impl Multigrid {
         &self.levels[0].layout
     }
 
-    /// Largest eigenvalue of D⁻¹K on each level, with its margin.
-    pub fn largest_eigenvalues(&self) -> Vec<f64> {
-        self.levels.iter().map(|level| level.largest).collect()
-    }
-
     /// Cells of all levels.
     pub fn cell_counts(&self) -> Vec<usize> {
         self.levels.iter().map(|level| level.layout.cell_count()).collect()
@@ -298,7 +293,8 @@ impl Multigrid {
     }
 
     /// Diagonal of K of the finest level, where it is free.
-    pub fn diagonal(&self) -> Vec<Vec3> {
+    #[cfg(test)]
+    pub(crate) fn diagonal(&self) -> Vec<Vec3> {
         let level = &self.levels[0];
         let mut diagonal = vec![Vec3::zero(); level.layout.node_count()];
         level.gather(&level.inverse, &mut diagonal);

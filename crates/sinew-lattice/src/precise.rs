@@ -6,7 +6,7 @@ use sinew_math::{LaneScalar, Scalar};
 use crate::kernel::{BLOCK, ModeStiffness, STATE};
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
-use crate::tangent::for_each_cell_tile;
+use crate::tangent::{Corner, for_each_cell_tile};
 
 /// out = K x.
 pub(crate) fn apply(layout: &Layout, state: &[f32], modes: ModeStiffness, x: &[f64], out: &mut [f64]) {
@@ -34,33 +34,57 @@ impl LaneKernel for Layer<'_> {
     fn run<I: Isa>(self) {
         let mut state = [[0.0; LANES]; STATE];
         for_each_cell_tile(self.layout, self.layer, |block, corners| {
-            for (wide, narrow) in state.iter_mut().zip(self.state[block * BLOCK..].chunks_exact(LANES)) {
-                for (wide, &narrow) in wide.iter_mut().zip(narrow) {
-                    *wide = f64::from(narrow);
-                }
-            }
+            widen(&self.state[block * BLOCK..], &mut state);
             for half in (0..LANES).step_by(F64_LANES) {
-                let mut nodes = [[I::F64::zero(); 3]; 8];
-                for (corner, node) in corners.iter().zip(&mut nodes) {
-                    for (c, value) in node.iter_mut().enumerate() {
-                        let at = corner.at + c * corner.stride + half;
-                        *value = I::F64::load(&self.x[at..at + F64_LANES]);
-                    }
-                }
+                let nodes = load_corners::<I::F64>(self.x, corners, half);
                 let mut rows = [I::F64::zero(); STATE];
                 for (row, values) in rows.iter_mut().zip(&state) {
                     *row = I::F64::load(&values[half..]);
                 }
-                let forces = forces(&rows, &nodes, self.modes);
-                for (corner, force) in corners.iter().zip(&forces) {
-                    for (c, &value) in force.iter().enumerate() {
-                        let at = corner.at + c * corner.stride + half - self.offset;
-                        let sum = &mut self.out[at..at + F64_LANES];
-                        (I::F64::load(sum) + value).store(sum);
-                    }
-                }
+                add_corners(&forces(&rows, &nodes, self.modes), self.out, self.offset, corners, half);
             }
         });
+    }
+}
+
+/// Rows of sixteen numbers of a block, in f64.
+#[inline(always)]
+pub(crate) fn widen(narrow: &[f32], wide: &mut [[f64; LANES]]) {
+    for (wide, narrow) in wide.iter_mut().zip(narrow.chunks_exact(LANES)) {
+        for (wide, &narrow) in wide.iter_mut().zip(narrow) {
+            *wide = f64::from(narrow);
+        }
+    }
+}
+
+/// Values at the corners of the cells of a block from lane `half` on.
+#[inline(always)]
+pub(crate) fn load_corners<F: LaneScalar<Element = f64>>(x: &[f64], corners: &[Corner; 8], half: usize) -> [[F; 3]; 8] {
+    let mut nodes = [[F::zero(); 3]; 8];
+    for (corner, node) in corners.iter().zip(&mut nodes) {
+        for (c, value) in node.iter_mut().enumerate() {
+            let at = corner.at + c * corner.stride + half;
+            *value = F::load(&x[at..at + F64_LANES]);
+        }
+    }
+    nodes
+}
+
+/// Adds values at the corners to `out`, which begins at `offset`.
+#[inline(always)]
+pub(crate) fn add_corners<F: LaneScalar<Element = f64>>(
+    nodes: &[[F; 3]; 8],
+    out: &mut [f64],
+    offset: usize,
+    corners: &[Corner; 8],
+    half: usize,
+) {
+    for (corner, node) in corners.iter().zip(nodes) {
+        for (c, &value) in node.iter().enumerate() {
+            let at = corner.at + c * corner.stride + half - offset;
+            let sum = &mut out[at..at + F64_LANES];
+            (F::load(sum) + value).store(sum);
+        }
     }
 }
 

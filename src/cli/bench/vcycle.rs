@@ -32,8 +32,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(8..=512))]
     size: u16,
 
-    /// Poisson's ratio
-    #[arg(long, value_name = "NU", default_value_t = 0.3)]
+    /// Poisson's ratio, above -1 and below 0.5
+    #[arg(long, value_name = "NU", default_value_t = 0.3, allow_negative_numbers = true, value_parser = poisson)]
     poisson: f64,
 
     /// Number of measurements; the best is told
@@ -43,6 +43,13 @@ pub struct Arguments {
     /// Prints one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+fn poisson(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(ratio) if ratio > -1.0 && ratio < 0.5 => Ok(ratio),
+        _ => Err("Poisson's ratio is a number above -1 and below 0.5".into()),
+    }
 }
 
 /// Measures cube and capsule.
@@ -240,6 +247,15 @@ impl LaneKernel for TriadPiece<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_of_no_flesh_are_refused() {
+        assert_eq!(poisson("0.49"), Ok(0.49));
+        assert_eq!(poisson("-0.2"), Ok(-0.2));
+        for text in ["0.5", "-1", "nan", "inf", "soft"] {
+            assert!(poisson(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn capsule_lies_within_the_cube_and_fills_some_of_it() {
