@@ -41,8 +41,10 @@ pub struct BodySummary {
 /// Walks all quadrature points of a body once; `control` has its stiffness.
 pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> BodySummary {
     let blocks = &model.elastic[model.bodies[body].elastic.clone()];
-    let scaled = blocks.iter().map(|block| block.summarize(x).stiffened(model.stiffness_of(block, control)));
-    let s = scaled.fold(BlockSummary::default(), BlockSummary::join);
+    let cells = blocks.iter().map(|block| block.summarize(x));
+    let lattice = model.lattice_of(body).map(|block| block.summarize(x));
+    let s = cells.chain(lattice).fold(BlockSummary::default(), BlockSummary::join);
+    let s = s.stiffened(model.body_stiffness(body, control));
     BodySummary {
         energy: s.energy,
         volume: s.volume / s.rest_volume,
@@ -143,6 +145,14 @@ pub(crate) fn find_blame(model: &Model, x: &[Vec3], gradient: &[Vec3]) -> Blame 
                         cell = (block.cells()[k] as usize, J);
                     }
                 });
+            }
+        }
+    }
+    if let Some(block) = model.lattice_of(index) {
+        for k in (0..block.cell_count()).filter(|&k| block.touches(k, point)) {
+            let J = block.deformation(k, x).determinant();
+            if J < cell.1 || J.is_nan() {
+                cell = (k, J);
             }
         }
     }

@@ -18,6 +18,7 @@ pub mod diagnostics;
 pub mod force;
 pub mod frame;
 pub mod kinematics;
+pub mod lattice;
 pub mod manufactured;
 pub mod modal;
 pub mod model;

@@ -180,7 +180,7 @@ impl Probe for BodyProbe {
         push_vector(center_of_mass(model, x, body.points.clone()), out);
         push_vector(momentum(model, state, body.points.clone()), out);
         push_vector(angular_momentum(model, state, body.points.clone()), out);
-        let bounds = sinew_geometry::Aabb::from_points(&x[body.points.clone()]);
+        let bounds = body.bounds(&x[body.points.clone()]);
         push_vector(bounds.min, out);
         push_vector(bounds.max, out);
         for pin in model.pins.iter().filter(|pin| pin.body == self.body) {

@@ -36,6 +36,10 @@ pub struct StepTiming {
     pub assembly: Duration,
     /// Linear solves, factorisation included.
     pub linear_solve: Duration,
+    /// V-cycles on lattices, a part of the linear solves.
+    pub cycles: Duration,
+    /// Cells that these cycles went over, each as often as it was swept.
+    pub cell_sweeps: f64,
     /// Finding contacts.
     pub contact: Duration,
     /// The whole step.
@@ -47,6 +51,8 @@ impl std::ops::AddAssign for StepTiming {
         self.gradient += other.gradient;
         self.assembly += other.assembly;
         self.linear_solve += other.linear_solve;
+        self.cycles += other.cycles;
+        self.cell_sweeps += other.cell_sweeps;
         self.contact += other.contact;
         self.total += other.total;
     }

@@ -13,6 +13,7 @@ use crate::control::{ChannelId, Control, ControlError};
 use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::ElasticBlock;
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
+use crate::lattice::LatticeBlock;
 use crate::model::Model;
 use crate::pacing::{AdaptiveParams, MOST_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
 use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
@@ -518,7 +519,8 @@ impl Simulation {
         let bodies = model
             .bodies
             .iter()
-            .map(|body| {
+            .enumerate()
+            .map(|(index, body)| {
                 let positions = &x[body.points.clone()];
                 BodyFrame {
                     name: &body.name,
@@ -533,6 +535,7 @@ impl Simulation {
                         model,
                         control: &self.control,
                         blocks: body.elastic.clone(),
+                        lattice: model.lattice_of(index),
                         x,
                         cells: body.mesh.cell_count(),
                     }),
@@ -569,6 +572,7 @@ struct BodyCells<'a> {
     model: &'a Model,
     control: &'a Control,
     blocks: Range<usize>,
+    lattice: Option<&'a LatticeBlock>,
     x: &'a [Vec3],
     cells: usize,
 }
@@ -589,6 +593,13 @@ impl CellSource for BodyCells<'_> {
                 let (f, p) = (f / volume, p * (self.model.stiffness_of(block, self.control) / volume));
                 deformation[cell as usize] = f;
                 stress[cell as usize] = cauchy(&f, &p);
+            }
+        }
+        if let Some(block) = self.lattice {
+            let scale = self.model.body_stiffness(block.body, self.control);
+            for (cell, (deformation, stress)) in deformation.iter_mut().zip(&mut stress).enumerate() {
+                *deformation = block.deformation(cell, self.x);
+                *stress = cauchy(deformation, &(block.stress(cell, deformation) * scale));
             }
         }
         (deformation, Some(stress))

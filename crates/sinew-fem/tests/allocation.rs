@@ -13,6 +13,7 @@ use sinew_fem::{
     SolverParams, Substeps,
 };
 use sinew_geometry::CellMesh;
+use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
 use sinew_geometry::shape::{Plane, Pose, Sphere};
 use sinew_math::Vec3;
@@ -58,6 +59,7 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
         velocities: Vec::new(),
         volume: VolumeForm::Pointwise,
         surface: None,
+        lattice: None,
     }
 }
 
@@ -120,6 +122,7 @@ fn steps_after_the_first_do_not_allocate() {
     check_explicit_frames();
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(check_lattice_frames);
         let newmark = Regime::Newmark(NewmarkParams::default());
         for (linear, regime, substeps) in [
             (LinearSolver::Cg, Regime::ImplicitEuler, Substeps::Fixed(1)),
@@ -163,6 +166,31 @@ fn steps_after_the_first_do_not_allocate() {
             });
         }
     }
+}
+
+/// A bar on a lattice, held at one end, sinks.
+fn check_lattice_frames() {
+    let lattice = HexLattice::dense(Vec3::zero(), 0.02, [16, 4, 4]).unwrap();
+    let mesh = lattice.to_mesh().unwrap();
+    let left = (0..mesh.node_count() as u32).filter(|&n| mesh.positions()[n as usize].x == 0.0).collect();
+    let mut builder = ModelBuilder::new();
+    builder.gravity(Vec3::new(0.0, -9.81, 0.0));
+    let undamped = BodyParams { stiffness_damping: 0.0, tissue_damping: 0.0, ..body("bar", mesh, Law::Corotated) };
+    let bar = builder.add_body(BodyParams { lattice: Some(lattice), ..undamped });
+    let (name, axes) = ("left".into(), [true; 3]);
+    builder.pin(PinParams { body: bar, name, nodes: left, axes, pivot: Vec3::zero(), offsets: Vec::new() });
+    let model = builder.build().unwrap();
+    let solver = NewtonSolver::new(SolverParams { regime: Regime::ImplicitEuler, ..SolverParams::default() });
+    let frames = FrameParams { frame_rate: 100.0, ..FrameParams::default() };
+    let mut simulation = Simulation::new(model, Box::new(solver), frames, Vec::new(), Vec::new());
+    let mut run = || {
+        for _ in 0..3 {
+            simulation.step_frame().unwrap();
+        }
+    };
+    run();
+    let count = allocations(run);
+    assert_eq!(count, 0, "on a lattice");
 }
 
 /// Called by the one test of this program: two at once would count each other.

@@ -8,9 +8,10 @@ use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Vec3};
 
-use crate::kernel::{BLOCK, ModeStiffness, STATE};
-use crate::layout::{LANES, Layout};
-use crate::precise::forces;
+use crate::kernel::{BLOCK, MOMENT, STATE};
+use crate::layout::LANES;
+use crate::pass::Operator;
+use crate::precise::{Bent, forces};
 
 /// Stiffness that is added, in largest diagonal entries: what nobody holds stays where it is.
 const SHIFT: f64 = 1e-7;
@@ -46,18 +47,24 @@ impl Coarsest {
         Ok(Self { cells, fixed: fixed.to_vec(), matrix, factor, x: vec![Vec3::zero(); count] })
     }
 
-    /// Factor of the tangent with this state.
-    pub fn factorize(&mut self, layout: &Layout, state: &[f32], modes: ModeStiffness) -> Result<(), CholeskyError> {
+    /// Factor of the tangent with this state and what is added to it.
+    pub fn factorize(&mut self, operator: Operator<'_>) -> Result<(), CholeskyError> {
+        let Operator { layout, state, modes, moments, anchors } = operator;
         self.matrix.set_zero();
         for (cell, nodes) in self.cells.iter().enumerate() {
             let (block, lane) = layout.cell_slot(cell);
             let s: [f64; STATE] = std::array::from_fn(|k| f64::from(state[block * BLOCK + k * LANES + lane]));
+            let mut bent = Bent::full(modes);
+            if !moments.is_empty() {
+                let row = |k: usize| f64::from(moments[block * MOMENT + k * LANES + lane]);
+                bent = Bent { center: Some([row(0), row(1), row(2)]), factors: [row(3), row(4), row(5), row(6)] };
+            }
             for b in 0..8 {
                 let mut columns = [Mat3::zero(); 8];
                 for j in 0..3 {
                     let mut unit = [[0.0; 3]; 8];
                     unit[b][j] = 1.0;
-                    for (column, force) in columns.iter_mut().zip(forces(&s, &unit, modes)) {
+                    for (column, force) in columns.iter_mut().zip(forces(&s, &unit, &bent)) {
                         for (i, value) in force.into_iter().enumerate() {
                             column.rows[i][j] = value;
                         }
@@ -78,6 +85,13 @@ impl Coarsest {
             let stiffness = |c: usize| if fixed[c] { largest } else { SHIFT * largest };
             let block = Mat3::diagonal(Vec3::new(stiffness(0), stiffness(1), stiffness(2)));
             self.matrix.add_diagonal(node, &block);
+        }
+        // After the shift, which is for K alone: hard anchors would make it too stiff for the rest.
+        for node in 0..self.fixed.len() {
+            if let Some(mut block) = anchors.block(layout.slots(node)[0]) {
+                self.hold(node as u32, node as u32, &mut block);
+                self.matrix.add_diagonal(node, &block);
+            }
         }
         self.factor.refactor(&self.matrix)
     }

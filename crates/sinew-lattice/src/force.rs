@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sinew_math::lanes::{F64_LANES, Isa, LaneKernel, dispatch};
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
@@ -12,7 +13,7 @@ use crate::kernel::ModeStiffness;
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
 use crate::precise::{add_corners, load_corners, transform, transform_back, widen};
-use crate::tangent::{MATERIAL, for_each_cell_tile};
+use crate::tangent::{MATERIAL, corners_of};
 
 /// What the energy depends on besides displacements.
 #[derive(Clone, Copy)]
@@ -25,18 +26,34 @@ pub(crate) struct Elastic<'a> {
 }
 
 /// ∂E/∂u in slots, and the energy of each layer; returns their sum [J].
-pub(crate) fn gradient(elastic: Elastic<'_>, u: &[f64], out: &mut [f64], energies: &[AtomicU64]) -> f64 {
-    out.fill(0.0);
-    energies.iter().for_each(|energy| energy.store(0, Ordering::Relaxed));
+pub(crate) fn gradient(elastic: Elastic<'_>, u: &[f64], out: &mut [f64], energies: &mut [AtomicU64]) -> f64 {
+    for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f64]| out.fill(0.0));
+    energies.fill_with(AtomicU64::default);
+    let shared = &*energies;
     for_each_layer(elastic.layout, out, &|layer, out, offset| {
-        let energy = dispatch(Layer { elastic, layer, u, out, offset });
-        energies[layer].store(energy.to_bits(), Ordering::Relaxed);
+        let energy = dispatch(Layer::<true> { elastic, layer, u, out, offset });
+        shared[layer].store(energy.to_bits(), Ordering::Relaxed);
     });
     elastic.layout.sum_seams(out);
-    energies.iter().map(|energy| f64::from_bits(energy.load(Ordering::Relaxed))).sum()
+    total(energies)
 }
 
-struct Layer<'a> {
+/// The energy alone: the same bits without forces.
+pub(crate) fn energy(elastic: Elastic<'_>, u: &[f64], energies: &mut [AtomicU64]) -> f64 {
+    for_each_block_mut(&mut *energies, 1, |layer, energies: &mut [AtomicU64]| {
+        let energy = dispatch(Layer::<false> { elastic, layer, u, out: &mut [], offset: 0 });
+        energies.fill_with(|| AtomicU64::new(energy.to_bits()));
+    });
+    total(energies)
+}
+
+/// Sum of the energies of layers.
+fn total(energies: &mut [AtomicU64]) -> f64 {
+    energies.iter_mut().map(|energy| f64::from_bits(*energy.get_mut())).sum()
+}
+
+/// A layer of cells, with or without forces.
+struct Layer<'a, const FORCES: bool> {
     elastic: Elastic<'a>,
     layer: usize,
     u: &'a [f64],
@@ -44,7 +61,7 @@ struct Layer<'a> {
     offset: usize,
 }
 
-impl LaneKernel for Layer<'_> {
+impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
     type Output = f64;
 
     #[inline(always)]
@@ -52,15 +69,21 @@ impl LaneKernel for Layer<'_> {
         let Elastic { layout, h, materials, modes } = self.elastic;
         let mut total = I::F64::zero();
         let mut material = [[0.0; LANES]; 2];
-        for_each_cell_tile(layout, self.layer, |block, corners| {
-            widen(&materials[block * MATERIAL..], &mut material);
-            for half in (0..LANES).step_by(F64_LANES) {
-                let mut nodes = load_corners::<I::F64>(self.u, corners, half);
-                let lame = [I::F64::load(&material[0][half..]), I::F64::load(&material[1][half..])];
-                total += cell(h, lame, modes, &mut nodes);
-                add_corners(&nodes, self.out, self.offset, corners, half);
+        for segment in layout.segments(self.layer) {
+            for tile in segment.cell_tiles() {
+                let corners = corners_of(layout, self.layer, segment, tile);
+                let block = segment.block_of(tile);
+                widen(&materials[block * MATERIAL..], &mut material);
+                for half in (0..LANES).step_by(F64_LANES) {
+                    let mut nodes = load_corners::<I::F64>(self.u, &corners, half);
+                    let lame = [I::F64::load(&material[0][half..]), I::F64::load(&material[1][half..])];
+                    total += cell(h, lame, modes, &mut nodes);
+                    if FORCES {
+                        add_corners(&nodes, self.out, self.offset, &corners, half);
+                    }
+                }
             }
-        });
+        }
         let mut lanes = [0.0; F64_LANES];
         total.store(&mut lanes);
         lanes.iter().sum()

@@ -10,6 +10,8 @@
 //! (`part`). A row of nodes is finished when nobody reads its old values any more: a sweep of Jacobi or Chebyshev works in place, and is the same as
 //! with a second array.
 
+use std::ops::Range;
+
 use sinew_math::LaneScalar;
 use sinew_math::lanes::prefetch;
 
@@ -19,6 +21,8 @@ use crate::layout::{Kind, LANES, Layout, Row, Segment};
 pub(crate) const STATE: usize = 12;
 /// Values of the state of a block.
 pub(crate) const BLOCK: usize = STATE * LANES;
+/// Values of the moments of a block: rows of the centre of the flesh (x, y, z) and of the factors of the modes xy, xz, yz and xyz.
+pub(crate) const MOMENT: usize = 7 * LANES;
 /// Values carried along y per tile: twelve sums of nodes, twelve sums of forces.
 const CARRY: usize = 2 * 12 * LANES;
 
@@ -73,13 +77,13 @@ unsafe fn store<F: LaneScalar<Element = f32>>(value: F, values: &mut [f32], at: 
     value.store(unsafe { values.get_unchecked_mut(at..at + LANES) });
 }
 
-/// What is done with K x where it is complete. `at` counts from the beginning of the plane, and is a multiple of sixteen.
+/// What is done with K x where it is complete. `at` are the places of the three components, counted from the beginning of the plane; each is a multiple of sixteen.
 pub(crate) trait Finish<F> {
     /// `x` is the plane of x, as long as this plane is worked on.
     ///
     /// # Safety
-    /// The sixteen values from `at` on are within `x`, which is no longer than [`Finish::length`].
-    unsafe fn finish(&mut self, x: &mut [f32], at: usize, product: F);
+    /// The sixteen values from each `at` on are within `x`, which is no longer than [`Finish::length`].
+    unsafe fn finish(&mut self, x: &mut [f32], at: [usize; 3], product: [F; 3]);
 
     /// Length of its arrays.
     fn length(&self) -> usize;
@@ -89,14 +93,181 @@ pub(crate) trait Finish<F> {
     fn prefetch(&self, _at: usize) {}
 }
 
+/// What is added to K at each node: A, symmetric. Entries are in the slots of vectors, those of a seam in its first slot only, since products of its slots are summed.
+pub(crate) trait AnchorTerm: Copy {
+    /// Whether A may be other than zero.
+    const IS_SOME: bool = true;
+
+    /// `product` + A x.
+    ///
+    /// # Safety
+    /// The sixteen values from each `at` on are within `x`, which is no longer than [`AnchorTerm::length`].
+    unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3];
+
+    /// D⁻¹ r, with the diagonal of D⁻¹ from `inverse`.
+    ///
+    /// # Safety
+    /// The sixteen values from each `at` on are within `inverse`, and no further than [`AnchorTerm::length`].
+    unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3];
+
+    /// The part of one plane.
+    fn of_plane(&self, values: Range<usize>) -> Self;
+
+    /// Length of its arrays.
+    fn length(&self) -> usize;
+
+    /// Asks for what is read at `at`.
+    #[inline(always)]
+    fn prefetch(&self, _at: usize) {}
+}
+
+/// A = 0.
+#[derive(Clone, Copy)]
+pub(crate) struct NoAnchors;
+
+/// A is diagonal.
+#[derive(Clone, Copy)]
+pub(crate) struct DiagonalAnchors<'a>(pub &'a [f32]);
+
+/// A of xx, yy, zz and of yz, xz, xy; and the same entries yz, xz, xy of D⁻¹.
+#[derive(Clone, Copy)]
+pub(crate) struct FullAnchors<'a> {
+    pub diagonal: &'a [f32],
+    pub cross: &'a [f32],
+    pub inverse_cross: &'a [f32],
+}
+
+/// Sixteen values of each component.
+///
+/// # Safety
+/// They are within the slice.
+#[inline(always)]
+unsafe fn load3<F: LaneScalar<Element = f32>>(values: &[f32], at: [usize; 3]) -> [F; 3] {
+    // SAFETY: the caller promises it.
+    unsafe { [load(values, at[0]), load(values, at[1]), load(values, at[2])] }
+}
+
+/// Products of components.
+#[inline(always)]
+fn scaled<F: LaneScalar<Element = f32>>(a: [F; 3], b: [F; 3]) -> [F; 3] {
+    [a[0] * b[0], a[1] * b[1], a[2] * b[2]]
+}
+
+/// `sum` + S v, for the symmetric S of entries xx, yy, zz and yz, xz, xy.
+#[inline(always)]
+fn add_symmetric<F: LaneScalar<Element = f32>>(
+    [xx, yy, zz]: [F; 3],
+    [yz, xz, xy]: [F; 3],
+    [x, y, z]: [F; 3],
+    sum: [F; 3],
+) -> [F; 3] {
+    [
+        xx.mul_add(x, xy.mul_add(y, xz.mul_add(z, sum[0]))),
+        xy.mul_add(x, yy.mul_add(y, yz.mul_add(z, sum[1]))),
+        xz.mul_add(x, yz.mul_add(y, zz.mul_add(z, sum[2]))),
+    ]
+}
+
+impl AnchorTerm for NoAnchors {
+    const IS_SOME: bool = false;
+
+    #[inline(always)]
+    unsafe fn add<F: LaneScalar<Element = f32>>(&self, _: &[f32], _: [usize; 3], product: [F; 3]) -> [F; 3] {
+        product
+    }
+
+    #[inline(always)]
+    unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3] {
+        // SAFETY: within the array, as the caller promises.
+        scaled(unsafe { load3(inverse, at) }, residual)
+    }
+
+    #[inline(always)]
+    fn of_plane(&self, _: Range<usize>) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn length(&self) -> usize {
+        usize::MAX
+    }
+}
+
+impl AnchorTerm for DiagonalAnchors<'_> {
+    #[inline(always)]
+    unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3] {
+        // SAFETY: within the arrays, as the caller promises.
+        let (a, x) = unsafe { (load3::<F>(self.0, at), load3::<F>(x, at)) };
+        [a[0].mul_add(x[0], product[0]), a[1].mul_add(x[1], product[1]), a[2].mul_add(x[2], product[2])]
+    }
+
+    #[inline(always)]
+    unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3] {
+        // SAFETY: within the array, as the caller promises.
+        scaled(unsafe { load3(inverse, at) }, residual)
+    }
+
+    #[inline(always)]
+    fn of_plane(&self, values: Range<usize>) -> Self {
+        Self(&self.0[values])
+    }
+
+    #[inline(always)]
+    fn length(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.0, at);
+    }
+}
+
+impl AnchorTerm for FullAnchors<'_> {
+    #[inline(always)]
+    unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3] {
+        // SAFETY: within the arrays, as the caller promises.
+        unsafe { add_symmetric(load3(self.diagonal, at), load3(self.cross, at), load3(x, at), product) }
+    }
+
+    #[inline(always)]
+    unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3] {
+        // SAFETY: within the arrays, as the caller promises.
+        unsafe { add_symmetric(load3(inverse, at), load3(self.inverse_cross, at), residual, [F::zero(); 3]) }
+    }
+
+    #[inline(always)]
+    fn of_plane(&self, values: Range<usize>) -> Self {
+        Self {
+            diagonal: &self.diagonal[values.clone()],
+            cross: &self.cross[values.clone()],
+            inverse_cross: &self.inverse_cross[values],
+        }
+    }
+
+    #[inline(always)]
+    fn length(&self) -> usize {
+        self.diagonal.len().min(self.cross.len()).min(self.inverse_cross.len())
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: usize) {
+        prefetch(self.diagonal, at);
+        prefetch(self.cross, at);
+        prefetch(self.inverse_cross, at);
+    }
+}
+
 /// y = K x.
 pub(crate) struct Apply<'a>(pub &'a mut [f32]);
 
 impl<F: LaneScalar<Element = f32>> Finish<F> for Apply<'_> {
     #[inline(always)]
-    unsafe fn finish(&mut self, _: &mut [f32], at: usize, product: F) {
-        // SAFETY: within the array, as the caller promises.
-        unsafe { store(product, self.0, at) };
+    unsafe fn finish(&mut self, _: &mut [f32], at: [usize; 3], product: [F; 3]) {
+        for c in 0..3 {
+            // SAFETY: within the array, as the caller promises.
+            unsafe { store(product[c], self.0, at[c]) };
+        }
     }
 
     fn length(&self) -> usize {
@@ -104,58 +275,70 @@ impl<F: LaneScalar<Element = f32>> Finish<F> for Apply<'_> {
     }
 }
 
-/// r = b − K x where nodes are free, and 0 elsewhere.
-pub(crate) struct Residual<'a> {
+/// r = b − (K + A) x where nodes are free, and 0 elsewhere.
+pub(crate) struct Residual<'a, A> {
     pub b: &'a [f32],
     pub inverse: &'a [f32],
+    pub anchors: A,
     pub r: &'a mut [f32],
 }
 
-impl<F: LaneScalar<Element = f32>> Finish<F> for Residual<'_> {
+impl<F: LaneScalar<Element = f32>, A: AnchorTerm> Finish<F> for Residual<'_, A> {
     #[inline(always)]
-    unsafe fn finish(&mut self, _: &mut [f32], at: usize, product: F) {
+    unsafe fn finish(&mut self, x: &mut [f32], at: [usize; 3], product: [F; 3]) {
         // SAFETY: within the arrays, as the caller promises.
         unsafe {
-            let free = load::<F>(self.inverse, at).gt(F::zero());
-            store(F::select(free, load::<F>(self.b, at) - product, F::zero()), self.r, at);
+            let product = self.anchors.add(x, at, product);
+            for c in 0..3 {
+                let free = load::<F>(self.inverse, at[c]).gt(F::zero());
+                store(F::select(free, load::<F>(self.b, at[c]) - product[c], F::zero()), self.r, at[c]);
+            }
         }
     }
 
     fn length(&self) -> usize {
-        self.b.len().min(self.inverse.len()).min(self.r.len())
+        self.b.len().min(self.inverse.len()).min(self.r.len()).min(self.anchors.length())
     }
 
     #[inline(always)]
     fn prefetch(&self, at: usize) {
         prefetch(self.b, at);
         prefetch(self.inverse, at);
+        self.anchors.prefetch(at);
     }
 }
 
-/// d ← a d + c D⁻¹ (b − K x), x ← x + d: one sweep of Chebyshev's iteration, or of Jacobi's with a = 0.
-pub(crate) struct Smooth<'a> {
+/// d ← a d + c D⁻¹ (b − (K + A) x), x ← x + d: one sweep of Chebyshev's iteration, or of Jacobi's with a = 0.
+pub(crate) struct Smooth<'a, A> {
     pub b: &'a [f32],
     pub inverse: &'a [f32],
+    pub anchors: A,
     pub d: &'a mut [f32],
     pub a: f64,
     pub c: f64,
 }
 
-impl<F: LaneScalar<Element = f32>> Finish<F> for Smooth<'_> {
+impl<F: LaneScalar<Element = f32>, A: AnchorTerm> Finish<F> for Smooth<'_, A> {
     #[inline(always)]
-    unsafe fn finish(&mut self, x: &mut [f32], at: usize, product: F) {
+    unsafe fn finish(&mut self, x: &mut [f32], at: [usize; 3], product: [F; 3]) {
         // SAFETY: within the arrays, as the caller promises.
         unsafe {
-            let residual = load::<F>(self.b, at) - product;
-            let step = load::<F>(self.inverse, at) * residual * F::splat(self.c);
-            let d = load::<F>(self.d, at).mul_add(F::splat(self.a), step);
-            store(d, self.d, at);
-            store(load::<F>(x, at) + d, x, at);
+            let product = self.anchors.add(x, at, product);
+            let mut residual = [F::zero(); 3];
+            for c in 0..3 {
+                residual[c] = load::<F>(self.b, at[c]) - product[c];
+            }
+            let step = self.anchors.solve(self.inverse, at, residual);
+            for c in 0..3 {
+                let d = load::<F>(self.d, at[c]).mul_add(F::splat(self.a), step[c] * F::splat(self.c));
+                store(d, self.d, at[c]);
+                store(load::<F>(x, at[c]) + d, x, at[c]);
+            }
         }
     }
 
     fn length(&self) -> usize {
-        self.b.len().min(self.inverse.len()).min(self.d.len())
+        self.b.len().min(self.inverse.len()).min(self.d.len()).min(self.anchors.length())
     }
 
     #[inline(always)]
@@ -163,6 +346,7 @@ impl<F: LaneScalar<Element = f32>> Finish<F> for Smooth<'_> {
         prefetch(self.b, at);
         prefetch(self.inverse, at);
         prefetch(self.d, at);
+        self.anchors.prefetch(at);
     }
 }
 
@@ -171,7 +355,7 @@ pub(crate) struct Nothing;
 
 impl<F: LaneScalar<Element = f32>> Finish<F> for Nothing {
     #[inline(always)]
-    unsafe fn finish(&mut self, _: &mut [f32], _: usize, _: F) {}
+    unsafe fn finish(&mut self, _: &mut [f32], _: [usize; 3], _: [F; 3]) {}
 
     fn length(&self) -> usize {
         usize::MAX
@@ -190,20 +374,23 @@ pub(crate) struct PlanePass<'a> {
     pub part: &'a mut [f32],
     pub carry: &'a mut [f32],
     pub modes: ModeStiffness,
+    /// Moments of all blocks; not looked at without `MOMENTS`.
+    pub moments: &'a [f32],
 }
 
 type Triple<F> = [F; 3];
 
 impl PlanePass<'_> {
-    /// Goes over the rows of the plane.
+    /// Goes over the rows of the plane; cells are full, or with `MOMENTS` as their moments say.
     #[inline(always)]
-    pub fn run<F: LaneScalar<Element = f32>>(&mut self, finish: &mut impl Finish<F>) {
+    pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool>(&mut self, finish: &mut impl Finish<F>) {
         let layout = self.layout;
         // Addresses come from the layout, whose rows, tiles and blocks are within these lengths; a row is read one node beyond its last tile, for which planes have room.
         let length = layout.plane(self.plane).len();
         let next_length = if layout.blocks(self.plane).is_empty() { 0 } else { layout.plane(self.plane + 1).len() };
         assert!(self.this.len() >= length && finish.length() >= length && self.next.len() >= next_length);
         assert!(self.state.len() >= layout.block_count() * BLOCK);
+        assert!(!MOMENTS || self.moments.len() >= layout.block_count() * MOMENT);
         assert!(self.part.len() >= part_length(layout) && self.carry.len() >= carry_length(layout));
         let mut ends = [[F::zero(); 3]; 2];
         for segment in layout.segments(self.plane) {
@@ -211,10 +398,10 @@ impl PlanePass<'_> {
                 ends = [[F::zero(); 3]; 2];
             }
             match segment.kind {
-                Kind::Continue => self.stretch::<F, true, true>(segment, &mut ends, finish),
-                Kind::Start => self.stretch::<F, true, false>(segment, &mut ends, finish),
-                Kind::Flush => self.stretch::<F, false, true>(segment, &mut ends, finish),
-                Kind::Idle => self.stretch::<F, false, false>(segment, &mut ends, finish),
+                Kind::Continue => self.stretch::<F, MOMENTS, true, true>(segment, &mut ends, finish),
+                Kind::Start => self.stretch::<F, MOMENTS, true, false>(segment, &mut ends, finish),
+                Kind::Flush => self.stretch::<F, MOMENTS, false, true>(segment, &mut ends, finish),
+                Kind::Idle => self.stretch::<F, MOMENTS, false, false>(segment, &mut ends, finish),
             }
         }
     }
@@ -230,7 +417,7 @@ impl PlanePass<'_> {
 
     /// Tiles with or without cells here (`ACTIVE`) and in the row before (`CARRIED`). `ends` are forces on right corners: the last lane goes to the next tile.
     #[inline(always)]
-    fn stretch<F: LaneScalar<Element = f32>, const ACTIVE: bool, const CARRIED: bool>(
+    fn stretch<F: LaneScalar<Element = f32>, const MOMENTS: bool, const ACTIVE: bool, const CARRIED: bool>(
         &mut self,
         segment: &Segment,
         ends: &mut [Triple<F>; 2],
@@ -258,7 +445,14 @@ impl PlanePass<'_> {
                     for line in 0..STATE {
                         prefetch(self.state, (block + BLOCKS_AHEAD) * BLOCK + line * LANES);
                     }
-                    let [low, high] = cell_forces(self.state, block * BLOCK, &before, &after, bilinear, trilinear);
+                    let [low, high] = if MOMENTS {
+                        let moments = block * MOMENT;
+                        let center = load3::<F>(self.moments, [moments, moments + LANES, moments + 2 * LANES]);
+                        let factors = load4::<F>(self.moments, moments + 3 * LANES);
+                        cell_forces_off_center(self.state, block * BLOCK, &before, &after, center, factors)
+                    } else {
+                        cell_forces(self.state, block * BLOCK, &before, &after, bilinear, trilinear)
+                    };
                     total = low;
                     if CARRIED {
                         let carried = load12::<F>(self.carry, carry + CARRY / 2);
@@ -273,18 +467,23 @@ impl PlanePass<'_> {
                     total = load12::<F>(self.carry, carry + CARRY / 2);
                 }
                 let part = (row * self.layout.tile_count() + tile) * 3 * LANES;
-                let at = here.tile(tile);
+                let stride = here.stride as usize;
+                let first = here.tile(tile);
+                let at = [first, first + stride, first + 2 * stride];
+                let mut product = [F::zero(); 3];
                 for c in 0..3 {
                     let [s0, s1] = [total[SS][c] - total[SD][c], total[SS][c] + total[SD][c]];
                     let [d0, d1] = [total[DS][c] - total[DD][c], total[DS][c] + total[DD][c]];
                     let [right0, right1] = [s0 + d0, s1 + d1];
-                    let product = (s0 - d0) + right0.shift_in(ends[0][c]) + load::<F>(self.part, part + c * LANES);
+                    product[c] = (s0 - d0) + right0.shift_in(ends[0][c]) + load::<F>(self.part, part + c * LANES);
                     store((s1 - d1) + right1.shift_in(ends[1][c]), self.part, part + c * LANES);
                     ends[0][c] = right0;
                     ends[1][c] = right1;
-                    finish.finish(self.this, at + c * here.stride as usize, product);
+                }
+                finish.finish(self.this, at, product);
+                for c in 0..3 {
                     // Two rows further on.
-                    finish.prefetch(at + (c + 6) * here.stride as usize);
+                    finish.prefetch(at[c] + 6 * stride);
                 }
             }
         }
@@ -353,20 +552,106 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
     bilinear: F,
     trilinear: F,
 ) -> [[Triple<F>; 4]; 2] {
-    // Loops and functions, no closures: those are not always inlined.
-    let mut s = [F::zero(); STATE];
-    for k in 0..STATE {
-        // SAFETY: as the caller promises.
-        s[k] = unsafe { load::<F>(state, at + k * LANES) };
-    }
-    let r = columns([s[0], s[1], s[2], s[3]]);
-    let (mu, lambda) = (s[4], s[5]);
+    // SAFETY: as the caller promises.
+    let s = unsafe { load_state(state, at) };
+    let mu = s[4];
     let mut m = [[F::zero(); 3]; 3];
     for c in 0..3 {
         m[0][c] = before[DS][c] + after[DS][c];
         m[1][c] = after[SS][c] - before[SS][c];
         m[2][c] = before[SD][c] + after[SD][c];
     }
+    let stress = stress(&s, &m);
+    let (mu2, mu3) = (mu * bilinear, mu * trilinear);
+    let mut low = [[F::zero(); 3]; 4];
+    let mut high = low;
+    for c in 0..3 {
+        // Each channel has a part that is even along y, and one that is odd: lower rows get the difference, upper ones the sum.
+        let (xy, yz) = (after[DS][c] - before[DS][c], after[SD][c] - before[SD][c]);
+        let (xz, xyz) = (mu2 * (before[DD][c] + after[DD][c]), after[DD][c] - before[DD][c]);
+        low[SS][c] = -stress[1][c];
+        high[SS][c] = stress[1][c];
+        low[SD][c] = (-mu2).mul_add(yz, stress[2][c]);
+        high[SD][c] = mu2.mul_add(yz, stress[2][c]);
+        low[DS][c] = (-mu2).mul_add(xy, stress[0][c]);
+        high[DS][c] = mu2.mul_add(xy, stress[0][c]);
+        low[DD][c] = (-mu3).mul_add(xyz, xz);
+        high[DD][c] = mu3.mul_add(xyz, xz);
+    }
+    [low, high]
+}
+
+/// [`cell_forces`] of cells whose flesh is off their centre; see [`crate::moments`].
+///
+/// # Safety
+/// The state of a block from `at` on is within `state`.
+#[inline(always)]
+unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>>(
+    state: &[f32],
+    at: usize,
+    before: &[Triple<F>; 4],
+    after: &[Triple<F>; 4],
+    [x, y, z]: [F; 3],
+    factors: [F; 4],
+) -> [[Triple<F>; 4]; 2] {
+    // SAFETY: as the caller promises.
+    let s = unsafe { load_state(state, at) };
+    let mu = s[4];
+    let products = [y * z, x * z, x * y];
+    let mut m = [[F::zero(); 3]; 3];
+    // Modes xy, xz, yz and xyz.
+    let mut beyond = [[F::zero(); 3]; 4];
+    for c in 0..3 {
+        beyond[0][c] = after[DS][c] - before[DS][c];
+        beyond[1][c] = before[DD][c] + after[DD][c];
+        beyond[2][c] = after[SD][c] - before[SD][c];
+        beyond[3][c] = after[DD][c] - before[DD][c];
+        let [xy, xz, yz, xyz] = [beyond[0][c], beyond[1][c], beyond[2][c], beyond[3][c]];
+        m[0][c] = before[DS][c] + after[DS][c] + y.mul_add(xy, z.mul_add(xz, products[0] * xyz));
+        m[1][c] = after[SS][c] - before[SS][c] + x.mul_add(xy, z.mul_add(yz, products[1] * xyz));
+        m[2][c] = before[SD][c] + after[SD][c] + x.mul_add(xz, y.mul_add(yz, products[2] * xyz));
+    }
+    let stress = stress(&s, &m);
+    let mut low = [[F::zero(); 3]; 4];
+    let mut high = low;
+    for c in 0..3 {
+        let [p, q, r] = [stress[0][c], stress[1][c], stress[2][c]];
+        let xy = (mu * factors[0]).mul_add(beyond[0][c], y.mul_add(p, x * q));
+        let xz = (mu * factors[1]).mul_add(beyond[1][c], z.mul_add(p, x * r));
+        let yz = (mu * factors[2]).mul_add(beyond[2][c], z.mul_add(q, y * r));
+        let pulls = products[0].mul_add(p, products[1].mul_add(q, products[2] * r));
+        let xyz = (mu * factors[3]).mul_add(beyond[3][c], pulls);
+        low[SS][c] = -q;
+        high[SS][c] = q;
+        low[SD][c] = r - yz;
+        high[SD][c] = r + yz;
+        low[DS][c] = p - xy;
+        high[DS][c] = p + xy;
+        low[DD][c] = xz - xyz;
+        high[DD][c] = xz + xyz;
+    }
+    [low, high]
+}
+
+/// Rows of the state of a block.
+///
+/// # Safety
+/// They are within `state`.
+#[inline(always)]
+unsafe fn load_state<F: LaneScalar<Element = f32>>(state: &[f32], at: usize) -> [F; STATE] {
+    let mut s = [F::zero(); STATE];
+    for k in 0..STATE {
+        // SAFETY: as the caller promises.
+        s[k] = unsafe { load::<F>(state, at + k * LANES) };
+    }
+    s
+}
+
+/// P of the linear modes. Loops and functions, no closures: those are not always inlined.
+#[inline(always)]
+fn stress<F: LaneScalar<Element = f32>>(s: &[F; STATE], m: &[Triple<F>; 3]) -> [Triple<F>; 3] {
+    let r = columns([s[0], s[1], s[2], s[3]]);
+    let (mu, lambda) = (s[4], s[5]);
     // Short chains of products, which overlap.
     let mut traces = [F::zero(); 3];
     let (mut plus, mut minus) = ([F::zero(); 3], [F::zero(); 3]);
@@ -392,23 +677,15 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
             stress[j][c] = push.mul_add(r[j][c], mu.mul_add(m[j][c], turned[c]));
         }
     }
-    let (mu2, mu3) = (mu * bilinear, mu * trilinear);
-    let mut low = [[F::zero(); 3]; 4];
-    let mut high = low;
-    for c in 0..3 {
-        // Each channel has a part that is even along y, and one that is odd: lower rows get the difference, upper ones the sum.
-        let (xy, yz) = (after[DS][c] - before[DS][c], after[SD][c] - before[SD][c]);
-        let (xz, xyz) = (mu2 * (before[DD][c] + after[DD][c]), after[DD][c] - before[DD][c]);
-        low[SS][c] = -stress[1][c];
-        high[SS][c] = stress[1][c];
-        low[SD][c] = (-mu2).mul_add(yz, stress[2][c]);
-        high[SD][c] = mu2.mul_add(yz, stress[2][c]);
-        low[DS][c] = (-mu2).mul_add(xy, stress[0][c]);
-        high[DS][c] = mu2.mul_add(xy, stress[0][c]);
-        low[DD][c] = (-mu3).mul_add(xyz, xz);
-        high[DD][c] = mu3.mul_add(xyz, xz);
-    }
-    [low, high]
+    stress
+}
+
+/// # Safety
+/// Four rows from `at` on are within `values`.
+#[inline(always)]
+unsafe fn load4<F: LaneScalar<Element = f32>>(values: &[f32], at: usize) -> [F; 4] {
+    // SAFETY: as the caller promises.
+    unsafe { [load(values, at), load(values, at + LANES), load(values, at + 2 * LANES), load(values, at + 3 * LANES)] }
 }
 
 /// # Safety

@@ -2,7 +2,12 @@
 
 use std::ops::Range;
 
+use sinew_math::parallel::Splittable;
+
 use crate::layout::Layout;
+
+/// Planes per thread at least.
+const PLANES: usize = 4;
 
 /// Calls with every layer that has cells, the values of its two planes, and where these begin in the whole.
 pub(crate) fn for_each_layer<T: Send>(
@@ -70,4 +75,28 @@ fn split_blocks<T: Send>(
     } else if !layers.is_empty() && !layout.blocks(layers.start).is_empty() {
         work(layers.start, values, layout.blocks(layers.start).start);
     }
+}
+
+/// Works on each plane of an array, or of several that are cut together; threads share the planes.
+pub(crate) fn split_planes<P: Splittable>(
+    layout: &Layout,
+    planes: Range<usize>,
+    values: P,
+    work: &(impl Fn(usize, P) + Sync),
+) {
+    if planes.len() <= PLANES {
+        let mut rest = values;
+        for plane in planes {
+            let (this, after) = rest.split(layout.plane(plane).len());
+            work(plane, this);
+            rest = after;
+        }
+        return;
+    }
+    let middle = planes.start + planes.len() / 2;
+    let (left, right) = values.split(layout.plane(middle).start - layout.plane(planes.start).start);
+    rayon::join(
+        || split_planes(layout, planes.start..middle, left, work),
+        || split_planes(layout, middle..planes.end, right, work),
+    );
 }

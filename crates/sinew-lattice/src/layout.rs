@@ -13,10 +13,15 @@
 use std::ops::Range;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
-use sinew_math::Vec3;
+use sinew_math::parallel::for_each_block_mut;
+
+use crate::layers::split_planes;
 
 /// Cells of a block, and nodes of a tile along x.
 pub const LANES: usize = 16;
+
+/// Nodes per parallel piece.
+const NODES: usize = 4096;
 
 /// No node, no cell.
 const NONE: u32 = u32::MAX;
@@ -69,8 +74,18 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    pub fn is_empty_of_cells(&self) -> bool {
-        matches!(self.kind, Kind::Flush | Kind::Idle)
+    /// Tiles with cells: all of them, or none.
+    #[inline(always)]
+    pub fn cell_tiles(&self) -> Range<usize> {
+        let is_empty = matches!(self.kind, Kind::Flush | Kind::Idle);
+        let last = if is_empty { self.first } else { self.last };
+        self.first as usize..last as usize
+    }
+
+    /// Block of one of these tiles.
+    #[inline(always)]
+    pub fn block_of(&self, tile: usize) -> usize {
+        self.block as usize + tile - self.first as usize
     }
 }
 
@@ -94,6 +109,8 @@ pub struct Layout {
     node_offsets: Vec<u32>,
     /// Slots (of component x) and the distance of components.
     node_slots: Vec<NodeSlot>,
+    /// Node of each slot, row by row; [`NONE`] where there is none.
+    slot_nodes: Vec<u32>,
     /// Nodes with more than one slot.
     seams: Vec<u32>,
     sheet_count: usize,
@@ -162,6 +179,7 @@ impl Layout {
             cell_slots,
             node_offsets: Vec::new(),
             node_slots: Vec::new(),
+            slot_nodes: Vec::new(),
             seams: Vec::new(),
             sheet_count: sheets.layers.len(),
             lowest: sheets.layers.first().map_or(0, |layers| layers.start),
@@ -229,12 +247,15 @@ impl Layout {
 
     fn place_nodes(&mut self, sheets: &Sheets, starts: &[usize], cells: &[LatticeCell], node_count: usize) {
         let mut slots: Vec<(u32, NodeSlot)> = Vec::with_capacity(node_count);
+        self.slot_nodes = vec![NONE; (self.value_count() - LANES * self.plane_count()) / 3];
         for (sheet, claims) in sheets.claims.iter().enumerate() {
             claims.for_each(|[x, y, z], node| {
                 let plane = starts[sheet] + z - sheets.layers[sheet].start;
                 let row = self.rows[plane * self.row_count + y];
                 let at = self.plane_starts[plane] + row.tile(x / LANES) + x % LANES;
                 slots.push((node, NodeSlot { at: at as u32, stride: row.stride }));
+                let first = self.first_slot(plane, row);
+                self.slot_nodes[first + x - row.first as usize * LANES] = node;
             });
         }
         debug_assert!(cells.is_empty() || !slots.is_empty(), "cells have nodes");
@@ -288,25 +309,54 @@ impl Layout {
         self.seams.iter().map(|&node| self.slots(node as usize))
     }
 
-    /// Values of nodes into their slots.
-    pub(crate) fn spread(&self, values: &[Vec3], out: &mut [f64]) {
-        for (node, value) in values.iter().enumerate() {
-            for slot in self.slots(node) {
-                for c in 0..3 {
-                    out[slot.component(c)] = value[c];
+    /// Number of the first slot of a row: rows have three values per slot, and planes a tile of values at their end.
+    fn first_slot(&self, plane: usize, row: Row) -> usize {
+        (self.plane_starts[plane] - LANES * plane + row.base as usize) / 3
+    }
+
+    /// Puts the values of nodes into all of their slots.
+    pub(crate) fn spread<T: Send>(&self, out: &mut [T], value: impl Fn(usize) -> [T; 3] + Sync) {
+        split_planes(self, 0..self.plane_count(), out, &|plane, out: &mut [T]| {
+            for row_index in 0..self.row_count {
+                let row = self.row(plane, row_index);
+                let (base, stride, first) = (row.base as usize, row.stride as usize, self.first_slot(plane, row));
+                for (k, &node) in self.slot_nodes[first..first + stride].iter().enumerate() {
+                    if node != NONE {
+                        let [x, y, z] = value(node as usize);
+                        out[base + k] = x;
+                        out[base + stride + k] = y;
+                        out[base + 2 * stride + k] = z;
+                    }
                 }
+            }
+        });
+    }
+
+    /// Calls with the places of the three components of every slot of a plane, counted from its beginning.
+    #[inline(always)]
+    pub(crate) fn for_each_slot(&self, plane: usize, mut visit: impl FnMut([usize; 3])) {
+        for row_index in 0..self.row_count {
+            let row = self.row(plane, row_index);
+            let (base, stride) = (row.base as usize, row.stride as usize);
+            for at in base..base + stride {
+                visit([at, at + stride, at + 2 * stride]);
             }
         }
     }
 
-    /// Values of nodes from their slots.
-    pub(crate) fn collect(&self, values: &[f64], out: &mut [Vec3]) {
-        for (node, out) in out.iter_mut().enumerate() {
-            let slot = self.slots(node)[0];
-            for c in 0..3 {
-                out[c] = values[slot.component(c)];
+    /// Calls with each node's place in `out`, and its values.
+    pub(crate) fn collect<T: Copy + Sync, U: Send>(
+        &self,
+        values: &[T],
+        out: &mut [U],
+        take: impl Fn(&mut U, [T; 3]) + Sync,
+    ) {
+        for_each_block_mut(out, NODES, |begin, out| {
+            for (k, out) in out.iter_mut().enumerate() {
+                let slot = self.slots(begin + k)[0];
+                take(out, [values[slot.component(0)], values[slot.component(1)], values[slot.component(2)]]);
             }
-        }
+        });
     }
 
     /// What the slots of a seam hold are parts of one sum: puts it into all of them.

@@ -7,11 +7,15 @@
 #![allow(clippy::needless_range_loop)]
 
 mod aligned;
+mod anchors;
 mod coarsest;
+mod elastic;
 mod force;
 mod kernel;
 mod layers;
 mod layout;
+mod level;
+mod moments;
 mod multigrid;
 mod pass;
 mod precise;
@@ -21,8 +25,9 @@ mod tangent;
 mod tests;
 mod transfer;
 
+pub use elastic::LatticeElastic;
 pub use kernel::ModeStiffness;
 pub use layout::{LANES, Layout, NodeSlot};
-pub use multigrid::{Multigrid, MultigridParams, Smoother};
+pub use multigrid::{CoarseRule, CycleWork, Multigrid, MultigridParams, Smoother};
 pub use solve::{Method, SolveReport};
 pub use tangent::TangentKind;

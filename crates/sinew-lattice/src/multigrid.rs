@@ -1,27 +1,31 @@
 //! A hierarchy of lattices, and the V-cycle on it (MCA-29..35, Algorithm 2).
 
-use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use sinew_geometry::lattice::{Coarsening, HexLattice};
-use sinew_math::Vec3;
 use sinew_math::cholesky::CholeskyError;
+use sinew_math::{Mat3, Vec3};
 
 use crate::aligned::Aligned;
+use crate::anchors::AnchorKind;
 use crate::coarsest::Coarsest;
-use crate::force::{self, Elastic};
-use crate::kernel::{BLOCK, ModeStiffness, STATE};
-use crate::layout::{LANES, Layout};
-use crate::pass::{Pass, Slabs};
-use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal, gradients_of, linearize};
+use crate::kernel::{ModeStiffness, STATE};
+use crate::layout::Layout;
+use crate::level::{Guess, Level};
+use crate::moments::{self, Moments};
+use crate::pass::{Anchors, Operator, Pass};
+use crate::precise;
+use crate::tangent::{TangentKind, TangentOf, gradients_of, linearize};
 use crate::transfer::Transfer;
 
-/// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, and from that of the tangent before.
+/// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, from that at rest, and from that of the tangent before.
 const FIRST_POWERS: usize = 30;
+const STEP_POWERS: usize = 12;
 const NEXT_POWERS: usize = 6;
-/// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
-const USUAL_LARGEST: f64 = 3.0;
-/// Margin over the estimate, which comes from below.
-const POWER_MARGIN: f64 = 1.05;
+
+/// Nodes per cell from which a lattice is thin, and how many times as many of its cells are solved directly.
+const THIN: f64 = 1.9;
+const THIN_FACTOR: usize = 4;
 
 /// A level that has more than this part of the cells of the finer one is not worth it.
 const LEAST_COARSENING: f64 = 0.7;
@@ -35,6 +39,15 @@ pub enum Smoother {
     Jacobi(f64),
 }
 
+/// How coarse cells stand for finer ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoarseRule {
+    /// As full cells of the mean stiffness (MCA-30); what is fixed between coarse nodes is forgotten.
+    Printed,
+    /// With the centre and spread of their flesh, and springs in place of what is fixed between coarse nodes: thin parts and thin bones do not slow the cycle.
+    Moments,
+}
+
 /// Choices of the cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultigridParams {
@@ -44,8 +57,8 @@ pub struct MultigridParams {
     pub smoother: Smoother,
     /// Stiffness of the bilinear and trilinear modes.
     pub modes: ModeStiffness,
-    /// The tangent.
-    pub tangent: TangentKind,
+    /// What coarse cells are like.
+    pub coarse: CoarseRule,
     /// Coarsening ends at so many cells, which are solved directly.
     pub coarsest_cells: usize,
     /// Threads; 0 for all of the pool.
@@ -59,7 +72,7 @@ impl Default for MultigridParams {
             sweeps: 5,
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
-            tangent: TangentKind::Definite,
+            coarse: CoarseRule::Moments,
             coarsest_cells: 256,
             threads: 0,
         }
@@ -69,35 +82,25 @@ impl Default for MultigridParams {
 impl MultigridParams {
     /// The printed scheme: staggered rule, ten sweeps of Jacobi at 0.8.
     pub fn paper() -> Self {
-        Self { sweeps: 10, smoother: Smoother::Jacobi(0.8), modes: ModeStiffness::PAPER, ..Self::default() }
+        Self {
+            sweeps: 10,
+            smoother: Smoother::Jacobi(0.8),
+            modes: ModeStiffness::PAPER,
+            coarse: CoarseRule::Printed,
+            ..Self::default()
+        }
     }
 }
 
-/// One level.
-#[derive(Clone, Debug)]
-pub(crate) struct Level {
-    pub layout: Layout,
-    /// Cell of the coarser level that each cell belongs to, and the way there; none on the coarsest.
-    parents: Vec<u32>,
-    transfer: Option<Transfer>,
-    /// Edge of its cubes [m].
-    h: f64,
-    pub slabs: Slabs,
-    gradients: Aligned,
-    materials: Aligned,
-    pub state: Aligned,
-    /// 1/D of free components, 0 elsewhere.
-    pub inverse: Aligned,
-    /// 1 for free components of nodes, 0 elsewhere.
-    pub free: Aligned,
-    pub x: Aligned,
-    pub b: Aligned,
-    out: Aligned,
-    /// Eigenvector of the largest eigenvalue of D⁻¹K, and the eigenvalue.
-    vibration: Aligned,
-    largest: f64,
-    /// Sweeps of this level.
-    sweeps: usize,
+/// What cycles have cost, as preconditioners.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CycleWork {
+    /// V-cycles.
+    pub cycles: u64,
+    /// Cells of all levels times sweeps and defects.
+    pub cell_sweeps: f64,
+    /// Time they took [s].
+    pub seconds: f64,
 }
 
 /// A linear system on a lattice, with its coarser versions.
@@ -106,23 +109,17 @@ pub struct Multigrid {
     pub(crate) params: MultigridParams,
     pub(crate) levels: Vec<Level>,
     coarsest: Option<Coarsest>,
-    force: ForceWork,
-}
-
-/// Scratch of forces.
-#[derive(Debug, Default)]
-struct ForceWork {
-    u: Vec<f64>,
-    out: Vec<f64>,
-    energies: Vec<AtomicU64>,
-}
-
-impl ForceWork {
-    fn resize(&mut self, layout: &Layout) {
-        self.u.resize(layout.value_count(), 0.0);
-        self.out.resize(layout.value_count(), 0.0);
-        self.energies.resize_with(layout.plane_count(), AtomicU64::default);
-    }
+    /// State of the finest level for products; in use where it differs from that of cycles.
+    product_state: Aligned,
+    products_differ: bool,
+    /// A third of the trace of K's diagonal blocks of the finest level.
+    mean_diagonal: Vec<f32>,
+    /// Power iterations of the next tangent.
+    powers: usize,
+    /// What is multiplied, in slots of the finest level; and the same with the product in f64.
+    input: Aligned,
+    wide: [Vec<f64>; 2],
+    work: CycleWork,
 }
 
 impl Multigrid {
@@ -139,10 +136,11 @@ impl Multigrid {
         let threads = if params.threads == 0 { rayon::current_num_threads() } else { params.threads };
         let mut levels = vec![Level::new(lattice, lame, fixed, threads)];
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
+        let mut moments = vec![Moments::FULL; lattice.cells.len()];
         let mut coarsening = None;
         loop {
             let last = coarsening.as_ref().map_or(lattice, |coarsening: &Coarsening| &coarsening.lattice);
-            if last.cells.len() <= params.coarsest_cells {
+            if last.cells.len() <= most_to_solve(last, params.coarsest_cells) {
                 break;
             }
             let next = last.coarsen();
@@ -156,9 +154,13 @@ impl Multigrid {
                     coarse_lame[parent as usize][k] += 0.125 * fine[k];
                 }
             }
+            moments = moments::coarsen(last, &lame, &moments, &next);
             fixed = coarse_fixed(&next, &fixed);
             lame = coarse_lame;
-            let coarse = Level::new(&next.lattice, &lame, &fixed, threads);
+            let mut coarse = Level::new(&next.lattice, &lame, &fixed, threads);
+            if params.coarse == CoarseRule::Moments {
+                coarse.moments = moments::in_lanes(&coarse.layout, &moments, params.modes);
+            }
             if let Some(fine) = levels.last_mut() {
                 fine.parents.clone_from(&next.parent);
                 fine.transfer = Some(Transfer::new(&fine.layout, &coarse.layout, next.prolongation.clone()));
@@ -168,8 +170,9 @@ impl Multigrid {
         }
         let last = coarsening.as_ref().map_or(lattice, |coarsening| &coarsening.lattice);
         let coarsest = Some(Coarsest::new(last, &fixed)?);
-        let mut multigrid = Self { params, levels, coarsest, force: ForceWork::default() };
-        multigrid.relinearize(FIRST_POWERS)?;
+        let mut multigrid = Self::from_levels(params, levels, coarsest);
+        multigrid.relinearize(TangentKind::Definite, 1.0, FIRST_POWERS)?;
+        multigrid.levels.iter_mut().for_each(Level::keep_vibration);
         Ok(multigrid)
     }
 
@@ -182,55 +185,117 @@ impl Multigrid {
         params: MultigridParams,
     ) -> Self {
         let level = Level::new(lattice, lame, fixed, rayon::current_num_threads());
-        Self { params, levels: vec![level], coarsest: None, force: ForceWork::default() }
+        let mut multigrid = Self::from_levels(params, vec![level], None);
+        multigrid.levels[0].keep_vibration();
+        multigrid
     }
 
-    /// The tangent at these displacements of the nodes [m].
+    fn from_levels(params: MultigridParams, levels: Vec<Level>, coarsest: Option<Coarsest>) -> Self {
+        let nodes = levels[0].layout.node_count();
+        Self {
+            params,
+            levels,
+            coarsest,
+            product_state: Aligned::default(),
+            products_differ: false,
+            mean_diagonal: vec![0.0; nodes],
+            powers: STEP_POWERS,
+            input: Aligned::default(),
+            wide: [Vec::new(), Vec::new()],
+            work: CycleWork::default(),
+        }
+    }
+
+    /// Forgets what earlier tangents have left, so that results do not depend on it: as after construction.
+    pub fn begin_step(&mut self) {
+        self.levels.iter_mut().for_each(Level::restore_vibration);
+        self.powers = STEP_POWERS;
+    }
+
+    /// Symmetric positive semidefinite blocks of the nodes [N/m] that are added to K in cycles, but not in products: inertia, springs, contact.
+    ///
+    /// They take effect with the next [`Multigrid::linearize`], before which cycles mean nothing.
+    pub fn set_anchors(&mut self, anchors: Option<&[Mat3<f32>]>) {
+        let fine = &mut self.levels[0];
+        match anchors {
+            None => fine.anchors.clear(),
+            Some(blocks) => {
+                assert_eq!(blocks.len(), fine.layout.node_count(), "a block per node");
+                fine.anchors.set(AnchorKind::of(blocks), &fine.layout, &fine.free, blocks);
+            }
+        }
+    }
+
+    /// The tangent at these displacements of the nodes [m], `scale` times. Cycles use the definite one instead of one that may be indefinite.
     ///
     /// # Errors
     /// When the matrix of the coarsest level is not definite.
-    pub fn linearize(&mut self, displacements: &[Vec3]) -> Result<(), CholeskyError> {
-        let fine = &mut self.levels[0];
-        fine.scatter(displacements, Field::X);
-        gradients_of(&fine.layout, fine.h, &fine.x, &mut fine.gradients);
-        fine.x.fill(0.0);
+    pub fn linearize(&mut self, displacements: &[Vec3], tangent: TangentKind, scale: f64) -> Result<(), CholeskyError> {
+        let Level { layout, h, x, gradients, .. } = &mut self.levels[0];
+        layout.spread(x, |node| {
+            let u = displacements[node];
+            [u.x as f32, u.y as f32, u.z as f32]
+        });
+        gradients_of(layout, *h, x, gradients);
         for k in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(k);
             coarser[0].average_gradients(&finer[k - 1]);
         }
-        self.relinearize(NEXT_POWERS)
+        let powers = std::mem::replace(&mut self.powers, NEXT_POWERS);
+        self.relinearize(tangent, scale, powers)
     }
 
     /// Tangents, diagonals and factor from gradients.
-    fn relinearize(&mut self, powers: usize) -> Result<(), CholeskyError> {
-        let Self { params, levels, coarsest, .. } = self;
-        for level in levels.iter_mut() {
-            linearize(params.tangent, level.h, &level.gradients, &level.materials, &mut level.state);
-            level.invert_diagonal(params.modes);
-            level.estimate_largest(params.modes, powers);
-            level.sweeps = match params.smoother {
-                Smoother::Jacobi(_) => params.sweeps,
-                Smoother::Chebyshev => {
-                    (params.sweeps as f64 * (level.largest / USUAL_LARGEST).sqrt().max(1.0)).round() as usize
-                }
-            };
+    fn relinearize(&mut self, kind: TangentKind, scale: f64, powers: usize) -> Result<(), CholeskyError> {
+        self.linearize_finest(kind, scale);
+        let Self { params, levels, coarsest, mean_diagonal, .. } = self;
+        for k in 0..levels.len() {
+            let (finer, coarser) = levels.split_at_mut(k);
+            let level = &mut coarser[0];
+            if let Some(finer) = finer.last_mut() {
+                let of = TangentOf { kind: kind.for_cycles(), h: level.h, scale, materials: &level.materials };
+                linearize(of, &level.gradients, &mut level.state, &mut []);
+                level.take_anchors(finer, scale);
+            }
+            if params.coarse == CoarseRule::Moments && powers == FIRST_POWERS {
+                level.find_holds(params.modes);
+            }
+            level.invert_diagonal(params.modes, if k == 0 { &mut *mean_diagonal } else { &mut [] });
+            level.estimate_largest(params, powers);
         }
         match (levels.last(), coarsest) {
-            (Some(level), Some(coarsest)) => coarsest.factorize(&level.layout, &level.state, params.modes),
+            (Some(Level { layout, state, moments, anchors, .. }), Some(coarsest)) => {
+                coarsest.factorize(Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() })
+            }
             _ => Ok(()),
         }
     }
 
-    /// Elastic energy at these displacements of the nodes [J], and its derivatives [N], without regard to what is fixed.
-    pub fn gradient(&mut self, displacements: &[Vec3], gradient: &mut [Vec3]) -> f64 {
-        let Level { layout, h, materials, .. } = &self.levels[0];
-        let work = &mut self.force;
-        work.resize(layout);
-        layout.spread(displacements, &mut work.u);
-        let elastic = Elastic { layout, h: *h, materials, modes: self.params.modes };
-        let energy = force::gradient(elastic, &work.u, &mut work.out, &work.energies);
-        layout.collect(&work.out, gradient);
-        energy
+    /// The tangent of the finest level, for cycles and for products.
+    fn linearize_finest(&mut self, kind: TangentKind, scale: f64) {
+        let Level { h, materials, gradients, state, .. } = &mut self.levels[0];
+        let of = TangentOf { kind, h: *h, scale, materials };
+        if kind.missing_share() == 0.0 {
+            linearize(of, gradients, state, &mut []);
+            self.products_differ = false;
+            return;
+        }
+        let has_room = !self.product_state.is_empty();
+        self.products_differ = linearize(of, gradients, state, &mut self.product_state);
+        if self.products_differ && !has_room {
+            self.product_state = Aligned::zeros(state.len());
+            linearize(of, gradients, state, &mut self.product_state);
+        }
+    }
+
+    /// A third of the trace of each node's diagonal block of K [N/m], without anchors and without regard to what is fixed.
+    pub fn mean_diagonal(&self, out: &mut [f32]) {
+        out.copy_from_slice(&self.mean_diagonal);
+    }
+
+    /// What [`Multigrid::precondition`] has cost so far.
+    pub fn work(&self) -> CycleWork {
+        self.work
     }
 
     /// Sweeps of the finest level before and after each visit of the next.
@@ -272,7 +337,7 @@ impl Multigrid {
     /// Sets the right-hand side, and the solution to zero.
     pub fn set_right_side(&mut self, b: &[Vec3]) {
         let fine = &mut self.levels[0];
-        fine.scatter(b, Field::B);
+        fine.layout.spread(&mut fine.b, |node| [b[node].x as f32, b[node].y as f32, b[node].z as f32]);
         fine.x.fill(0.0);
     }
 
@@ -281,15 +346,44 @@ impl Multigrid {
         self.levels[0].gather(&self.levels[0].x, x);
     }
 
-    /// K x of the finest level, without regard to what is fixed.
-    pub fn apply(&mut self, x: &[Vec3], out: &mut [Vec3]) {
-        let modes = self.params.modes;
-        let level = &mut self.levels[0];
-        let kept = level.x.clone();
-        level.scatter(x, Field::X);
-        level.pass(modes, |_, _, out| Pass::Apply { out });
-        level.gather(&level.out, out);
-        level.x = kept;
+    /// K x of the finest level, without anchors and without regard to what is fixed.
+    pub fn apply(&mut self, x: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
+        let Self { params, levels, product_state, products_differ, input, .. } = self;
+        let Level { layout, slabs, state, out: product, .. } = &mut levels[0];
+        if input.is_empty() {
+            *input = Aligned::zeros(layout.value_count());
+        }
+        layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
+        let state = if *products_differ { product_state } else { state };
+        let operator = Operator { layout, state, modes: params.modes, moments: &[], anchors: Anchors::None };
+        slabs.run(operator, input, Pass::Apply { out: &mut *product });
+        layout.collect(product, out, |out, value| *out = Vec3::from(value));
+    }
+
+    /// [`Multigrid::apply`] in f64.
+    pub fn apply_wide(&mut self, x: &[Vec3], out: &mut [Vec3]) {
+        let Self { params, levels, product_state, products_differ, wide: [input, product], .. } = self;
+        let Level { layout, state, .. } = &levels[0];
+        input.resize(layout.value_count(), 0.0);
+        product.resize(layout.value_count(), 0.0);
+        layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
+        let state = if *products_differ { product_state } else { state };
+        precise::apply(layout, state, params.modes, input, product);
+        layout.collect(product, out, |out, value| *out = Vec3::from(value));
+    }
+
+    /// z = M r, one V-cycle from zero for K and anchors: a symmetric positive definite map on free components; z is zero at fixed ones.
+    pub fn precondition(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
+        let start = Instant::now();
+        let fine = &mut self.levels[0];
+        fine.layout.spread(&mut fine.b, |node| [r[node].x, r[node].y, r[node].z]);
+        self.cycle_from_zero();
+        let fine = &self.levels[0];
+        fine.layout.collect(&fine.x, z, |z, value| *z = Vec3::from(value));
+        let cells: usize = self.levels.iter().map(|level| level.layout.cell_count()).sum();
+        self.work.cycles += 1;
+        self.work.cell_sweeps += (cells * (2 * self.fine_sweeps() + 1)) as f64;
+        self.work.seconds += start.elapsed().as_secs_f64();
     }
 
     /// Diagonal of K of the finest level, where it is free.
@@ -358,183 +452,10 @@ impl Multigrid {
     }
 }
 
-/// What a cycle begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Guess {
-    Zero,
-    Kept,
-}
-
-enum Field {
-    X,
-    B,
-}
-
-impl Level {
-    fn new(lattice: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]], threads: usize) -> Self {
-        let layout = Layout::new(lattice);
-        let (values, blocks) = (layout.value_count(), layout.block_count());
-        let zeros = || Aligned::zeros(values);
-        let mut level = Self {
-            parents: Vec::new(),
-            transfer: None,
-            h: lattice.cell,
-            slabs: Slabs::new(&layout, threads),
-            gradients: Aligned::zeros(blocks * GRADIENT),
-            materials: Aligned::zeros(blocks * MATERIAL),
-            state: Aligned::zeros(blocks * BLOCK),
-            inverse: zeros(),
-            free: zeros(),
-            x: zeros(),
-            b: zeros(),
-            out: zeros(),
-            vibration: zeros(),
-            largest: 0.0,
-            sweeps: 0,
-            layout,
-        };
-        // Lanes without a cell are cubes at rest, of nothing.
-        for block in level.gradients.chunks_exact_mut(GRADIENT) {
-            for i in 0..3 {
-                block[4 * i * LANES..(4 * i + 1) * LANES].fill(1.0);
-            }
-        }
-        for (cell, lame) in lame.iter().enumerate() {
-            let (block, lane) = level.layout.cell_slot(cell);
-            for (k, &value) in lame.iter().enumerate() {
-                level.materials[block * MATERIAL + k * LANES + lane] = value as f32;
-            }
-        }
-        for (node, fixed) in fixed.iter().enumerate() {
-            for slot in level.layout.slots(node) {
-                for (c, &fixed) in fixed.iter().enumerate() {
-                    level.free[slot.at as usize + c * slot.stride as usize] = if fixed { 0.0 } else { 1.0 };
-                }
-            }
-        }
-        level
-    }
-
-    /// Values of nodes into slots; fixed ones are left out of a right-hand side.
-    fn scatter(&mut self, values: &[Vec3], field: Field) {
-        let target = match field {
-            Field::X => &mut self.x,
-            Field::B => &mut self.b,
-        };
-        for (node, value) in values.iter().enumerate() {
-            for slot in self.layout.slots(node) {
-                for c in 0..3 {
-                    target[slot.at as usize + c * slot.stride as usize] = value[c] as f32;
-                }
-            }
-        }
-    }
-
-    pub fn gather(&self, values: &[f32], out: &mut [Vec3]) {
-        for (node, out) in out.iter_mut().enumerate() {
-            let slot = self.layout.slots(node)[0];
-            for c in 0..3 {
-                out[c] = f64::from(values[slot.at as usize + c * slot.stride as usize]);
-            }
-        }
-    }
-
-    fn pass<'a>(
-        &'a mut self,
-        modes: ModeStiffness,
-        pass: impl FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
-    ) {
-        let Self { layout, slabs, state, x, b, inverse, out, .. } = self;
-        slabs.run(layout, state, modes, x, pass(b, inverse, out));
-    }
-
-    /// F of a coarse cell: the mean over its cells, weighted by their stiffness (MCA-31).
-    fn average_gradients(&mut self, finer: &Self) {
-        let mut weights = vec![0.0f32; self.layout.block_count() * LANES];
-        for block in self.gradients.chunks_exact_mut(GRADIENT) {
-            block.fill(0.0);
-        }
-        for (cell, &parent) in finer.parents.iter().enumerate() {
-            let (block, lane) = finer.layout.cell_slot(cell);
-            let (to, to_lane) = self.layout.cell_slot(parent as usize);
-            let weight = finer.materials[block * MATERIAL + lane];
-            weights[to * LANES + to_lane] += weight;
-            for k in 0..9 {
-                self.gradients[to * GRADIENT + k * LANES + to_lane] +=
-                    weight * finer.gradients[block * GRADIENT + k * LANES + lane];
-            }
-        }
-        for (block, weights) in self.gradients.chunks_exact_mut(GRADIENT).zip(weights.chunks_exact(LANES)) {
-            for (lane, &weight) in weights.iter().enumerate() {
-                for k in 0..9 {
-                    let entry = &mut block[k * LANES + lane];
-                    *entry = if weight > 0.0 { *entry / weight } else { f32::from(u8::from(k % 4 == 0)) };
-                }
-            }
-        }
-    }
-
-    fn invert_diagonal(&mut self, modes: ModeStiffness) {
-        self.inverse.fill(0.0);
-        add_diagonal(&self.layout, &self.state, modes, &mut self.inverse);
-        self.layout.sum_seams(&mut self.inverse);
-        for (entry, &free) in self.inverse.iter_mut().zip(&*self.free) {
-            *entry = if *entry > 0.0 { free / *entry } else { 0.0 };
-        }
-    }
-
-    /// Largest eigenvalue of D⁻¹K by power iteration.
-    fn estimate_largest(&mut self, modes: ModeStiffness, powers: usize) {
-        if powers == FIRST_POWERS {
-            let mut seed = 1u32;
-            for (value, &free) in self.vibration.iter_mut().zip(&*self.free) {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                *value = free * ((seed >> 8) as f32 / (1 << 24) as f32 - 0.5);
-            }
-        }
-        let mut largest = 0.0;
-        for _ in 0..powers {
-            let Self { layout, slabs, state, vibration, out, inverse, .. } = self;
-            slabs.run(layout, state, modes, vibration, Pass::Apply { out });
-            let (mut norm, mut before) = (0.0, 0.0);
-            for ((v, out), inverse) in vibration.iter_mut().zip(&**out).zip(&**inverse) {
-                let next = out * inverse;
-                before += f64::from(*v) * f64::from(*v);
-                norm += f64::from(next) * f64::from(next);
-                *v = next;
-            }
-            if !(norm > 0.0 && before > 0.0) {
-                break;
-            }
-            largest = (norm / before).sqrt();
-            let scale = (1.0 / norm.sqrt()) as f32;
-            vibration.iter_mut().for_each(|v| *v *= scale);
-        }
-        self.largest = POWER_MARGIN * largest;
-    }
-
-    fn smooth(&mut self, params: &MultigridParams, guess: Guess) {
-        for k in 0..self.sweeps {
-            let (a, c) = match params.smoother {
-                Smoother::Jacobi(omega) => (0.0, omega),
-                Smoother::Chebyshev => {
-                    let k = k as f64;
-                    let a = if k == 0.0 { 0.0 } else { (2.0 * k - 1.0) / (2.0 * k + 3.0) };
-                    (a, (8.0 * k + 4.0) / ((2.0 * k + 3.0) * self.largest))
-                }
-            };
-            if k == 0 && guess == Guess::Zero {
-                // K x is known: nothing.
-                let Self { x, out, b, inverse, .. } = self;
-                for (((x, out), b), inverse) in x.iter_mut().zip(out.iter_mut()).zip(&**b).zip(&**inverse) {
-                    *out = c as f32 * inverse * b;
-                    *x = *out;
-                }
-            } else {
-                self.pass(params.modes, |b, inverse, out| Pass::Smooth { b, inverse, out, a, c });
-            }
-        }
-    }
+/// How many cells are solved directly. Thin lattices have twice as many nodes as cells: they bend badly on coarse levels, and have cheap factors.
+fn most_to_solve(lattice: &HexLattice, usual: usize) -> usize {
+    let is_thin = lattice.node_places.len() as f64 > THIN * lattice.cells.len() as f64;
+    if is_thin { THIN_FACTOR * usual } else { usual }
 }
 
 /// A coarse node moves as little as the fine one in its place.

@@ -3,10 +3,14 @@
 //! A thread owns the planes of a slab and changes them in place. Of its neighbours it needs the old values of one plane on each side, which it copies before anybody begins; the
 //! layer of cells below its first plane is computed twice. Each sum keeps its order, whoever computes it.
 
+use sinew_math::Mat3;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
 use crate::aligned::Aligned;
-use crate::kernel::{Apply, ModeStiffness, Nothing, PlanePass, Residual, Smooth, carry_length, part_length};
+use crate::kernel::{
+    AnchorTerm, Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, Nothing, PlanePass, Residual, Smooth,
+    carry_length, part_length,
+};
 use crate::layout::{Layout, NodeSlot};
 
 /// Fewest blocks that are worth a thread: 16 µs of work.
@@ -31,21 +35,40 @@ pub(crate) struct Slabs {
     seam_steps: Vec<[f32; 3]>,
 }
 
+/// What is added to K at the nodes, with the arrays of the whole level; see [`AnchorTerm`].
+#[derive(Clone, Copy)]
+pub(crate) enum Anchors<'a> {
+    None,
+    Diagonal(DiagonalAnchors<'a>),
+    Full(FullAnchors<'a>),
+}
+
 /// What a pass does, with the arrays of the whole level.
 pub(crate) enum Pass<'a> {
     /// out = K x.
     Apply { out: &'a mut [f32] },
-    /// out = b − K x where nodes are free.
+    /// out = b − (K + A) x where nodes are free.
     Residual { b: &'a [f32], inverse: &'a [f32], out: &'a mut [f32] },
-    /// out ← a out + c D⁻¹ (b − K x), x ← x + out.
+    /// out ← a out + c D⁻¹ (b − (K + A) x), x ← x + out.
     Smooth { b: &'a [f32], inverse: &'a [f32], out: &'a mut [f32], a: f64, c: f64 },
 }
 
+/// The operator of a level.
+#[derive(Clone, Copy)]
+pub(crate) struct Operator<'a> {
+    pub layout: &'a Layout,
+    /// State of all blocks.
+    pub state: &'a [f32],
+    pub modes: ModeStiffness,
+    /// Moments of all blocks; empty where all cells are full. Levels with moments have full anchors, and no [`Pass::Apply`].
+    pub moments: &'a [f32],
+    /// Not part of [`Pass::Apply`].
+    pub anchors: Anchors<'a>,
+}
+
 /// What does not change during a pass.
-struct Level<'a> {
-    layout: &'a Layout,
-    state: &'a [f32],
-    modes: ModeStiffness,
+struct Work<'a> {
+    operator: Operator<'a>,
     task: Task<'a>,
 }
 
@@ -88,7 +111,10 @@ impl Slabs {
     }
 
     /// One pass over all planes.
-    pub fn run(&mut self, layout: &Layout, state: &[f32], modes: ModeStiffness, x: &mut [f32], pass: Pass<'_>) {
+    pub fn run(&mut self, operator: Operator<'_>, x: &mut [f32], pass: Pass<'_>) {
+        let layout = operator.layout;
+        let anchors = if matches!(pass, Pass::Apply { .. }) { Anchors::None } else { operator.anchors };
+        let operator = Operator { anchors, ..operator };
         for slab in &mut self.slabs {
             if slab.first > 0 {
                 let range = layout.plane(slab.first - 1);
@@ -104,38 +130,40 @@ impl Slabs {
             Pass::Residual { b, inverse, out } => (Task::Residual { b, inverse }, out),
             Pass::Smooth { b, inverse, out, a, c } => (Task::Smooth { b, inverse, a, c }, out),
         };
-        let level = Level { layout, state, modes, task };
+        let work = Work { operator, task };
         for (slots, step) in layout.seams().zip(&mut self.seam_steps) {
             *step = std::array::from_fn(|c| out[slots[0].component(c)]);
         }
-        run_slabs(&mut self.slabs, &level, 0, x, out);
-        self.join_seams(layout, task, x, out);
+        run_slabs(&mut self.slabs, &work, 0, x, out);
+        self.join_seams(&operator, task, x, out);
     }
 
     /// The slots of a seam have seen a part of K x each: puts together what all of it gives.
-    fn join_seams(&self, layout: &Layout, task: Task<'_>, x: &mut [f32], out: &mut [f32]) {
+    fn join_seams(&self, operator: &Operator<'_>, task: Task<'_>, x: &mut [f32], out: &mut [f32]) {
+        let layout = operator.layout;
         match task {
             Task::Apply => layout.sum_seams(out),
-            Task::Residual { b, .. } => {
+            Task::Residual { b, inverse, .. } => {
                 for slots in layout.seams() {
                     for c in 0..3 {
                         let at = |slot: &NodeSlot| slot.component(c);
+                        let first = at(&slots[0]);
                         // Each is b less a part, so all but one b are too many. Where nodes are fixed it stays zero.
                         let parts = slots.iter().map(|slot| out[at(slot)]);
-                        let is_fixed = parts.clone().all(|part| part == 0.0);
-                        let surplus = (slots.len() - 1) as f32 * b[at(&slots[0])];
-                        let r = if is_fixed { 0.0 } else { parts.sum::<f32>() - surplus };
+                        let surplus = (slots.len() - 1) as f32 * b[first];
+                        let r = if inverse[first] > 0.0 { parts.sum::<f32>() - surplus } else { 0.0 };
                         slots.iter().for_each(|slot| out[at(slot)] = r);
                     }
                 }
             }
             Task::Smooth { b, inverse, a, c: factor } => {
                 for (slots, before) in layout.seams().zip(&self.seam_steps) {
+                    let solved = operator.anchors.solve(inverse, slots[0], b);
                     for c in 0..3 {
                         let at = |slot: &NodeSlot| slot.component(c);
                         let first = at(&slots[0]);
                         let old = x[first] - out[first];
-                        let surplus = a as f32 * before[c] + factor as f32 * inverse[first] * b[first];
+                        let surplus = a as f32 * before[c] + factor as f32 * solved[c];
                         let step =
                             slots.iter().map(|slot| out[at(slot)]).sum::<f32>() - (slots.len() - 1) as f32 * surplus;
                         for slot in slots {
@@ -149,69 +177,132 @@ impl Slabs {
     }
 }
 
+impl Anchors<'_> {
+    /// The block of one node, given its first slot.
+    pub fn block(&self, slot: NodeSlot) -> Option<Mat3> {
+        let at = |values: &[f32]| [0, 1, 2].map(|c| f64::from(values[slot.component(c)]));
+        let (diagonal, [yz, xz, xy]) = match self {
+            Self::None => return None,
+            Self::Diagonal(anchors) => (at(anchors.0), [0.0; 3]),
+            Self::Full(anchors) => (at(anchors.diagonal), at(anchors.cross)),
+        };
+        let [xx, yy, zz] = diagonal;
+        Some(Mat3::new([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    }
+
+    /// D⁻¹ r of one node.
+    fn solve(&self, inverse: &[f32], slot: NodeSlot, r: &[f32]) -> [f32; 3] {
+        let at = |values: &[f32]| [0, 1, 2].map(|c| values[slot.component(c)]);
+        let cross = if let Self::Full(anchors) = self { at(anchors.inverse_cross) } else { [0.0; 3] };
+        Self::solve_block(at(inverse), cross, at(r))
+    }
+
+    /// S r with entries xx, yy, zz and yz, xz, xy of a symmetric S.
+    #[inline(always)]
+    pub fn solve_block([xx, yy, zz]: [f32; 3], [yz, xz, xy]: [f32; 3], [x, y, z]: [f32; 3]) -> [f32; 3] {
+        [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z]
+    }
+}
+
 /// Hands halves of the slabs to two threads. `x` and `out` begin at `offset`.
-fn run_slabs(slabs: &mut [Slab], level: &Level<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
+fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
     match slabs {
         [] => {}
-        [slab] => dispatch(SlabPass { slab, level, offset, x, out }),
+        // A kernel each, so that the one without anchors is as it would be alone.
+        [slab] if work.operator.moments.is_empty() => {
+            dispatch(BelowPass::<false> { slab, operator: &work.operator, offset, x });
+            match work.operator.anchors {
+                Anchors::None => dispatch(SlabPass::<_, false> { slab, work, anchors: NoAnchors, offset, x, out }),
+                Anchors::Diagonal(anchors) => dispatch(SlabPass::<_, false> { slab, work, anchors, offset, x, out }),
+                Anchors::Full(anchors) => dispatch(SlabPass::<_, false> { slab, work, anchors, offset, x, out }),
+            }
+        }
+        [slab] => {
+            dispatch(BelowPass::<true> { slab, operator: &work.operator, offset, x });
+            // Coarse levels, of which one kernel is enough.
+            if let Anchors::Full(anchors) = work.operator.anchors {
+                dispatch(SlabPass::<_, true> { slab, work, anchors, offset, x, out });
+            }
+        }
         _ => {
             let (left, right) = slabs.split_at_mut(slabs.len() / 2);
-            let border = level.layout.plane(right[0].first).start;
+            let border = work.operator.layout.plane(right[0].first).start;
             let (x_left, x_right) = x.split_at_mut(border - offset);
             let (out_left, out_right) = out.split_at_mut(border - offset);
             rayon::join(
-                || run_slabs(left, level, offset, x_left, out_left),
-                || run_slabs(right, level, border, x_right, out_right),
+                || run_slabs(left, work, offset, x_left, out_left),
+                || run_slabs(right, work, border, x_right, out_right),
             );
         }
     }
 }
 
-struct SlabPass<'a, 'b> {
+/// The layer of cells below a slab, for the partial sums of its first plane.
+struct BelowPass<'a, 'b, const MOMENTS: bool> {
     slab: &'a mut Slab,
-    level: &'a Level<'b>,
+    operator: &'a Operator<'b>,
+    offset: usize,
+    x: &'a [f32],
+}
+
+impl<const MOMENTS: bool> LaneKernel for BelowPass<'_, '_, MOMENTS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { slab, operator, offset, x } = self;
+        let Operator { layout, state, modes, moments, .. } = *operator;
+        let Slab { first, below, part, carry, .. } = slab;
+        part.fill(0.0);
+        if *first > 0 && !layout.blocks(*first - 1).is_empty() {
+            let next = layout.plane(*first);
+            let next = &x[next.start - offset..next.end - offset];
+            PlanePass { layout, plane: *first - 1, state, this: below, next, part, carry, modes, moments }
+                .run::<I::F32, MOMENTS>(&mut Nothing);
+        }
+    }
+}
+
+/// The planes of a slab, after [`BelowPass`].
+struct SlabPass<'a, 'b, A, const MOMENTS: bool> {
+    slab: &'a mut Slab,
+    work: &'a Work<'b>,
+    anchors: A,
     offset: usize,
     x: &'a mut [f32],
     out: &'a mut [f32],
 }
 
-impl LaneKernel for SlabPass<'_, '_> {
+impl<A: AnchorTerm, const MOMENTS: bool> LaneKernel for SlabPass<'_, '_, A, MOMENTS> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { slab, level, offset, x, out } = self;
-        let Level { layout, state, modes, task } = *level;
-        slab.part.fill(0.0);
-        let Slab { first, last, below, above, part, carry } = slab;
+        let Self { slab, work, anchors, offset, x, out } = self;
+        let Operator { layout, state, modes, moments, .. } = work.operator;
+        let Slab { first, last, above, part, carry, .. } = slab;
         let (first, last) = (*first, *last);
-        if first > 0 && !layout.blocks(first - 1).is_empty() {
-            let next = layout.plane(first);
-            PlanePass {
-                layout,
-                plane: first - 1,
-                state,
-                this: &mut *below,
-                next: &x[next.start - offset..next.end - offset],
-                part: &mut *part,
-                carry: &mut *carry,
-                modes,
-            }
-            .run::<I::F32>(&mut Nothing);
-        }
         for plane in first..last {
             let range = layout.plane(plane);
             let (this, rest) = x[range.start - offset..].split_at_mut(range.len());
             let next: &[f32] = if plane + 1 < last { &rest[..layout.plane(plane + 1).len()] } else { &*above };
             let out = &mut out[range.start - offset..range.end - offset];
-            let mut pass = PlanePass { layout, plane, state, this, next, part: &mut *part, carry: &mut *carry, modes };
-            match task {
-                Task::Apply => pass.run::<I::F32>(&mut Apply(out)),
+            let (part, carry) = (&mut *part, &mut *carry);
+            let mut pass = PlanePass { layout, plane, state, this, next, part, carry, modes, moments };
+            match work.task {
+                Task::Apply => {
+                    // Products are without anchors: no kernel is made of them.
+                    if !A::IS_SOME {
+                        pass.run::<I::F32, MOMENTS>(&mut Apply(out));
+                    }
+                }
                 Task::Residual { b, inverse } => {
-                    pass.run::<I::F32>(&mut Residual { b: &b[range.clone()], inverse: &inverse[range], r: out });
+                    let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
+                    pass.run::<I::F32, MOMENTS>(&mut Residual { b, inverse, anchors, r: out });
                 }
                 Task::Smooth { b, inverse, a, c } => {
-                    pass.run::<I::F32>(&mut Smooth { b: &b[range.clone()], inverse: &inverse[range], d: out, a, c });
+                    let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
+                    pass.run::<I::F32, MOMENTS>(&mut Smooth { b, inverse, anchors, d: out, a, c });
                 }
             }
         }

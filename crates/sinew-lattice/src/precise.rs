@@ -1,16 +1,17 @@
 //! K x in f64, for defects that f32 cannot resolve: the same tangent, another order of sums.
 
 use sinew_math::lanes::{F64_LANES, Isa, LaneKernel, dispatch};
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::{LaneScalar, Scalar};
 
 use crate::kernel::{BLOCK, ModeStiffness, STATE};
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
-use crate::tangent::{Corner, for_each_cell_tile};
+use crate::tangent::{Corner, corners_of};
 
-/// out = K x.
+/// out = K x of a level whose cells are full.
 pub(crate) fn apply(layout: &Layout, state: &[f32], modes: ModeStiffness, x: &[f64], out: &mut [f64]) {
-    out.fill(0.0);
+    for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f64]| out.fill(0.0));
     for_each_layer(layout, out, &|layer, out, offset| {
         dispatch(Layer { layout, layer, state, modes, x, out, offset });
     });
@@ -33,17 +34,21 @@ impl LaneKernel for Layer<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let mut state = [[0.0; LANES]; STATE];
-        for_each_cell_tile(self.layout, self.layer, |block, corners| {
-            widen(&self.state[block * BLOCK..], &mut state);
-            for half in (0..LANES).step_by(F64_LANES) {
-                let nodes = load_corners::<I::F64>(self.x, corners, half);
-                let mut rows = [I::F64::zero(); STATE];
-                for (row, values) in rows.iter_mut().zip(&state) {
-                    *row = I::F64::load(&values[half..]);
+        for segment in self.layout.segments(self.layer) {
+            for tile in segment.cell_tiles() {
+                let corners = corners_of(self.layout, self.layer, segment, tile);
+                let block = segment.block_of(tile);
+                widen(&self.state[block * BLOCK..], &mut state);
+                for half in (0..LANES).step_by(F64_LANES) {
+                    let nodes = load_corners::<I::F64>(self.x, &corners, half);
+                    let mut rows = [I::F64::zero(); STATE];
+                    for (row, values) in rows.iter_mut().zip(&state) {
+                        *row = I::F64::load(&values[half..]);
+                    }
+                    add_corners(&forces(&rows, &nodes, &Bent::full(self.modes)), self.out, self.offset, &corners, half);
                 }
-                add_corners(&forces(&rows, &nodes, self.modes), self.out, self.offset, corners, half);
             }
-        });
+        }
     }
 }
 
@@ -88,9 +93,24 @@ pub(crate) fn add_corners<F: LaneScalar<Element = f64>>(
     }
 }
 
+/// How cells bend: where their flesh is, if not in their middle, and the factors of the modes xy, xz, yz and xyz; see [`crate::moments`].
+pub(crate) struct Bent<F> {
+    pub center: Option<[F; 3]>,
+    pub factors: [F; 4],
+}
+
+impl<F: Scalar> Bent<F> {
+    /// Of full cells.
+    #[inline(always)]
+    pub fn full(modes: ModeStiffness) -> Self {
+        let (bilinear, trilinear) = (F::splat(modes.bilinear), F::splat(modes.trilinear));
+        Self { center: None, factors: [bilinear, bilinear, bilinear, trilinear] }
+    }
+}
+
 /// Forces of cells on their eight nodes, by all eight modes; see [`crate::kernel`].
 #[inline(always)]
-pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: ModeStiffness) -> [[F; 3]; 8] {
+pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent<F>) -> [[F; 3]; 8] {
     // Mode m has the signs of the axes whose bits it has.
     let mut mode = *nodes;
     transform(&mut mode);
@@ -102,7 +122,14 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: Mode
         [x * z + w * y, y * z - w * x, one - (x * x + y * y)],
     ];
     let (mu, lambda) = (s[4], s[5]);
-    let m = [mode[1], mode[2], mode[4]];
+    let mut m = [mode[1], mode[2], mode[4]];
+    if let Some([x, y, z]) = bent.center {
+        for c in 0..3 {
+            m[0][c] += y * mode[3][c] + z * mode[5][c] + y * z * mode[7][c];
+            m[1][c] += x * mode[3][c] + z * mode[6][c] + x * z * mode[7][c];
+            m[2][c] += x * mode[5][c] + y * mode[6][c] + x * y * mode[7][c];
+        }
+    }
     let (mut t, mut b) = (F::zero(), [F::zero(); 3]);
     for j in 0..3 {
         for c in 0..3 {
@@ -122,10 +149,19 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], modes: Mode
             mode[k][c] = mu * m[j][c] + lambda * t * r[j][c] + (turn[p] * r[j][q] - turn[q] * r[j][p]);
         }
     }
-    let factors = [(0, 0.0), (3, modes.bilinear), (5, modes.bilinear), (6, modes.bilinear), (7, modes.trilinear)];
-    for (k, factor) in factors {
+    let [xy, xz, yz, xyz] = bent.factors;
+    for (k, factor) in [(0, F::zero()), (3, xy), (5, xz), (6, yz), (7, xyz)] {
         for value in &mut mode[k] {
-            *value *= mu * F::splat(factor);
+            *value *= mu * factor;
+        }
+    }
+    if let Some([x, y, z]) = bent.center {
+        for c in 0..3 {
+            let [p, q, r] = [mode[1][c], mode[2][c], mode[4][c]];
+            mode[3][c] += y * p + x * q;
+            mode[5][c] += z * p + x * r;
+            mode[6][c] += z * q + y * r;
+            mode[7][c] += y * z * p + x * z * q + x * y * r;
         }
     }
     transform_back(&mut mode);

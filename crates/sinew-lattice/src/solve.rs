@@ -5,8 +5,9 @@ use sinew_math::parallel::sum;
 
 use crate::aligned::Aligned;
 use crate::layout::{Layout, NodeSlot};
-use crate::multigrid::{Level, Multigrid};
-use crate::pass::Pass;
+use crate::level::Level;
+use crate::multigrid::Multigrid;
+use crate::pass::{Anchors, Operator, Pass};
 use crate::precise;
 
 /// Reduction of the defect after which conjugate gradients begin anew from a defect in f64: further down they follow roundings of f32.
@@ -55,12 +56,12 @@ struct Work {
 
 impl Multigrid {
     /// Solves K x = b for free components, from the `x` given, until the largest component of the defect is below `tolerance` times its value for x = 0, or `most` iterations have
-    /// passed.
+    /// passed. K is the definite tangent, without anchors.
     pub fn solve(&mut self, method: Method, b: &[Vec3], x: &mut [Vec3], tolerance: f64, most: usize) -> SolveReport {
         let fine = &self.levels[0];
         let [mut b_slots, mut x_slots, product, defect] = [(); 4].map(|()| vec![0.0; fine.layout.value_count()]);
-        fine.layout.spread(b, &mut b_slots);
-        fine.layout.spread(x, &mut x_slots);
+        fine.layout.spread(&mut b_slots, |node| [b[node].x, b[node].y, b[node].z]);
+        fine.layout.spread(&mut x_slots, |node| [x[node].x, x[node].y, x[node].z]);
         let mut work = Work { b: b_slots, x: x_slots, product, defect };
         let free = fine.free.iter().map(|&f| f64::from(f));
         let goal = tolerance * work.b.iter().zip(free).map(|(b, free)| (b * free).abs()).fold(0.0, f64::max);
@@ -88,7 +89,7 @@ impl Multigrid {
                 *last = defect;
             }
         }
-        self.levels[0].layout.collect(&work.x, x);
+        self.levels[0].layout.collect(&work.x, x, |x, value| *x = Vec3::from(value));
         report
     }
 
@@ -140,7 +141,8 @@ impl Multigrid {
                 *p = *p * beta + z;
             }
             let Level { layout, slabs, state, free, .. } = fine;
-            slabs.run(layout, state, modes, &mut p, Pass::Apply { out: &mut q });
+            let operator = Operator { layout, state, modes, moments: &[], anchors: Anchors::None };
+            slabs.run(operator, &mut p, Pass::Apply { out: &mut q });
             for (q, free) in q.iter_mut().zip(&**free) {
                 *q *= free;
             }

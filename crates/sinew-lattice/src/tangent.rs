@@ -1,13 +1,15 @@
 //! The tangent of each cell: rotation and the definite part that comes with its change (MCA-13), and the diagonal of K (MCA-39).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::for_each_block_mut;
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
-use crate::kernel::{BLOCK, ModeStiffness, columns};
+use crate::kernel::{BLOCK, MOMENT, ModeStiffness, columns};
 use crate::layers::{for_each_layer, for_each_layer_of_blocks};
-use crate::layout::{LANES, Layout};
+use crate::layout::{LANES, Layout, Segment};
 
 /// Values of the deformation gradients of a block: rows of Fxx, Fxy, …, Fzz.
 pub(crate) const GRADIENT: usize = 9 * LANES;
@@ -20,59 +22,108 @@ const PIECE: usize = 64;
 /// Stretches that add up to less than this part of the largest possible hardly tell how a cell turns: MCA-13's denominators stay above it.
 const LEAST_STRETCH: f64 = 1e-2;
 
-/// Which tangent is asked for; all but the first are there to compare with (MCA-16..18).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which tangent is asked for; the last two are there to compare with (MCA-16..18).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum TangentKind {
     /// Definite (Algorithm 1).
     #[default]
     Definite,
     /// The exact one, which may be indefinite.
     Exact,
+    /// The exact one and this share of what makes it definite: 0 exact, 1 definite.
+    Blend(f64),
     /// Rotations do not change the stress: L = −μ.
     Warped,
     /// Rotations are frozen: L = 0.
     Frozen,
 }
 
-/// State of all blocks from gradients and materials, for cubes of edge h.
-pub(crate) fn linearize(kind: TangentKind, h: f64, gradients: &[f32], materials: &[f32], state: &mut [f32]) {
-    for_each_block_mut(state, PIECE * BLOCK, |begin, state| {
-        let first = begin / BLOCK;
-        let count = state.len() / BLOCK;
-        let gradients = &gradients[first * GRADIENT..(first + count) * GRADIENT];
-        let materials = &materials[first * MATERIAL..(first + count) * MATERIAL];
-        dispatch(Linearize { kind, h, gradients, materials, state });
-    });
-}
+impl TangentKind {
+    /// What cycles use: the definite tangent where this one may be indefinite, since a preconditioner must not be.
+    pub(crate) fn for_cycles(self) -> Self {
+        match self {
+            Self::Exact | Self::Blend(_) => Self::Definite,
+            kind => kind,
+        }
+    }
 
-struct Linearize<'a> {
-    kind: TangentKind,
-    h: f64,
-    gradients: &'a [f32],
-    materials: &'a [f32],
-    state: &'a mut [f32],
-}
-
-impl LaneKernel for Linearize<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let blocks = self.gradients.chunks_exact(GRADIENT).zip(self.materials.chunks_exact(MATERIAL));
-        for ((gradient, material), state) in blocks.zip(self.state.chunks_exact_mut(BLOCK)) {
-            linearize_block::<I::F32>(self.kind, self.h, gradient, material, state);
+    /// Share of the way to the definite tangent that is missing: 0 where cycles and products use the same one.
+    pub(crate) fn missing_share(self) -> f64 {
+        match self {
+            Self::Exact => 1.0,
+            Self::Blend(share) => (1.0 - share).clamp(0.0, 1.0),
+            Self::Definite | Self::Warped | Self::Frozen => 0.0,
         }
     }
 }
 
+/// What tangents are made of, besides deformation gradients.
+#[derive(Clone, Copy)]
+pub(crate) struct TangentOf<'a> {
+    pub kind: TangentKind,
+    /// Edge of the cubes [m].
+    pub h: f64,
+    /// Multiplies all of K.
+    pub scale: f64,
+    pub materials: &'a [f32],
+}
+
+/// State of all blocks for cycles, and for products where that is not empty. Returns whether the two differ in some cell.
+pub(crate) fn linearize(of: TangentOf<'_>, gradients: &[f32], state: &mut [f32], products: &mut [f32]) -> bool {
+    let differs = AtomicBool::new(false);
+    let piece = |first: usize, state: &mut [f32], products: &mut [f32]| {
+        let count = state.len() / BLOCK;
+        let gradients = &gradients[first * GRADIENT..(first + count) * GRADIENT];
+        let materials = &of.materials[first * MATERIAL..(first + count) * MATERIAL];
+        if dispatch(Linearize { of: TangentOf { materials, ..of }, gradients, state, products }) {
+            differs.store(true, Ordering::Relaxed);
+        }
+    };
+    if products.is_empty() {
+        for_each_block_mut(state, PIECE * BLOCK, |begin, state| piece(begin / BLOCK, state, &mut []));
+    } else {
+        for_each_block_mut((state, products), PIECE * BLOCK, |begin, (state, products)| {
+            piece(begin / BLOCK, state, products);
+        });
+    }
+    differs.into_inner()
+}
+
+struct Linearize<'a> {
+    of: TangentOf<'a>,
+    gradients: &'a [f32],
+    state: &'a mut [f32],
+    products: &'a mut [f32],
+}
+
+impl LaneKernel for Linearize<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> bool {
+        let mut differs = false;
+        let blocks = self.gradients.chunks_exact(GRADIENT).zip(self.of.materials.chunks_exact(MATERIAL));
+        for (block, ((gradient, material), state)) in blocks.zip(self.state.chunks_exact_mut(BLOCK)).enumerate() {
+            let of = TangentOf { materials: material, ..self.of };
+            let products: &mut [f32] = match self.products.is_empty() {
+                true => &mut [],
+                false => &mut self.products[block * BLOCK..(block + 1) * BLOCK],
+            };
+            differs |= linearize_block::<I::F32>(of, gradient, state, products);
+        }
+        differs
+    }
+}
+
+/// See [`linearize`].
 #[inline(always)]
 fn linearize_block<F: LaneScalar<Element = f32>>(
-    kind: TangentKind,
-    h: f64,
+    of: TangentOf<'_>,
     gradient: &[f32],
-    material: &[f32],
     state: &mut [f32],
-) {
+    products: &mut [f32],
+) -> bool {
+    let TangentOf { kind, h, scale, materials } = of;
     let mut rows = [[F::zero(); 3]; 3];
     for i in 0..3 {
         for j in 0..3 {
@@ -80,33 +131,54 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
         }
     }
     let svd = svd3(&Mat3 { rows });
-    let (mu, lambda) = (F::load(material), F::load(&material[LANES..]));
+    let (mu, lambda) = (F::load(materials), F::load(&materials[LANES..]));
     let sigma = [svd.sigma.x, svd.sigma.y, svd.sigma.z];
     let trace = sigma[0] + sigma[1] + sigma[2];
     let c = lambda * (trace - F::splat(3.0)) - mu * F::splat(2.0);
     // A cell of stretch 1 has sums of 2: what is far below has no direction to turn in.
     let least = F::splat(LEAST_STRETCH) * F::max(sigma[0], F::splat(LEAST_STRETCH));
-    let mut d = [F::zero(); 3];
+    let missing = F::splat(kind.missing_share());
+    let mut differs = false;
+    let (mut d, mut d_products) = ([F::zero(); 3], [F::zero(); 3]);
     for i in 0..3 {
         let exact = c / F::max(trace - sigma[i], least);
-        d[i] = match kind {
-            TangentKind::Definite => F::max(exact, -mu),
-            TangentKind::Exact => exact,
+        d[i] = match kind.for_cycles() {
             TangentKind::Warped => -mu,
             TangentKind::Frozen => F::zero(),
+            _ => F::max(exact, -mu),
         };
+        // d + missing (exact − d), the exact one to the bit where all is missing.
+        let is_softer = exact.lt(-mu);
+        let softer = if kind.missing_share() == 1.0 { exact } else { missing.mul_add(exact - d[i], d[i]) };
+        d_products[i] = F::select(is_softer, softer, d[i]);
+        differs |= F::any(is_softer);
     }
     let q = quaternion(&svd.rotation());
     let root = F::splat(std::f64::consts::SQRT_2);
-    let scale = F::splat(h / 16.0);
+    let scale_mu = F::splat(scale * h / 8.0);
+    let scale = F::splat(scale * h / 16.0);
     let mut out = [F::zero(); 12];
     for k in 0..4 {
         out[k] = q[k] * root;
     }
-    out[4] = mu * F::splat(h / 8.0);
+    out[4] = mu * scale_mu;
     out[5] = lambda * scale;
-    // R V = U: L' in the world is U d Uᵀ.
-    let u = &svd.u.rows;
+    turning_part(&svd.u.rows, d, scale, &mut out);
+    for (value, row) in out.iter().zip(state.chunks_exact_mut(LANES)) {
+        value.store(row);
+    }
+    if !products.is_empty() {
+        turning_part(&svd.u.rows, d_products, scale, &mut out);
+        for (value, row) in out.iter().zip(products.chunks_exact_mut(LANES)) {
+            value.store(row);
+        }
+    }
+    differs && kind.missing_share() > 0.0
+}
+
+/// L' in the world is U d Uᵀ, since R V = U.
+#[inline(always)]
+fn turning_part<F: LaneScalar<Element = f32>>(u: &[[F; 3]; 3], d: [F; 3], scale: F, out: &mut [F; 12]) {
     let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
     for (k, (a, b)) in pairs.into_iter().enumerate() {
         let mut sum = F::zero();
@@ -114,9 +186,6 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
             sum = (u[a][i] * u[b][i]).mul_add(d[i], sum);
         }
         out[6 + k] = sum * scale;
-    }
-    for (value, row) in out.iter().zip(state.chunks_exact_mut(LANES)) {
-        value.store(row);
     }
 }
 
@@ -171,24 +240,28 @@ impl LaneKernel for Gradients<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let scale = I::F32::splat(0.25 / self.h);
-        for_each_cell_tile(self.layout, self.plane, |block, corners| {
-            let block = block - self.first;
-            let out = &mut self.gradients[block * GRADIENT..(block + 1) * GRADIENT];
-            for i in 0..3 {
-                let mut modes = [I::F32::zero(); 3];
-                for (k, corner) in corners.iter().enumerate() {
-                    let at = corner.at + i * corner.stride;
-                    let value = I::F32::load(&self.u[at..at + LANES]);
-                    for (axis, mode) in modes.iter_mut().enumerate() {
-                        *mode = if k >> axis & 1 == 1 { *mode + value } else { *mode - value };
+        // Loops here and below, no closures: those are not always inlined.
+        for segment in self.layout.segments(self.plane) {
+            for tile in segment.cell_tiles() {
+                let corners = corners_of(self.layout, self.plane, segment, tile);
+                let block = segment.block_of(tile) - self.first;
+                let out = &mut self.gradients[block * GRADIENT..(block + 1) * GRADIENT];
+                for i in 0..3 {
+                    let mut modes = [I::F32::zero(); 3];
+                    for (k, corner) in corners.iter().enumerate() {
+                        let at = corner.at + i * corner.stride;
+                        let value = I::F32::load(&self.u[at..at + LANES]);
+                        for (axis, mode) in modes.iter_mut().enumerate() {
+                            *mode = if k >> axis & 1 == 1 { *mode + value } else { *mode - value };
+                        }
+                    }
+                    for j in 0..3 {
+                        let rest = I::F32::splat(if i == j { 1.0 } else { 0.0 });
+                        modes[j].mul_add(scale, rest).store(&mut out[(3 * i + j) * LANES..(3 * i + j + 1) * LANES]);
                     }
                 }
-                for j in 0..3 {
-                    let rest = I::F32::splat(if i == j { 1.0 } else { 0.0 });
-                    modes[j].mul_add(scale, rest).store(&mut out[(3 * i + j) * LANES..(3 * i + j + 1) * LANES]);
-                }
             }
-        });
+        }
     }
 }
 
@@ -199,28 +272,28 @@ pub(crate) struct Corner {
     pub stride: usize,
 }
 
-/// Calls with every block above a plane and its eight corners.
+/// Where the eight corners of a tile of cells above a plane are.
 #[inline(always)]
-pub(crate) fn for_each_cell_tile(layout: &Layout, plane: usize, mut visit: impl FnMut(usize, &[Corner; 8])) {
-    for segment in layout.segments(plane).iter().filter(|segment| !segment.is_empty_of_cells()) {
-        let row = segment.row as usize;
-        for tile in segment.first as usize..segment.last as usize {
-            let mut corners = [Corner::default(); 8];
-            for (k, corner) in corners.iter_mut().enumerate() {
-                let (dx, dy, dz) = (k & 1, k >> 1 & 1, k >> 2);
-                let line = layout.row(plane + dz, row + dy);
-                *corner =
-                    Corner { at: layout.plane(plane + dz).start + line.tile(tile) + dx, stride: line.stride as usize };
-            }
-            visit(segment.block as usize + tile - segment.first as usize, &corners);
-        }
+pub(crate) fn corners_of(layout: &Layout, plane: usize, segment: &Segment, tile: usize) -> [Corner; 8] {
+    let mut corners = [Corner::default(); 8];
+    for k in 0..8 {
+        let (dx, dy, dz) = (k & 1, k >> 1 & 1, k >> 2);
+        let line = layout.row(plane + dz, segment.row as usize + dy);
+        corners[k] = Corner { at: layout.plane(plane + dz).start + line.tile(tile) + dx, stride: line.stride as usize };
     }
+    corners
 }
 
 /// Adds the diagonal of K, component by component.
-pub(crate) fn add_diagonal(layout: &Layout, state: &[f32], modes: ModeStiffness, diagonal: &mut [f32]) {
+pub(crate) fn add_diagonal(
+    layout: &Layout,
+    state: &[f32],
+    modes: ModeStiffness,
+    moments: &[f32],
+    diagonal: &mut [f32],
+) {
     for_each_layer(layout, diagonal, &|plane, diagonal, offset| {
-        dispatch(Diagonal { layout, plane, state, modes, diagonal, offset });
+        dispatch(Diagonal { layout, plane, state, modes, moments, diagonal, offset });
     });
 }
 
@@ -229,6 +302,7 @@ struct Diagonal<'a> {
     plane: usize,
     state: &'a [f32],
     modes: ModeStiffness,
+    moments: &'a [f32],
     diagonal: &'a mut [f32],
     offset: usize,
 }
@@ -239,26 +313,70 @@ impl LaneKernel for Diagonal<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let laplace = I::F32::splat(3.0 + 3.0 * self.modes.bilinear + self.modes.trilinear);
-        for_each_cell_tile(self.layout, self.plane, |block, corners| {
-            let state = &self.state[block * BLOCK..(block + 1) * BLOCK];
-            // Opposite corners have the same diagonal.
-            for k in 0..4 {
-                let sum = corner_diagonal::<I::F32>(state, k, laplace);
-                for corner in [corners[k], corners[7 - k]] {
-                    for (c, &value) in sum.iter().enumerate() {
-                        let at = corner.at + c * corner.stride - self.offset;
-                        let entry = &mut self.diagonal[at..at + LANES];
-                        (I::F32::load(entry) + value).store(entry);
+        for segment in self.layout.segments(self.plane) {
+            for tile in segment.cell_tiles() {
+                let corners = corners_of(self.layout, self.plane, segment, tile);
+                let block = segment.block_of(tile);
+                let state = &self.state[block * BLOCK..(block + 1) * BLOCK];
+                if !self.moments.is_empty() {
+                    let moments = &self.moments[block * MOMENT..(block + 1) * MOMENT];
+                    for k in 0..8 {
+                        let (weights, laplace) = corner_off_center::<I::F32>(moments, k);
+                        let sum = corner_diagonal::<I::F32>(state, weights, laplace);
+                        add_corner(sum, &corners[k], self.diagonal, self.offset);
                     }
+                    continue;
+                }
+                // Opposite corners have the same diagonal.
+                for k in 0..4 {
+                    let weights = [corner_sign::<I::F32>(k, 0), corner_sign(k, 1), corner_sign(k, 2)];
+                    let sum = corner_diagonal::<I::F32>(state, weights, laplace);
+                    add_corner(sum, &corners[k], self.diagonal, self.offset);
+                    add_corner(sum, &corners[7 - k], self.diagonal, self.offset);
                 }
             }
-        });
+        }
     }
 }
 
-/// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ ± rⱼ.
 #[inline(always)]
-fn corner_diagonal<F: LaneScalar<Element = f32>>(state: &[f32], corner: usize, laplace: F) -> [F; 3] {
+fn add_corner<F: LaneScalar<Element = f32>>(sum: [F; 3], corner: &Corner, diagonal: &mut [f32], offset: usize) {
+    for (c, &value) in sum.iter().enumerate() {
+        let at = corner.at + c * corner.stride - offset;
+        let entry = &mut diagonal[at..at + LANES];
+        (F::load(entry) + value).store(entry);
+    }
+}
+
+/// Sign of a corner along an axis.
+#[inline(always)]
+fn corner_sign<F: LaneScalar<Element = f32>>(corner: usize, axis: usize) -> F {
+    F::splat(if corner >> axis & 1 == 1 { 1.0 } else { -1.0 })
+}
+
+/// Weights of a corner in the linear modes of cells whose flesh is off their centre, and the sum of the squares of its weights in all modes times their factors.
+#[inline(always)]
+fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usize) -> ([F; 3], F) {
+    let one = F::one();
+    let mut along = [one; 3];
+    for axis in 0..3 {
+        along[axis] += F::load(&moments[axis * LANES..]) * corner_sign(corner, axis);
+    }
+    let weights = [
+        corner_sign::<F>(corner, 0) * along[1] * along[2],
+        corner_sign::<F>(corner, 1) * along[0] * along[2],
+        corner_sign::<F>(corner, 2) * along[0] * along[1],
+    ];
+    let mut laplace = weights[0] * weights[0] + weights[1] * weights[1] + weights[2] * weights[2];
+    for k in 3..7 {
+        laplace += F::load(&moments[k * LANES..]);
+    }
+    (weights, laplace)
+}
+
+/// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ wⱼ rⱼ.
+#[inline(always)]
+fn corner_diagonal<F: LaneScalar<Element = f32>>(state: &[f32], weights: [F; 3], laplace: F) -> [F; 3] {
     let mut s = [F::zero(); 12];
     for (value, row) in s.iter_mut().zip(state.chunks_exact(LANES)) {
         *value = F::load(row);
@@ -267,7 +385,7 @@ fn corner_diagonal<F: LaneScalar<Element = f32>>(state: &[f32], corner: usize, l
     let mut rho = [F::zero(); 3];
     for (j, column) in r.iter().enumerate() {
         for c in 0..3 {
-            rho[c] = if corner >> j & 1 == 1 { rho[c] + column[c] } else { rho[c] - column[c] };
+            rho[c] = weights[j].mul_add(column[c], rho[c]);
         }
     }
     let [xx, yy, zz, xy, xz, yz] = [s[6], s[7], s[8], s[9], s[10], s[11]];

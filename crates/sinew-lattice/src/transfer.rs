@@ -5,15 +5,11 @@
 use sinew_geometry::lattice::Prolongation;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
+use crate::layers::split_planes;
 use crate::layout::{LANES, Layout};
 
-/// Planes and rows per thread at least.
-const PIECE: usize = 4;
-
-/// A row of sums along x, long enough for a row of the fine level with a tile on each side.
-fn scratch_length(fine: &Layout) -> usize {
-    (fine.tile_count() + 4) * LANES
-}
+/// Values of a row that are worked on at a time: sums of twice as many stay on the stack.
+const PIECE: usize = 8 * LANES;
 
 /// Coarse rows around a fine one, 0 to 1 further on each axis: index, and weight.
 fn neighbors_of_fine(index: usize) -> impl Iterator<Item = (usize, f32)> {
@@ -75,10 +71,12 @@ impl Transfer {
     /// x ← x + P e where nodes are free.
     pub fn prolong(&self, coarse: &Layout, e: &[f32], fine: &Layout, inverse: &[f32], x: &mut [f32]) {
         match self {
-            &Self::Rows { fine_lowest, coarse_lowest } => split_planes(fine, 0..fine.plane_count(), x, &|plane, x| {
-                let lowest = [fine_lowest, coarse_lowest];
-                dispatch(Prolong { coarse, e, fine, plane, lowest, inverse: &inverse[fine.plane(plane)], x });
-            }),
+            &Self::Rows { fine_lowest, coarse_lowest } => {
+                split_planes(fine, 0..fine.plane_count(), x, &|plane, x: &mut [f32]| {
+                    let lowest = [fine_lowest, coarse_lowest];
+                    dispatch(Prolong { coarse, e, fine, plane, lowest, inverse: &inverse[fine.plane(plane)], x });
+                })
+            }
             Self::Lists(lists) => {
                 for node in 0..fine.node_count() {
                     for c in 0..3 {
@@ -100,7 +98,7 @@ impl Transfer {
     pub fn restrict(&self, fine: &Layout, r: &[f32], coarse: &Layout, b: &mut [f32]) {
         match self {
             &Self::Rows { fine_lowest, coarse_lowest } => {
-                split_planes(coarse, 0..coarse.plane_count(), b, &|plane, b| {
+                split_planes(coarse, 0..coarse.plane_count(), b, &|plane, b: &mut [f32]| {
                     dispatch(Restrict { fine, r, coarse, plane, lowest: [fine_lowest, coarse_lowest], b });
                 })
             }
@@ -117,31 +115,6 @@ impl Transfer {
             }
         }
     }
-}
-
-/// Works on each plane of an array; threads share the planes.
-fn split_planes(
-    layout: &Layout,
-    planes: std::ops::Range<usize>,
-    values: &mut [f32],
-    work: &(impl Fn(usize, &mut [f32]) + Sync),
-) {
-    if planes.len() <= PIECE {
-        let mut rest = values;
-        for plane in planes {
-            let (this, after) = rest.split_at_mut(layout.plane(plane).len());
-            work(plane, this);
-            rest = after;
-        }
-        return;
-    }
-    let middle = planes.start + planes.len() / 2;
-    let length = layout.plane(middle).start - layout.plane(planes.start).start;
-    let (left, right) = values.split_at_mut(length);
-    rayon::join(
-        || split_planes(layout, planes.start..middle, left, work),
-        || split_planes(layout, middle..planes.end, right, work),
-    );
 }
 
 struct Prolong<'a> {
@@ -161,30 +134,31 @@ impl LaneKernel for Prolong<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { coarse, e, fine, plane, lowest, inverse, x } = self;
-        let mut mean = vec![0.0f32; scratch_length(fine)];
         for row_index in 0..fine.row_count() {
             let row = fine.row(plane, row_index);
-            if row.stride == 0 {
-                continue;
-            }
-            // Coarse nodes from the first of the row on.
-            let (first, count) = (row.first as usize * LANES / 2, row.stride as usize / 2 + 1);
-            for c in 0..3 {
-                let mean = &mut mean[..count];
-                mean.fill(0.0);
-                for (z, wk) in neighbors_of_fine(plane + lowest[0]) {
-                    let k = z.wrapping_sub(lowest[1]);
-                    for (j, wj) in neighbors_of_fine(row_index) {
-                        if k < coarse.plane_count() && j < coarse.row_count() {
-                            add_row(coarse, e, (k, j, c), first, wk * wj, mean);
+            let stride = row.stride as usize;
+            for begin in (0..stride).step_by(PIECE) {
+                let length = PIECE.min(stride - begin);
+                // Coarse nodes from the first of the piece on.
+                let first = (row.first as usize * LANES + begin) / 2;
+                for c in 0..3 {
+                    let mut mean = [0.0; PIECE / 2 + 1];
+                    let mean = &mut mean[..length / 2 + 1];
+                    for (z, wk) in neighbors_of_fine(plane + lowest[0]) {
+                        let k = z.wrapping_sub(lowest[1]);
+                        for (j, wj) in neighbors_of_fine(row_index) {
+                            if k < coarse.plane_count() && j < coarse.row_count() {
+                                add_row(coarse, e, (k, j, c), first, wk * wj, mean);
+                            }
                         }
                     }
-                }
-                let at = row.base as usize + c * row.stride as usize;
-                let (x, inverse) = (&mut x[at..at + row.stride as usize], &inverse[at..at + row.stride as usize]);
-                for ((x, inverse), mean) in x.chunks_exact_mut(2).zip(inverse.chunks_exact(2)).zip(mean.windows(2)) {
-                    x[0] += if inverse[0] > 0.0 { mean[0] } else { 0.0 };
-                    x[1] += if inverse[1] > 0.0 { 0.5 * (mean[0] + mean[1]) } else { 0.0 };
+                    let at = row.base as usize + c * stride + begin;
+                    let (x, inverse) = (&mut x[at..at + length], &inverse[at..at + length]);
+                    for ((x, inverse), mean) in x.chunks_exact_mut(2).zip(inverse.chunks_exact(2)).zip(mean.windows(2))
+                    {
+                        x[0] += if inverse[0] > 0.0 { mean[0] } else { 0.0 };
+                        x[1] += if inverse[1] > 0.0 { 0.5 * (mean[0] + mean[1]) } else { 0.0 };
+                    }
                 }
             }
         }
@@ -229,30 +203,29 @@ impl LaneKernel for Restrict<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { fine, r, coarse, plane, lowest, b } = self;
-        let mut sums = vec![0.0f32; 2 * (coarse.tile_count() + 1) * LANES + 2];
         for row_index in 0..coarse.row_count() {
             let row = coarse.row(plane, row_index);
-            if row.stride == 0 {
-                continue;
-            }
-            // Fine nodes from one before the first of the row on; a row that begins at zero has none before it.
-            let (first, stride) = (2 * row.first as usize * LANES, row.stride as usize);
-            for c in 0..3 {
-                let sums = &mut sums[..2 * stride + 1];
-                sums.fill(0.0);
+            let stride = row.stride as usize;
+            for begin in (0..stride).step_by(PIECE) {
+                let length = PIECE.min(stride - begin);
+                // Fine nodes from one before the first of the piece on; a row that begins at zero has none before it.
+                let first = 2 * (row.first as usize * LANES + begin);
                 let (skip, from) = if first == 0 { (1, 0) } else { (0, first - 1) };
-                for (z, wk) in neighbors_of_coarse(plane + lowest[1]) {
-                    let k = z.wrapping_sub(lowest[0]);
-                    for (j, wj) in neighbors_of_coarse(row_index) {
-                        if k < fine.plane_count() && j < fine.row_count() {
-                            add_row(fine, r, (k, j, c), from, wk * wj, &mut sums[skip..]);
+                for c in 0..3 {
+                    let mut sums = [0.0; 2 * PIECE + 1];
+                    let sums = &mut sums[..2 * length + 1];
+                    for (z, wk) in neighbors_of_coarse(plane + lowest[1]) {
+                        let k = z.wrapping_sub(lowest[0]);
+                        for (j, wj) in neighbors_of_coarse(row_index) {
+                            if k < fine.plane_count() && j < fine.row_count() {
+                                add_row(fine, r, (k, j, c), from, wk * wj, &mut sums[skip..]);
+                            }
                         }
                     }
-                }
-                let at = row.base as usize + c * stride;
-                let b = &mut b[at..at + stride];
-                for (k, b) in b.iter_mut().enumerate() {
-                    *b = sums[2 * k + 1] + 0.5 * (sums[2 * k] + sums[2 * k + 2]);
+                    let at = row.base as usize + c * stride + begin;
+                    for (k, b) in b[at..at + length].iter_mut().enumerate() {
+                        *b = sums[2 * k + 1] + 0.5 * (sums[2 * k] + sums[2 * k + 2]);
+                    }
                 }
             }
         }

@@ -34,7 +34,12 @@ impl TimingNode {
             ("assembly", timing.assembly),
             ("linear solve", timing.linear_solve),
         ];
-        let children: Vec<TimingNode> = parts.iter().map(|(name, time)| Self::leaf(name, *time)).collect();
+        let mut children: Vec<TimingNode> = parts.iter().map(|(name, time)| Self::leaf(name, *time)).collect();
+        if let (Some(solve), true) = (children.last_mut(), timing.cell_sweeps > 0.0) {
+            let nanoseconds = timing.cycles.as_nanos() as f64 / timing.cell_sweeps;
+            let name = format!("V-cycles, {nanoseconds:.1} ns per cell and sweep");
+            solve.children.push(Self::leaf(&name, timing.cycles));
+        }
         Self::branch("steps", timing.total, children)
     }
 }

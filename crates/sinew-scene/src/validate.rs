@@ -125,6 +125,9 @@ impl Checker<'_> {
 
     fn check_body(&mut self, body: &Body, path: &str) {
         self.check_mesh(&body.mesh, &format!("{path}.mesh"));
+        if body.mesh.is_lattice() {
+            self.check_lattice_body(body, path);
+        }
         let without_volume_term = match &body.material {
             Material::StVenantKirchhoff(_) => Some(""),
             Material::NeoHookean(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
@@ -182,6 +185,31 @@ impl Checker<'_> {
         }
     }
 
+    /// What flesh on a lattice cannot be or have.
+    fn check_lattice_body(&mut self, body: &Body, path: &str) {
+        let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
+        if word == Some(body.material.word()) && !matches!(body.material, Material::Corotated(_)) {
+            let message = format!("flesh on a lattice is corotated, not `{}`", body.material.word());
+            let problem = self.at(&format!("{path}.material.type"), message);
+            self.report(problem.hint("use `type = \"corotated\"`, or another `element`"));
+        }
+        for (key, time) in [("stiffness", body.damping.stiffness), ("tissue", body.damping.tissue)] {
+            if time != 0.0 {
+                let problem =
+                    self.at(&format!("{path}.damping.{key}"), "flesh on a lattice is damped by its mass only");
+                self.report(problem.hint("use `damping = { mass = … }`, or another `element`"));
+            }
+        }
+        if !body.bind.is_empty() {
+            let problem = self.at(&format!("{path}.bind[0]"), "nodes of a lattice cannot be bound to others");
+            self.report(problem.hint("bind the other body to this one, or `attach` it by springs"));
+        }
+        if body.volume.is_some() {
+            let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the centre of its cells");
+            self.report(problem.hint("leave `volume` out"));
+        }
+    }
+
     /// A law with fibres needs to know where they run, and no other law looks.
     fn check_fibers(&mut self, body: &Body, path: &str) {
         // A law that could not be read has been replaced by another.
@@ -211,7 +239,12 @@ impl Checker<'_> {
             Mesh::Box(mesh) => return self.check_box(mesh, path),
             Mesh::Figure(mesh) => (0.018 * mesh.height.powi(3), mesh.height / mesh.cells as f64),
             Mesh::File(mesh) => return self.check_file(&mesh.file, &format!("{path}.file")),
-            Mesh::Fill(mesh) => return self.check_file(&mesh.surface, &format!("{path}.surface")),
+            Mesh::Fill(mesh) => {
+                if mesh.element != Element::Tet4 {
+                    self.check_order(mesh.order, path);
+                }
+                return self.check_file(&mesh.surface, &format!("{path}.surface"));
+            }
             Mesh::Sphere(mesh) => (4.2 * mesh.radius.powi(3), mesh.cell),
             Mesh::Cylinder(mesh) => (3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell),
             Mesh::Torus(mesh) => {
@@ -265,22 +298,52 @@ impl Checker<'_> {
         }
         let cubes: f64 = mesh.cell_counts().iter().map(|&count| count as f64).product();
         let per_cube = match (mesh.element, mesh.pattern) {
-            (Element::Hex8, _) => 1.0,
+            (Element::Hex8 | Element::Lattice, _) => 1.0,
             (Element::Tet4, Pattern::Kuhn) => 6.0,
             (Element::Tet4, Pattern::Bcc) => 12.0,
         };
         let key = if mesh.cells.is_some() { "cells" } else { "cell" };
         self.check_cell_count(per_cube * cubes, &format!("{path}.{key}"));
-        if mesh.element == Element::Hex8 && mesh.pattern != Pattern::Kuhn {
+        if mesh.element != Element::Tet4 && mesh.pattern != Pattern::Kuhn {
             let problem =
                 self.at(&format!("{path}.pattern"), "`pattern` divides cubes into tetrahedra; hexahedra have none");
             self.report(problem.hint("leave `pattern` out, or use `element = \"tet4\"`"));
         }
-        if mesh.element == Element::Hex8 && mesh.order != 1 {
+        if mesh.element != Element::Tet4 {
+            self.check_order(mesh.order, path);
+        }
+        if mesh.element == Element::Lattice {
+            self.check_cubes(mesh, path);
+        }
+    }
+
+    fn check_order(&mut self, order: usize, path: &str) {
+        if order != 1 {
             let problem = self.at(&format!("{path}.order"), "only tetrahedra can be quadratic");
             self.report(problem.hint(
                 "leave `order` out (with `volume = \"mean\"` hexahedra do not lock), or use `element = \"tet4\"`",
             ));
+        }
+    }
+
+    /// The cells of a lattice are cubes.
+    fn check_cubes(&mut self, mesh: &BoxMesh, path: &str) {
+        let cells = mesh.cell_counts();
+        let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
+        let (least, most) =
+            (edges.iter().copied().fold(f64::INFINITY, f64::min), edges.iter().copied().fold(0.0, f64::max));
+        if most > least * (1.0 + 1e-6) {
+            let edges = edges.map(|edge| format_quantity(edge, Dimension::LENGTH));
+            let problem = self.at(&format!("{path}.size"), "the cells of a lattice are cubes, and these would not be");
+            self.report(
+                problem
+                    .label(format!("cells of {} by {} by {}", edges[0], edges[1], edges[2]))
+                    .hint("make the edges of the box multiples of `cell`"),
+            );
+        }
+        if mesh.grading != [1.0; 3] {
+            let problem = self.at(&format!("{path}.grading"), "the cells of a lattice all have the same size");
+            self.report(problem.hint("leave `grading` out, or use `element = \"hex8\"`"));
         }
     }
 

@@ -160,7 +160,7 @@ impl Problem {
 
     fn right_side(&self, system: &mut Multigrid) -> Vec<Vec3> {
         let mut b = vec![Vec3::zero(); self.fixed.len()];
-        system.apply(&self.moved, &mut b);
+        system.apply_wide(&self.moved, &mut b);
         let free = |fixed: &[bool; 3], b: Vec3| if fixed[0] { Vec3::zero() } else { -b };
         b.iter().zip(&self.fixed).map(|(&b, fixed)| free(fixed, b)).collect()
     }

@@ -37,6 +37,7 @@ fn blocks(rule: ContactRule, apart: f64) -> Model {
             start: Vec::new(),
             velocities: Vec::new(),
             surface: None,
+            lattice: None,
             mesh,
         });
     }

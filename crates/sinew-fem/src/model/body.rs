@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use sinew_geometry::CellMesh;
 use sinew_geometry::embedding::Embedding;
+use sinew_geometry::lattice::HexLattice;
+use sinew_geometry::{Aabb, CellMesh};
 use sinew_math::Vec3;
 
 use crate::material::{MaterialSpec, VolumeForm};
@@ -14,6 +15,8 @@ pub struct BodyParams {
     pub name: String,
     /// Mesh at rest, already in its place.
     pub mesh: CellMesh,
+    /// The lattice that the mesh was made of, with the same numbers of cells and nodes but wherever it likes; `None` for cells on their own.
+    pub lattice: Option<HexLattice>,
     /// Law of each cell.
     pub materials: Vec<MaterialSpec>,
     /// Density of each cell [kg/m³].
@@ -68,13 +71,14 @@ impl Surface {
 
     /// Positions of the vertices for the given node positions.
     pub fn positions(&self, nodes: &[Vec3]) -> Vec<Vec3> {
-        (0..self.vertex_count())
-            .map(|vertex| {
-                let mut p = Vec3::zero();
-                self.for_each_carrier(vertex, |node, weight| p += nodes[node as usize] * weight);
-                p
-            })
-            .collect()
+        (0..self.vertex_count()).map(|vertex| self.position(vertex, nodes)).collect()
+    }
+
+    /// Position of one vertex.
+    pub fn position(&self, vertex: usize, nodes: &[Vec3]) -> Vec3 {
+        let mut p = Vec3::zero();
+        self.for_each_carrier(vertex, |node, weight| p += nodes[node as usize] * weight);
+        p
     }
 }
 
@@ -106,6 +110,19 @@ impl Body {
             point.lambda + 2.0 * point.mu
         };
         self.materials.iter().map(stiffness).fold(0.0, f64::max)
+    }
+
+    /// Box around what one sees of it, for these places of its nodes: cells that carry a finer surface stick out.
+    pub fn bounds(&self, nodes: &[Vec3]) -> Aabb {
+        match &self.surface.embedding {
+            None => Aabb::from_points(nodes),
+            Some(_) => {
+                let mut bounds = Aabb::EMPTY;
+                (0..self.surface.vertex_count())
+                    .for_each(|vertex| bounds.include(self.surface.position(vertex, nodes)));
+                bounds
+            }
+        }
     }
 
     /// Mean size of its cells at rest [m].

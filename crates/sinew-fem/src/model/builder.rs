@@ -77,6 +77,24 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+    /// A lattice knows one law.
+    #[error("body \"{body}\", cell {cell}: a lattice is corotated, not {law}")]
+    LatticeLaw {
+        /// The body.
+        body: String,
+        /// The first cell with another law.
+        cell: usize,
+        /// That law.
+        law: String,
+    },
+    /// Something that a body on a lattice cannot have.
+    #[error("body \"{body}\" is on a lattice: {reason}")]
+    Lattice {
+        /// The body.
+        body: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A point to bind or attach lies too far from its target.
     #[error("body \"{body}\": {reason}")]
     Embedding {

@@ -26,13 +26,13 @@ use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::ElasticBlock;
 use crate::force::{Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, StepContext};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::lattice::LatticeBlock;
 use crate::report::{Energies, StepError};
 use crate::state::{History, State};
 
 /// Mechanical energies at positions `x` and velocities `v`.
 pub(crate) fn energies(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Vec3]) -> Energies {
-    let elastic = model.elastic.iter().map(|block| model.stiffness_of(block, ctx.control) * block.energy(x)).sum();
-    energies_with(model, ctx, x, v, elastic)
+    energies_with(model, ctx, x, v, model.elastic_energy(x, ctx.control))
 }
 
 /// As [`energies`], with the strain energy known.
@@ -130,6 +130,8 @@ pub struct Model {
     pub stiffness: Vec<ChannelId>,
     /// Elastic cells, grouped by kind and law.
     pub elastic: Vec<ElasticBlock>,
+    /// Bodies on lattices, which have no elastic blocks.
+    pub lattices: Vec<LatticeBlock>,
     /// Weight.
     pub gravity: Gravity,
     /// Pinned nodes.
@@ -202,7 +204,31 @@ impl Model {
     /// Factor on the elastic energy of a block under `control`.
     #[inline]
     pub fn stiffness_of(&self, block: &ElasticBlock, control: &Control) -> f64 {
-        control.get(self.stiffness[block.body])
+        self.body_stiffness(block.body, control)
+    }
+
+    /// Factor on the elastic energy of a body under `control`.
+    #[inline]
+    pub fn body_stiffness(&self, body: usize, control: &Control) -> f64 {
+        control.get(self.stiffness[body])
+    }
+
+    /// Strain energy of all cells under `control` [J].
+    pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
+        let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * block.energy(x)).sum();
+        let lattices = self.lattices.iter().map(|block| self.body_stiffness(block.body, control) * block.energy(x));
+        blocks + lattices.sum::<f64>()
+    }
+
+    /// Whether some cell has no positive volume.
+    pub fn has_inverted_cells(&self, x: &[Vec3]) -> bool {
+        self.elastic.iter().any(|block| block.summarize(x).inverted_cells > 0)
+            || self.lattices.iter().any(|block| block.has_inverted_cells(x))
+    }
+
+    /// The lattice of a body, if it is on one.
+    pub fn lattice_of(&self, body: usize) -> Option<&LatticeBlock> {
+        self.lattices.iter().find(|block| block.body == body)
     }
 
     /// Refuses channels that hold no finite number, and stiffness factors that are not positive.

@@ -18,7 +18,6 @@ use super::params::SolverParams;
 use super::problem::{Merit, Problem};
 use super::search::{Caution, MOST_SHIFT, Step};
 use super::system::{LinearSystem, SolveFailure};
-use crate::elastic::ElasticBlock;
 use crate::kinematics::Unknowns;
 use crate::model::Model;
 use crate::report::{StepReport, StepTiming};
@@ -219,9 +218,7 @@ impl Attempt<'_> {
     /// How many iterations are worth while. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or cannot be cut any more;
     /// an energy that falls gets to its minimum some day. In dynamics shorter steps help sooner.
     fn most_iterations(&self, merit: Merit) -> usize {
-        let positions = &self.problem.ctx.previous.positions;
-        let inverted = |block: &ElasticBlock| block.summarize(positions).inverted_cells > 0;
-        let is_scrambled = self.problem.model.elastic.iter().any(inverted);
+        let is_scrambled = self.problem.model.has_inverted_cells(&self.problem.ctx.previous.positions);
         let is_static = !self.params.regime.is_dynamic();
         let patience = match merit.potential {
             _ if self.params.budget.is_some() => 1,

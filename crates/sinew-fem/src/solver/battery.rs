@@ -41,6 +41,7 @@ fn model() -> Model {
             velocities: Vec::new(),
             volume: VolumeForm::Pointwise,
             surface: None,
+            lattice: None,
         })
     };
     let first = box_tets(Vec3::splat(0.2), [2, 1, 1], TetPattern::Kuhn).unwrap();

@@ -42,6 +42,12 @@ pub enum ExplicitError {
         /// The node.
         node: usize,
     },
+    /// A lattice tells no longest stable step.
+    #[error("explicit steps cannot move body \"{body}\", which is on a lattice")]
+    Lattice {
+        /// The body.
+        body: String,
+    },
     /// Contact between bodies is found and solved by implicit steps only.
     #[error("explicit steps know contact with colliders only, not between bodies and not by barriers")]
     Contact,
@@ -82,6 +88,9 @@ impl ExplicitSolver {
         }
         if let Some(rigid) = model.rigid_bodies.first() {
             return Err(ExplicitError::Rigid { name: rigid.name.clone() });
+        }
+        if let Some(block) = model.lattices.first() {
+            return Err(ExplicitError::Lattice { body: model.bodies[block.body].name.clone() });
         }
         for body in &model.bodies {
             for (node, point) in body.points.clone().enumerate() {

@@ -10,7 +10,6 @@ use super::guide::Guide;
 use super::integrator::Regime;
 use super::problem::Merit;
 use super::search::Caution;
-use crate::elastic::ElasticBlock;
 use crate::report::StepReport;
 
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
@@ -87,8 +86,7 @@ impl Attempt<'_> {
             return None;
         }
         let model = self.problem.model;
-        let inverted = |block: &ElasticBlock| block.summarize(&self.work.x).inverted_cells > 0;
-        if !model.elastic.iter().any(inverted) {
+        if !model.has_inverted_cells(&self.work.x) {
             return None;
         }
         let system = &self.system;

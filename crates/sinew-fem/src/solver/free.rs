@@ -23,8 +23,8 @@ pub(crate) struct FreeParts {
 }
 
 impl FreeParts {
-    /// Finds connected parts without pin, spring to the world, possible contact, custom force or rigid body.
-    pub fn find(model: &Model, pattern: &BlockPattern) -> Self {
+    /// Finds those of the connected `parts` without pin, spring to the world, possible contact, custom force or rigid body.
+    pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
         let count = kinematics.unknown_count();
         let mut is_held: Vec<bool> = (0..count).map(|unknown| kinematics.fixed(unknown) != [false; 3]).collect();
@@ -47,8 +47,8 @@ impl FreeParts {
             is_held[rigid.translation as usize] = true;
             is_held[rigid.rotation as usize] = true;
         }
-        let mut parts = connected_parts(pattern);
-        parts.retain(|part| part.iter().all(|&unknown| !is_held[unknown as usize]));
+        let is_free = |part: &&Vec<u32>| part.iter().all(|&unknown| !is_held[unknown as usize]);
+        let parts = parts.iter().filter(is_free).cloned().collect();
         let mut masses = vec![0.0; count];
         model.add_lumped_masses(&mut masses);
         Self { parts, masses }
@@ -105,8 +105,11 @@ impl FreeParts {
     }
 }
 
-/// Unknowns of each part that is connected by the matrix.
-pub(super) fn connected_parts(pattern: &BlockPattern) -> Vec<Vec<u32>> {
+/// Unknowns of each part that is connected by the matrix or by the cells of a lattice.
+pub(super) fn connected_parts(model: &Model, pattern: &BlockPattern) -> Vec<Vec<u32>> {
+    // Cells around each node of a lattice.
+    let around: Vec<_> =
+        model.lattices.iter().map(|block| (block, model.bodies[block.body].mesh.node_cells())).collect();
     let mut seen = vec![false; pattern.node_count()];
     let mut parts = Vec::new();
     for seed in 0..seen.len() {
@@ -116,11 +119,18 @@ pub(super) fn connected_parts(pattern: &BlockPattern) -> Vec<Vec<u32>> {
         let (mut part, mut next) = (vec![seed as u32], 0);
         while let Some(&node) = part.get(next) {
             next += 1;
-            for slot in pattern.row(node as usize) {
-                let other = pattern.columns()[slot];
+            let mut reach = |other: u32| {
                 if !std::mem::replace(&mut seen[other as usize], true) {
                     part.push(other);
                 }
+            };
+            pattern.row(node as usize).for_each(|slot| reach(pattern.columns()[slot]));
+            for (block, cells) in around.iter().filter(|(block, _)| block.unknowns().contains(&(node as usize))) {
+                let first = block.unknowns().start as u32;
+                let cells = cells.cells((node - first) as usize).iter();
+                cells
+                    .flat_map(|&cell| block.lattice().cells[cell as usize].nodes)
+                    .for_each(|other| reach(first + other));
             }
         }
         parts.push(part);

@@ -7,10 +7,8 @@
 //!   \sum_i m_i\,d_i \times (\delta_i - \omega \times d_i) = 0,$$
 //! which begin along δ.
 
-use sinew_math::sparse::BlockPattern;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-use super::free::connected_parts;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 
@@ -36,8 +34,8 @@ struct Hinge {
 }
 
 impl Hinges {
-    /// Finds connected parts that are held at one place or along one line, and by nothing else.
-    pub fn find(model: &Model, pattern: &BlockPattern) -> Self {
+    /// Finds those of the connected `parts` that are held at one place or along one line, and by nothing else.
+    pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
         let has_other_holds = !model.attachments.is_empty()
             || !model.contacts.is_empty()
@@ -56,7 +54,7 @@ impl Hinges {
                 }
             }
         }
-        let hinges = connected_parts(pattern).into_iter().filter_map(|nodes| hinge(model, &rest, nodes)).collect();
+        let hinges = parts.iter().filter_map(|nodes| hinge(model, &rest, nodes.clone())).collect();
         let mut masses = vec![0.0; kinematics.unknown_count()];
         model.add_lumped_masses(&mut masses);
         Self { hinges, masses }

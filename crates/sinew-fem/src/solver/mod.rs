@@ -12,6 +12,7 @@ mod guide;
 mod hinge;
 mod integrator;
 mod iterative;
+mod lattice;
 mod newton;
 mod params;
 mod problem;

@@ -1,6 +1,6 @@
 //! The one nonlinear solver: quasistatics and the implicit schemes, one step at a time.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
@@ -94,6 +94,7 @@ impl NewtonSolver {
         if self.system.is_none() {
             let mut forces = vec![0.0; model.kinematics.point_count()];
             model.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+            model.lattices.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
             self.unit_strain_force = forces.iter().map(|f| f * f).sum::<f64>().sqrt();
         }
         self.system.get_or_insert_with(|| LinearSystem::new(model, &self.params))
@@ -120,6 +121,7 @@ impl Solver for NewtonSolver {
         let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
         let system = self.system.as_mut().expect("created above");
         system.begin_step(state.history.rounding);
+        let work_before = system.cycle_work();
         let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch, &mut self.stage);
         let mut attempt = Attempt {
             max_stride: longest_stride(model, self.params.regime, &self.previous),
@@ -148,6 +150,7 @@ impl Solver for NewtonSolver {
         match outcome {
             Ok(()) => {
                 let rounding = attempt.system.rounding_floor(&attempt.work.q);
+                let work = attempt.system.cycle_work();
                 commit(model, state, attempt.work, control, dt);
                 report.local_error = attempt.problem.finish(state);
                 state.history.rounding = rounding;
@@ -163,6 +166,8 @@ impl Solver for NewtonSolver {
                 report.energies.contact += stage.stored_energy();
                 report.time = time;
                 report.contacts = self.contacts.len() + self.stage.active().count();
+                timing.cycles = Duration::from_secs_f64(work.seconds - work_before.seconds);
+                timing.cell_sweeps = work.cell_sweeps - work_before.cell_sweeps;
                 timing.total = start.elapsed();
                 report.timing = timing;
                 Ok(report)

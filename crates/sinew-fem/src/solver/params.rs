@@ -27,6 +27,8 @@ pub enum LinearSolver {
     RestFactor,
     /// Sparse Cholesky factor in f64.
     Cholesky,
+    /// Conjugate gradients in f32, preconditioned by multigrid on lattices: the one for bodies on lattices, and for no others.
+    Multigrid,
 }
 
 /// What a step may cost, counted in iterations so that every machine gets the same result.

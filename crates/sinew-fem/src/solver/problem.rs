@@ -14,7 +14,6 @@ use super::assembly::AssemblyPlan;
 use super::integrator::{Regime, Scheme};
 use crate::contact::{ContactStage, ContactTerm};
 use crate::damping::DampingMatrix;
-use crate::elastic::ElasticBlock;
 use crate::force::StepContext;
 use crate::model::Model;
 use crate::state::State;
@@ -110,8 +109,7 @@ impl<'a> Problem<'a> {
     fn starts_flung(&self) -> bool {
         let (model, previous) = (self.model, self.ctx.previous);
         let furthest = self.scratch.accelerations.iter().map(|a| a.norm()).fold(0.0, f64::max);
-        let inverted = |block: &ElasticBlock| block.summarize(&previous.positions).inverted_cells > 0;
-        !(0.25 * furthest * self.ctx.dt.powi(2) <= model.rest_size()) && model.elastic.iter().any(inverted)
+        !(0.25 * furthest * self.ctx.dt.powi(2) <= model.rest_size()) && model.has_inverted_cells(&previous.positions)
     }
 
     fn is_dynamic(&self) -> bool {
@@ -247,8 +245,7 @@ impl<'a> Problem<'a> {
 
     /// Merit at `x`.
     pub fn evaluate(&mut self, x: &[Vec3]) -> Merit {
-        let control = self.ctx.control;
-        let elastic = self.model.elastic.iter().map(|b| self.model.stiffness_of(b, control) * b.energy(x)).sum();
+        let elastic = self.model.elastic_energy(x, self.ctx.control);
         let contact = self.contact.evaluate(self.model, x);
         self.merit(x, elastic, contact)
     }
@@ -289,6 +286,9 @@ impl<'a> Problem<'a> {
         for block in &self.model.elastic {
             let scale = self.model.stiffness_of(block, self.ctx.control);
             elastic += block.add_gradient(x, scale, gradient, &self.scratch.pack_energies);
+        }
+        for block in &self.model.lattices {
+            elastic += block.add_gradient(x, self.model.body_stiffness(block.body, self.ctx.control), gradient);
         }
         for force in self.model.forces() {
             force.add_gradient(x, &self.ctx, gradient);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sinew_lattice::CycleWork;
 use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::krylov::norm;
 use sinew_math::parallel::sum;
@@ -11,9 +12,10 @@ use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 use super::couplings::{CoupledFactor, Couplings};
-use super::free::FreeParts;
+use super::free::{FreeParts, connected_parts};
 use super::hinge::Hinges;
 use super::iterative::Iterative;
+use super::lattice::LatticeSystem;
 use super::params::{LinearSolver, SolverParams};
 use super::rest_factor::RestFactor;
 use crate::kinematics::Unknowns;
@@ -34,10 +36,10 @@ const STIFF_VOLUME: f64 = 48.0;
 const VERY_STIFF_VOLUME: f64 = 165.0;
 
 /// Springs that hold free parts, over the mean diagonal: above the rounding of f32, below the stiffness of any mode that matters.
-const FREE_SPRING: f64 = 1e-6;
+pub(super) const FREE_SPRING: f64 = 1e-6;
 
 /// Least stiffness of a node that a shift is taken of, over the mean.
-const SHIFT_FLOOR: f64 = 1e-6;
+pub(super) const SHIFT_FLOOR: f64 = 1e-6;
 
 /// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +79,7 @@ impl fmt::Display for SolveFailure {
 enum Backend {
     Iterative(Box<Iterative>),
     Direct { matrix: BlockCsr<f64>, factor: Box<Cholesky<f64>>, coupled: CoupledFactor },
+    Lattice(Box<LatticeSystem>),
 }
 
 /// What does not change from matrix to matrix.
@@ -112,14 +115,20 @@ impl LinearSystem {
     pub fn new(model: &Model, params: &SolverParams) -> Self {
         let plan = AssemblyPlan::new(model);
         let (solver, reason) = match params.linear {
-            LinearSolver::Auto => choose(model, params.regime.is_dynamic()),
+            LinearSolver::Multigrid if !model.lattices.is_empty() => (LinearSolver::Multigrid, "as asked".to_string()),
+            _ if !model.lattices.is_empty() => (LinearSolver::Multigrid, "the one for bodies on lattices".to_string()),
+            LinearSolver::Auto | LinearSolver::Multigrid => choose(model, params.regime.is_dynamic()),
             LinearSolver::RestFactor if !RestFactor::serves(model) => (
                 LinearSolver::Cg,
                 "a factor of the rest state serves bodies without bound nodes and rigid parts only".into(),
             ),
             solver => (solver, "as asked".to_string()),
         };
-        let (backend, name) = if solver == LinearSolver::Cholesky {
+        let (backend, name) = if solver == LinearSolver::Multigrid {
+            let lattice = Box::new(LatticeSystem::new(model, &plan, params.budget.map(|budget| budget.linear)));
+            let name = format!("conjugate gradients with {}", lattice.describe());
+            (Backend::Lattice(lattice), name)
+        } else if solver == LinearSolver::Cholesky {
             let factor = SymbolicCholesky::new(&plan.pattern).and_then(|symbolic| symbolic.prepare());
             let factor = Box::new(factor.expect("a pattern in memory can be analysed"));
             let (matrix, coupled) = (BlockCsr::zeros(plan.pattern.clone()), CoupledFactor::default());
@@ -130,7 +139,10 @@ impl LinearSystem {
             (Backend::Iterative(iterative), name)
         };
         let (free, hinges) = match params.regime.is_dynamic() {
-            false => (FreeParts::find(model, &plan.pattern), Hinges::find(model, &plan.pattern)),
+            false => {
+                let parts = connected_parts(model, &plan.pattern);
+                (FreeParts::find(model, &parts), Hinges::find(model, &parts))
+            }
             true => (FreeParts::default(), Hinges::default()),
         };
         Self {
@@ -183,7 +195,15 @@ impl LinearSystem {
     pub fn assemble(&mut self, at: &Linearization<'_, '_>) {
         let model = at.problem.model;
         self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
+        let frame = Frame {
+            plan: &self.plan,
+            filter: &self.filter,
+            free: &self.free,
+            hinges: &self.hinges,
+            couplings: &self.couplings,
+        };
         match &mut self.backend {
+            Backend::Lattice(lattice) => lattice.assemble(at, frame, &mut self.scratch),
             Backend::Iterative(iterative) => {
                 self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix);
                 self.couplings.add_diagonal(&mut iterative.matrix);
@@ -201,6 +221,7 @@ impl LinearSystem {
         match &self.backend {
             Backend::Iterative(iterative) => iterative.matrix.multiply_lower(v, out),
             Backend::Direct { matrix, .. } => matrix.multiply_lower(v, out),
+            Backend::Lattice(lattice) => lattice.unfiltered_product(v, out),
         }
         self.couplings.add_unfiltered(v, out);
     }
@@ -220,19 +241,20 @@ impl LinearSystem {
             out.fill(Vec3::zero());
             return Ok(0);
         }
+        let frame = Frame {
+            plan: &self.plan,
+            filter: &self.filter,
+            free: &self.free,
+            hinges: &self.hinges,
+            couplings: &self.couplings,
+        };
         match &mut self.backend {
+            Backend::Lattice(lattice) => lattice.solve(at, frame, shift, &mut self.scratch, rhs, out, forcing),
             Backend::Iterative(iterative) => {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
                 hold_softly(&self.free, &self.hinges, at.tangent(), &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
-                let frame = Frame {
-                    plan: &self.plan,
-                    filter: &self.filter,
-                    free: &self.free,
-                    hinges: &self.hinges,
-                    couplings: &self.couplings,
-                };
                 if iterative.wants_factor() {
                     return iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing);
                 }
@@ -266,8 +288,18 @@ impl LinearSystem {
     pub fn begin_step(&mut self, earlier_floor: f64) {
         self.has_values = false;
         self.earlier_floor = earlier_floor;
-        if let Backend::Iterative(iterative) = &mut self.backend {
-            iterative.begin_step();
+        match &mut self.backend {
+            Backend::Iterative(iterative) => iterative.begin_step(),
+            Backend::Lattice(lattice) => lattice.begin_step(),
+            Backend::Direct { .. } => {}
+        }
+    }
+
+    /// Time and work of all cycles on lattices so far.
+    pub fn cycle_work(&self) -> CycleWork {
+        match &self.backend {
+            Backend::Lattice(lattice) => lattice.work(),
+            _ => CycleWork::default(),
         }
     }
 
@@ -279,6 +311,7 @@ impl LinearSystem {
         match &self.backend {
             Backend::Iterative(iterative) => rounding_floor(&iterative.matrix, q),
             Backend::Direct { matrix, .. } => rounding_floor(matrix, q),
+            Backend::Lattice(lattice) => rounding_floor(&lattice.matrix, q),
         }
     }
 }

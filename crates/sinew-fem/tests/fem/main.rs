@@ -8,5 +8,6 @@ mod elastic;
 mod finite_volume;
 mod forces;
 mod integrators;
+mod lattice;
 mod models;
 mod newton;

@@ -58,6 +58,7 @@ pub fn body(name: &str, mesh: CellMesh, material: MaterialSpec) -> BodyParams {
         velocities: Vec::new(),
         volume: VolumeForm::Pointwise,
         surface: None,
+        lattice: None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::{LatticeError, MAX_CUBES};
 /// Cubes of one size over a body.
 ///
 /// Several cells may lie in one cube (copies), when different parts of the body pass through it. What holds cells together is
-/// the nodes they share, never their place. Cells are sorted by place, nodes by theirs.
+/// the nodes they share, never their place. Cells are sorted by place; nodes by theirs, z first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HexLattice {
     /// Lower corner [m].

@@ -5,6 +5,7 @@
 //!
 //! - [`HexLattice`]: cells, their nodes, neighbours and outer faces
 //! - [`HexLattice::from_surface`]: the lattice over a closed surface, with the surface bound to it
+//! - [`HexLattice::to_mesh`]: the cells as hexahedra
 //! - [`HexLattice::coarsen`]: cells of double size, and the interpolation from them
 //!
 //! # Limits
@@ -14,6 +15,7 @@
 //! should, but two parts are never joined that flesh does not join. At the holes of an open surface, cubes are whole or absent
 //! by their centre. Where a surface crosses itself, the flesh is one.
 
+mod cells;
 mod coarsen;
 mod columns;
 mod cuts;

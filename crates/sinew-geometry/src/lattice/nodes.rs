@@ -76,7 +76,8 @@ impl NodeMerger {
                 roots.push((corner_place(self.seeds[own as usize / 8].place, own as usize % 8), own));
             }
         }
-        roots.par_sort_unstable();
+        // Along x first, as sweeps over a lattice go.
+        roots.par_sort_unstable_by_key(|&([x, y, z], own)| ([z, y, x], own));
         let mut number = vec![0; self.parent.len()];
         for (node, (_, root)) in roots.iter().enumerate() {
             number[*root as usize] = node as u32;

@@ -43,7 +43,10 @@ fn check(surface: &TriMesh, filling: &LatticeFilling) {
 }
 
 fn check_lattice(lattice: &HexLattice) {
-    assert!(lattice.cells.is_sorted_by_key(|cell| cell.place) && lattice.node_places.is_sorted());
+    assert!(
+        lattice.cells.is_sorted_by_key(|cell| cell.place)
+            && lattice.node_places.is_sorted_by_key(|[x, y, z]| [z, y, x])
+    );
     let mut is_used = vec![false; lattice.node_places.len()];
     for cell in &lattice.cells {
         assert!((0..3).all(|axis| (cell.place[axis] as usize) < lattice.cubes[axis]));

@@ -12,20 +12,36 @@ use super::{Aabb, TriMesh};
 /// A volume mesh at rest: positions, blocks of cells, a label per cell, named sets and fields.
 ///
 /// Valid by construction: finite positions, existing nodes, every cell rightly wound with positive volume, every node used
-/// by some cell, every face shared by at most two cells on opposite sides.
+/// by some cell, every face shared by at most two cells on opposite sides (unless made by [`CellMesh::branching`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellMesh {
     positions: Vec<Vec3>,
     blocks: Vec<CellBlock>,
     /// First cell of each block, and the number of cells at the end.
     block_offsets: Vec<usize>,
+    /// Whether more than two cells may share a face.
+    may_branch: bool,
     pub(super) attributes: Attributes,
 }
 
 impl CellMesh {
     /// Checks the arrays. Wrongly wound cells are turned and unused nodes dropped; both are reported.
-    pub fn new(mut positions: Vec<Vec3>, mut blocks: Vec<CellBlock>) -> Result<(Self, MeshReport), MeshError> {
-        let report = check_cells(&mut positions, &mut blocks)?;
+    pub fn new(positions: Vec<Vec3>, blocks: Vec<CellBlock>) -> Result<(Self, MeshReport), MeshError> {
+        Self::checked(positions, blocks, false)
+    }
+
+    /// As [`CellMesh::new`], for cells that may overlap: two fingers that pass through one cube of a lattice have a copy of it each, and
+    /// both copies share a face with the cell of the palm beside them. A face of several cells is no boundary.
+    pub fn branching(positions: Vec<Vec3>, blocks: Vec<CellBlock>) -> Result<(Self, MeshReport), MeshError> {
+        Self::checked(positions, blocks, true)
+    }
+
+    fn checked(
+        mut positions: Vec<Vec3>,
+        mut blocks: Vec<CellBlock>,
+        may_branch: bool,
+    ) -> Result<(Self, MeshReport), MeshError> {
+        let report = check_cells(&mut positions, &mut blocks, may_branch)?;
         blocks.retain(|block| !block.nodes.is_empty());
         let mut block_offsets = vec![0];
         let mut cell_count = 0;
@@ -34,7 +50,7 @@ impl CellMesh {
             block_offsets.push(cell_count);
         }
         let attributes = Attributes { labels: vec![0; cell_count], ..Attributes::default() };
-        Ok((Self { positions, blocks, block_offsets, attributes }, report))
+        Ok((Self { positions, blocks, block_offsets, may_branch, attributes }, report))
     }
 
     /// A mesh of one block of tetrahedra.
@@ -45,7 +61,7 @@ impl CellMesh {
     /// The same cells, labels, sets and fields with every node moved by `f`, checked again; a map that mirrors turns all cells.
     pub fn mapped(&self, f: impl Fn(Vec3) -> Vec3) -> Result<(Self, MeshReport), MeshError> {
         let positions = self.positions.iter().map(|x| f(*x)).collect();
-        let (mut mesh, report) = Self::new(positions, self.blocks.clone())?;
+        let (mut mesh, report) = Self::checked(positions, self.blocks.clone(), self.may_branch)?;
         mesh.attributes.clone_from(&self.attributes);
         Ok((mesh, report))
     }

@@ -252,8 +252,12 @@ pub(crate) fn check_nodes(cell: usize, nodes: &[u32], node_count: usize) -> Resu
     Ok(())
 }
 
-/// Runs all checks; turns wrongly wound cells and drops unused nodes in place.
-pub(crate) fn check_cells(positions: &mut Vec<Vec3>, blocks: &mut [CellBlock]) -> Result<MeshReport, MeshError> {
+/// Runs all checks, those of faces only where none `may_branch`; turns wrongly wound cells and drops unused nodes in place.
+pub(crate) fn check_cells(
+    positions: &mut Vec<Vec3>,
+    blocks: &mut [CellBlock],
+    may_branch: bool,
+) -> Result<MeshReport, MeshError> {
     let mut entries = 0_usize;
     for (b, block) in blocks.iter().enumerate() {
         let nodes_per_cell = block.kind.nodes_per_cell();
@@ -283,7 +287,9 @@ pub(crate) fn check_cells(positions: &mut Vec<Vec3>, blocks: &mut [CellBlock]) -
             cell += 1;
         }
     }
-    check_faces(positions.len(), blocks)?;
+    if !may_branch {
+        check_faces(positions.len(), blocks)?;
+    }
     drop_unused_nodes(positions, blocks, &mut report);
     report.component_count = Components::new(positions.len(), blocks.iter().flat_map(CellBlock::cells)).count;
     Ok(report)

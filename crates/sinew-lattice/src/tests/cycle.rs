@@ -4,7 +4,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use super::*;
-use crate::{Method, Multigrid, MultigridParams, SolveReport};
+use crate::{Method, Multigrid, MultigridParams, SolveReport, TangentKind};
 
 /// A cube whose ends are held, one of them moved by half, and the right-hand side of its first Newton step (X7).
 fn face_load(n: usize, params: MultigridParams, poisson: f64) -> (Multigrid, Vec<Vec3>) {
@@ -23,7 +23,7 @@ fn face_load(n: usize, params: MultigridParams, poisson: f64) -> (Multigrid, Vec
     }
     let mut system = Multigrid::new(&cells, &lame, &fixed, params).unwrap();
     let mut b = vec![Vec3::zero(); fixed.len()];
-    system.apply(&moved, &mut b);
+    system.apply_wide(&moved, &mut b);
     for (b, fixed) in b.iter_mut().zip(&fixed) {
         *b = if fixed[0] { Vec3::zero() } else { -*b };
     }
@@ -60,7 +60,7 @@ fn cycle_is_symmetric_and_positive() {
         let (lame, u, _) = random_problem(&cells, &mut noise);
         let fixed = fixed_end(&cells, axis);
         let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
-        system.linearize(&u).unwrap();
+        system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
         let mut precondition = |b: &[Vec3]| {
             system.set_right_side(b);
             system.cycle_from_zero();
@@ -87,7 +87,7 @@ fn small_lattices_are_solved_at_once() {
     let (lame, u, b) = random_problem(&cells, &mut noise);
     let fixed = fixed_end(&cells, 0);
     let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
-    system.linearize(&u).unwrap();
+    system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
     assert_eq!(system.level_count(), 1);
     let report = system.solve(Method::Cycles, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, 1);
     assert!(report.reduction() < 1e-4, "{report:?}");
@@ -120,7 +120,7 @@ fn fingers_in_one_place_move_apart() {
 fn iterations(cells: &HexLattice, fixed: &[[bool; 3]], lame: &[[f64; 2]], u: Option<&[Vec3]>) -> usize {
     let mut system = Multigrid::new(cells, lame, fixed, MultigridParams::default()).unwrap();
     if let Some(u) = u {
-        system.linearize(u).unwrap();
+        system.linearize(u, TangentKind::Definite, 1.0).unwrap();
     }
     let mut noise = Noise(3);
     let b: Vec<Vec3> = fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect();
@@ -193,4 +193,32 @@ fn crumbs_are_not_coarsened_for_ever() {
     let system =
         Multigrid::new(&crumbs, &material(&crumbs), &fixed_end(&crumbs, 0), MultigridParams::default()).unwrap();
     assert_eq!(system.cell_counts(), [512]);
+}
+
+/// Bones between the nodes of coarse levels, straight ones too, where the printed rule forgets them.
+#[test]
+fn thin_bones_between_coarse_nodes_do_not_slow_the_cycle() {
+    let arm = carved([64, 16, 16], |_| true);
+    let is_bone = |p: &[u32; 3]| p[1] == 7 && (8..=9).contains(&p[2]) && !(30..=34).contains(&p[0]);
+    let bone: Vec<[bool; 3]> = arm.node_places.iter().map(|p| [is_bone(p); 3]).collect();
+    let count = iterations(&arm, &bone, &material(&arm), None);
+    assert!(count <= 15, "{count}");
+}
+
+/// A block with a flap one cell thick, wherever that lies between the planes of coarse levels; and a plate, which is all thin.
+#[test]
+fn parts_one_cell_thick_do_not_slow_the_cycle() {
+    for height in 7..11 {
+        let is_flesh = |[x, y, z]: [usize; 3]| x < 16 || (z == height && (3..13).contains(&y));
+        let flap = carved([24, 16, 16], is_flesh);
+        let count = iterations(&flap, &fixed_end(&flap, 0), &material(&flap), None);
+        assert!(count <= 15, "at height {height}: {count}");
+    }
+    for (size, most) in [(32, 15), (64, 20)] {
+        for height in 0..2 {
+            let plate = carved([size, size, 2], |[_, _, z]| z == height);
+            let count = iterations(&plate, &fixed_end(&plate, 0), &material(&plate), None);
+            assert!(count <= most, "plate of {size} cells at {height}: {count}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
 use super::*;
-use crate::{ModeStiffness, Multigrid, MultigridParams};
+use crate::{LatticeElastic, ModeStiffness, Multigrid, MultigridParams, TangentKind};
 
 /// ∫ ∇Nₐ · ∇N_b over a cube of edge h, by two Gauss points per axis.
 fn gauss_laplace(a: usize, b: usize) -> f64 {
@@ -91,9 +91,8 @@ fn product_is_that_of_the_paper_cell_by_cell() {
             let expected = reference(&cells, &lame, &u, &x, modes);
             // Dense factors of large levels take long: only the product is asked for.
             let mut system = Multigrid::without_factor(&cells, &lame, &fixed, params);
-            system.linearize(&u).unwrap();
-            let mut product = vec![Vec3::zero(); cells.node_places.len()];
-            system.apply(&x, &mut product);
+            system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
+            let product = product_of(&mut system, &x);
             let largest = expected.iter().map(|v| v.norm()).fold(0.0, f64::max);
             let error = expected.iter().zip(&product).map(|(a, b)| (*a - *b).norm()).fold(0.0, f64::max);
             assert!(error < 2e-6 * largest, "{name}, {modes:?}: {error} of {largest}");
@@ -108,14 +107,13 @@ fn diagonal_is_that_of_the_product() {
     let (lame, u, _) = random_problem(&cells, &mut noise);
     let fixed = vec![[false; 3]; cells.node_places.len()];
     let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
-    system.linearize(&u).unwrap();
+    system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
     let diagonal = system.diagonal();
     for node in (0..cells.node_places.len()).step_by(17) {
         for c in 0..3 {
-            let (mut unit, mut product) =
-                (vec![Vec3::zero(); cells.node_places.len()], vec![Vec3::zero(); cells.node_places.len()]);
+            let mut unit = vec![Vec3::zero(); cells.node_places.len()];
             unit[node][c] = 1.0;
-            system.apply(&unit, &mut product);
+            let product = product_of(&mut system, &unit);
             assert!((product[node][c] / diagonal[node][c] - 1.0).abs() < 1e-5);
         }
     }
@@ -147,12 +145,12 @@ fn ten_thousand_miserable_cells_stay_finite_and_definite() {
     let fixed = vec![[false; 3]; u.len()];
     let mut system = Multigrid::without_factor(&cells, &material(&cells), &fixed, params);
     let mut gradient = vec![Vec3::zero(); u.len()];
-    assert!(system.gradient(&u, &mut gradient).is_finite() && gradient.iter().all(|g| g.is_finite()));
-    system.linearize(&u).unwrap();
+    let elastic = LatticeElastic::new(&cells, &material(&cells), params.modes);
+    assert!(gradient_at(&elastic, &cells, &u, &mut gradient).is_finite() && gradient.iter().all(|g| g.is_finite()));
+    system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
     for _ in 0..4 {
         let v: Vec<Vec3> = u.iter().map(|_| noise.vector()).collect();
-        let mut product = vec![Vec3::zero(); u.len()];
-        system.apply(&v, &mut product);
+        let product = product_of(&mut system, &v);
         for cell in &cells.cells {
             // Cells share no nodes here.
             let pairs = || cell.nodes.iter().map(|&node| (v[node as usize], product[node as usize]));

@@ -1,11 +1,15 @@
 //! What the tests share: lattices, noise, materials.
 
+mod anchors;
 mod cycle;
 mod kernel;
+mod moments;
 mod physics;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
 use sinew_math::Vec3;
+
+use crate::{LatticeElastic, Multigrid};
 
 struct Noise(u64);
 
@@ -106,6 +110,30 @@ fn shapes() -> Vec<(&'static str, HexLattice)> {
 
 fn lame(poisson: f64) -> [f64; 2] {
     [1.0 / (2.0 * (1.0 + poisson)), poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))]
+}
+
+/// Energy and its derivatives at displacements.
+fn gradient_at(elastic: &LatticeElastic, cells: &HexLattice, u: &[Vec3], gradient: &mut [Vec3]) -> f64 {
+    let x: Vec<Vec3> = u.iter().enumerate().map(|(node, u)| cells.node_position(node) + *u).collect();
+    gradient.fill(Vec3::zero());
+    let energy = elastic.add_gradient(&x, 1.0, gradient);
+    assert_eq!(energy, elastic.energy(&x));
+    energy
+}
+
+fn narrow(values: &[Vec3]) -> Vec<Vec3<f32>> {
+    values.iter().map(|v| Vec3::new(v.x as f32, v.y as f32, v.z as f32)).collect()
+}
+
+fn widen(values: &[Vec3<f32>]) -> Vec<Vec3> {
+    values.iter().map(|v| Vec3::new(f64::from(v.x), f64::from(v.y), f64::from(v.z))).collect()
+}
+
+/// K x in f32.
+fn product_of(system: &mut Multigrid, x: &[Vec3]) -> Vec<Vec3> {
+    let mut product = vec![Vec3::new(0.0f32, 0.0, 0.0); x.len()];
+    system.apply(&narrow(x), &mut product);
+    widen(&product)
 }
 
 /// Nodes of one end along an axis.

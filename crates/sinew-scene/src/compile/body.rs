@@ -49,7 +49,7 @@ impl Compiler<'_> {
     }
 
     fn add_body(&mut self, index: usize, body: &Body) -> Result<CompiledBody, Vec<Diagnostic>> {
-        let MeshParts { mesh, surface, inside } = self.mesh(index, body).map_err(|problem| vec![problem])?;
+        let MeshParts { mesh, surface, inside, lattice } = self.mesh(index, body).map_err(|problem| vec![problem])?;
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let place = pose(body.position, body.rotation.as_ref());
         let mut materials = self.materials(index, body, &mesh, &regions, &inside)?;
@@ -91,6 +91,7 @@ impl Compiler<'_> {
             velocities,
             surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
             mesh: mesh.clone(),
+            lattice,
         });
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);

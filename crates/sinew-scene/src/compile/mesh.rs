@@ -2,6 +2,7 @@
 
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
+use sinew_geometry::lattice::{HexLattice, LatticeCell, LatticeOptions};
 use sinew_geometry::procedural::{self, TetPattern};
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_io::{SurfaceParts, VolumeParts};
@@ -21,11 +22,18 @@ pub(super) struct MeshParts {
     pub surface: Option<(TriMesh, Embedding)>,
     /// Part of each cell that is inside the filled surface; empty when all is.
     pub inside: Vec<f64>,
+    /// The lattice that the mesh was made of, if it is to be solved as one.
+    pub lattice: Option<HexLattice>,
 }
+
+/// Least part of a cube that counts as flesh: what is softer would slow the solver and show nothing.
+const LEAST_FLESH: f64 = 0.05;
+/// Bytes per cell of a lattice that is simulated, with its coarser levels and all vectors of the solver.
+const BYTES_PER_CELL: f64 = 2500.0;
 
 impl From<CellMesh> for MeshParts {
     fn from(mesh: CellMesh) -> Self {
-        Self { mesh, surface: None, inside: Vec::new() }
+        Self { mesh, surface: None, inside: Vec::new(), lattice: None }
     }
 }
 
@@ -47,7 +55,7 @@ impl Compiler<'_> {
             }
             None => None,
         };
-        Ok(MeshParts { mesh, surface, inside: parts.inside })
+        Ok(MeshParts { mesh, surface, inside: parts.inside, lattice: None })
     }
 
     /// The mesh with the cells that its source has.
@@ -58,10 +66,11 @@ impl Compiler<'_> {
             result.map(MeshParts::from).map_err(|error| problem("", error.to_string()))
         };
         let parts = match &body.mesh {
+            Mesh::Box(mesh) if mesh.element == Element::Lattice => return self.cubes(index, body, mesh),
             Mesh::Box(mesh) => {
                 let (size, cells) = (Vec3::from(mesh.size), mesh.cell_counts());
                 let even = generated(match mesh.element {
-                    Element::Hex8 => procedural::box_hexes(size, cells),
+                    Element::Hex8 | Element::Lattice => procedural::box_hexes(size, cells),
                     Element::Tet4 => procedural::box_tets(size, cells, pattern(mesh.pattern)),
                 })?;
                 if mesh.grading == [1.0; 3] {
@@ -95,6 +104,19 @@ impl Compiler<'_> {
         Ok(MeshParts { mesh, ..parts })
     }
 
+    /// A box of cubes.
+    fn cubes(&mut self, index: usize, body: &Body, mesh: &mesh::BoxMesh) -> Result<MeshParts, Diagnostic> {
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh"), &message);
+        let cells = mesh.cell_counts();
+        let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
+        let cell = edges[0] * body.scale;
+        check_memory(cells.iter().map(|&count| count as f64).product(), cell).map_err(problem)?;
+        let lattice = HexLattice::dense(Vec3::zero(), cell, cells).map_err(|error| problem(error.to_string()))?;
+        let cells = lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
+        Ok(MeshParts { lattice: Some(lattice), ..MeshParts::from(cells) })
+    }
+
     fn filled(&mut self, index: usize, body: &Body, mesh: &mesh::FillMesh) -> Result<MeshParts, Diagnostic> {
         let scene = self.scene;
         let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
@@ -107,20 +129,58 @@ impl Compiler<'_> {
             mesh::Repair::None => Repair::Reject,
             mesh::Repair::Winding => Repair::Winding,
         };
-        let options = FillOptions { repair, ..FillOptions::default() };
-        let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| problem(error.to_string()))?;
-        self.notes.push(format!("{}: {}", mesh.surface, filled.report));
-        let inside = filled.inside_fractions(&surface);
+        let (mut cells, embedding, inside, lattice) = match mesh.element {
+            Element::Tet4 => {
+                let options = FillOptions { repair, ..FillOptions::default() };
+                let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| problem(error.to_string()))?;
+                self.notes.push(format!("{}: {}", mesh.surface, filled.report));
+                let inside = filled.inside_fractions(&surface);
+                (filled.mesh, filled.embedding, inside, None)
+            }
+            Element::Hex8 | Element::Lattice => {
+                let options = LatticeOptions { repair, max_bytes: free_memory(), ..LatticeOptions::default() };
+                let filling = HexLattice::from_surface(&surface, mesh.cell, &options)
+                    .map_err(|error| problem(error.to_string()))?;
+                check_memory(filling.lattice.cells.len() as f64, mesh.cell).map_err(problem)?;
+                self.notes.push(format!("{}: {}", mesh.surface, filling.report));
+                let cells = filling.lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
+                let part = |cell: &LatticeCell| f64::from(cell.fraction).max(LEAST_FLESH);
+                let inside = filling.lattice.cells.iter().map(part).collect();
+                let embedding = filling.bind();
+                (cells, embedding, inside, (mesh.element == Element::Lattice).then_some(filling.lattice))
+            }
+        };
         // A group of the surface is a region of the lattice: the nodes that carry its vertices.
-        let mut cells = filled.mesh;
         for (name, triangles) in groups {
             let vertices = triangles.iter().flat_map(|&triangle| surface.triangles()[triangle as usize]);
-            let carriers = vertices.flat_map(|vertex| filled.embedding.entries(vertex as usize).0.iter().copied());
+            let carriers = vertices.flat_map(|vertex| embedding.entries(vertex as usize).0.iter().copied());
             let nodes = carriers.collect();
             cells = cells.with_node_set(name, nodes).map_err(|error| problem(error.to_string()))?;
         }
-        Ok(MeshParts { mesh: cells, surface: Some((surface, filled.embedding)), inside })
+        Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), inside, lattice })
     }
+}
+
+/// Memory that is free [bytes], where the system tells it in a file.
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    Some(1024 * line.split_whitespace().nth(1)?.parse::<u64>().ok()?)
+}
+
+/// Refuses a lattice that could be made but not simulated, and says which one could.
+fn check_memory(cells: f64, cell: f64) -> Result<(), String> {
+    let (needed, free) = (cells * BYTES_PER_CELL, free_memory().map_or(f64::INFINITY, |bytes| bytes as f64));
+    if needed <= free {
+        return Ok(());
+    }
+    let fitting = cell * (needed / free).cbrt();
+    let gigabytes = |bytes: f64| bytes / (1 << 30) as f64;
+    Err(format!(
+        "{cells:.3e} cells would need {:.1} GiB, but {:.1} are free; hint: a cell size of {fitting:.2e} m fits",
+        gigabytes(needed),
+        gigabytes(free)
+    ))
 }
 
 /// A problem at `path`; errors of meshes carry their hint at their end.

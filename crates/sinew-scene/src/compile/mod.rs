@@ -116,6 +116,8 @@ impl Compiler<'_> {
             | ModelError::PinOnBound { body, .. }
             | ModelError::BindToBound { body, .. }
             | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
+            ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
+            ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
             ModelError::Rigid { name, .. } => format!("rigid.{name}"),
         };
         let problem = self.scene.problem(&path, error.to_string());
@@ -144,6 +146,8 @@ impl Compiler<'_> {
         }
         if self.scene.modes > 0 && !self.scene.rigid.is_empty() {
             problems.push(self.scene.problem("modes", "natural frequencies need a scene without rigid bodies"));
+        } else if self.scene.modes > 0 && !model.lattices.is_empty() {
+            problems.push(self.scene.problem("modes", "natural frequencies need a scene without lattices"));
         } else if self.scene.modes > 0 {
             match natural_frequencies(model, self.scene.modes) {
                 Ok(frequencies) => probes.push(Box::new(FrequencyProbe { frequencies })),

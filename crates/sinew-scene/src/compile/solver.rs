@@ -37,6 +37,7 @@ impl Compiler<'_> {
                 ExplicitError::Contact => "contact.mode".to_string(),
                 ExplicitError::Rigid { name } => format!("rigid.{name}"),
                 ExplicitError::Bound { body, .. } => format!("body.{body}.bind"),
+                ExplicitError::Lattice { .. } => "solver.type".to_string(),
                 ExplicitError::Massless { body, .. } => format!("body.{body}.mesh"),
             };
             scene.problem(&path, error.to_string())
@@ -109,6 +110,7 @@ fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
             spec::LinearSolver::VCycle => LinearSolver::VCycle,
             spec::LinearSolver::RestFactor => LinearSolver::RestFactor,
             spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
+            spec::LinearSolver::Multigrid => LinearSolver::Multigrid,
         },
         untangle: settings.untangle,
         budget: settings.live.as_ref().map(|live| Budget { newton: live.newton, linear: live.linear }),

@@ -16,6 +16,9 @@ words! {
         "tet4" => Tet4,
         /// Trilinear hexahedra.
         "hex8" => Hex8,
+        /// Cubes of one size with one rotation each, solved by multigrid: for bodies of ten thousand to millions of cells. Of the law
+        /// `corotated` only.
+        "lattice" => Lattice,
     }
 }
 
@@ -221,7 +224,7 @@ table! {
 }
 
 table! {
-    /// A lattice of tetrahedra filling a closed surface; the surface is embedded in it and moves with it.
+    /// A lattice of cells filling a closed surface; the surface is embedded in it and moves with it.
     pub struct FillMesh as "fill mesh" {
         /// The surface (.obj, .ply, .stl, .glb, .gltf), relative to the scene. Its groups become regions.
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
@@ -229,6 +232,8 @@ table! {
         skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);
         /// Edge length of a lattice cell [m], after `scale`.
         cell: f64 = length().positive(), required, example("1 cm");
+        /// The kind of cells. Of cubes, parts of the body that share a cube but no flesh, such as two fingers, get one each.
+        element: Element = word(), default("tet4"), example("lattice");
         /// What to do with a surface that is open or cuts itself.
         repair: Repair = word(), default("none");
         /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
@@ -271,6 +276,17 @@ impl Mesh {
             Self::Figure(mesh) => mesh.order,
             Self::File(mesh) => mesh.order,
             Self::Fill(mesh) => mesh.order,
+        }
+    }
+}
+
+impl Mesh {
+    /// Whether the cells are a lattice that is solved by multigrid.
+    pub fn is_lattice(&self) -> bool {
+        match self {
+            Self::Box(mesh) => mesh.element == Element::Lattice,
+            Self::Fill(mesh) => mesh.element == Element::Lattice,
+            _ => false,
         }
     }
 }

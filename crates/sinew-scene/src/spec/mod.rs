@@ -91,6 +91,8 @@ words! {
         "rest_factor" => RestFactor,
         /// Sparse Cholesky factorisation.
         "cholesky" => Cholesky,
+        /// Conjugate gradients, preconditioned by multigrid: what `auto` takes for scenes with bodies on lattices.
+        "multigrid" => Multigrid,
     }
 }
 

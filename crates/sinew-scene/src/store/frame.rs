@@ -349,10 +349,11 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
     for count in effort.into_iter().chain([unconverged, contacts]) {
         out.u64(count as u64);
     }
-    let StepTiming { gradient, assembly, linear_solve, contact, total } = timing;
-    for duration in [gradient, assembly, linear_solve, contact, total] {
+    let StepTiming { gradient, assembly, linear_solve, cycles, cell_sweeps, contact, total } = timing;
+    for duration in [gradient, assembly, linear_solve, cycles, contact, total] {
         out.u64(duration.as_nanos() as u64);
     }
+    out.f64(cell_sweeps);
 }
 
 fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
@@ -370,8 +371,10 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
         gradient: duration()?,
         assembly: duration()?,
         linear_solve: duration()?,
+        cycles: duration()?,
         contact: duration()?,
         total: duration()?,
+        cell_sweeps: input.f64(what)?,
     };
     Ok(StepReport {
         time,

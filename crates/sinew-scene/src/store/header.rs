@@ -216,7 +216,7 @@ fn read_mesh(input: &mut ByteReader<'_>) -> Result<CellMesh, StoreError> {
         Ok(CellBlock { kind, nodes: input.u32s("cells")? })
     })?;
     let broken = input.broken("a mesh");
-    let Ok((mut mesh, report)) = CellMesh::new(positions, blocks) else { return Err(broken) };
+    let Ok((mut mesh, report)) = CellMesh::branching(positions, blocks) else { return Err(broken) };
     // What was recorded was a mesh already: nothing is left to mend.
     if !report.is_clean() {
         return Err(broken);

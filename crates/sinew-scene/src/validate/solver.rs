@@ -1,7 +1,7 @@
 //! Which choices of the solver go together, and with what the scene holds.
 
 use super::Checker;
-use crate::spec::{SolverKind, solver::Substeps};
+use crate::spec::{LinearSolver, SolverKind, solver::Substeps};
 
 impl Checker<'_> {
     pub(super) fn check_solver(&mut self) {
@@ -17,6 +17,7 @@ impl Checker<'_> {
                 self.report(problem.hint("choose 2 beta ≥ gamma ≥ 1/2, for instance beta = 0.25 and gamma = 0.5"));
             }
         }
+        self.check_linear_solver();
         let is_adaptive = solver.substeps == Some(Substeps::Adaptive);
         if is_given("accuracy") && !is_adaptive {
             let problem = self.at("solver.accuracy", "`accuracy` belongs to `substeps = \"adaptive\"`");
@@ -35,6 +36,23 @@ impl Checker<'_> {
         }
     }
 
+    /// Multigrid is for lattices, and lattices are for multigrid.
+    fn check_linear_solver(&mut self) {
+        let lattice = self.scene.body.iter().find(|body| body.mesh.is_lattice());
+        match (self.scene.solver.linear, lattice) {
+            (LinearSolver::Multigrid, None) => {
+                let problem = self.at("solver.linear", "multigrid needs a body on a lattice");
+                self.report(problem.hint("give a body `element = \"lattice\"`, or leave `linear` out"));
+            }
+            (LinearSolver::Auto | LinearSolver::Multigrid, _) | (_, None) => {}
+            (_, Some(body)) => {
+                let message = format!("body `{}` is on a lattice, which only multigrid solves", body.name);
+                let problem = self.at("solver.linear", message);
+                self.report(problem.hint("leave `linear` out"));
+            }
+        }
+    }
+
     fn check_explicit(&mut self, is_adaptive: bool) {
         let scene = self.scene;
         let implicit = "use an implicit `type`, for instance \"bdf2\"";
@@ -49,6 +67,10 @@ impl Checker<'_> {
         if !scene.rigid.is_empty() {
             let problem = self.at("rigid[0]", "explicit steps cannot move rigid bodies");
             self.report(problem.hint(implicit));
+        }
+        if let Some(body) = scene.body.iter().find(|body| body.mesh.is_lattice()) {
+            let problem = self.at("solver.type", "explicit steps cannot move flesh on a lattice");
+            self.report(problem.label(format!("body `{}` is on one", body.name)).hint(implicit));
         }
         for (i, body) in scene.body.iter().enumerate().filter(|(_, body)| !body.bind.is_empty()) {
             let message = format!("explicit steps cannot move nodes that are bound, as those of `{}` are", body.name);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sinew_geometry::CellKind;
 use sinew_geometry::embedding::Embedding;
+use sinew_geometry::lattice::HexLattice;
 use sinew_math::{Quaternion, Vec3};
 
 use super::super::collisions::contact_forces;
@@ -18,6 +19,7 @@ use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, SpringPoint};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
 
 /// Work in progress of [`ModelBuilder::build`].
@@ -198,13 +200,19 @@ impl Assembler {
         let gravity = self.parts.gravity;
         let acceleration = self.channels.add_vector("gravity", gravity.to_array());
         let mut mass_damping = vec![0.0; point_count];
-        let mut elastic = Vec::new();
+        let (mut elastic, mut lattices) = (Vec::new(), Vec::new());
         let (mut stiffness_damping, mut tissue_damping) = (Vec::new(), Vec::new());
         let mut bodies = Vec::new();
         let body_params = std::mem::take(&mut self.parts.bodies);
         for (index, params) in body_params.iter().enumerate() {
             let first_block = elastic.len();
-            let blocks = self.elastic_blocks(index, params, point_count)?;
+            let blocks = match &params.lattice {
+                Some(lattice) => {
+                    lattices.push(self.lattice_block(index, params, lattice)?);
+                    Vec::new()
+                }
+                None => self.elastic_blocks(index, params, point_count)?,
+            };
             stiffness_damping.extend(std::iter::repeat_n(params.stiffness_damping, blocks.len()));
             tissue_damping.extend(std::iter::repeat_n(params.tissue_damping, blocks.len()));
             elastic.extend(blocks);
@@ -288,6 +296,7 @@ impl Assembler {
             tissue_damping,
             stiffness,
             elastic,
+            lattices,
             pins,
             driven,
             attachments,
@@ -310,14 +319,7 @@ impl Assembler {
         params: &BodyParams,
         point_count: usize,
     ) -> Result<Vec<ElasticBlock>, ModelError> {
-        for (cell, spec) in params.materials.iter().enumerate() {
-            spec.validate().map_err(|source| ModelError::Material { body: params.name.clone(), cell, source })?;
-        }
-        for (cell, &density) in params.densities.iter().enumerate() {
-            if !(density > 0.0 && density.is_finite()) {
-                return Err(ModelError::Density { body: params.name.clone(), cell, density });
-            }
-        }
+        check_cells(params)?;
         let mut groups: BTreeMap<(CellKind, Law, bool), Vec<u32>> = BTreeMap::new();
         for (cell, (kind, nodes)) in params.mesh.cells().enumerate() {
             let is_bound =
@@ -352,6 +354,45 @@ impl Assembler {
             blocks.push(block);
         }
         Ok(blocks)
+    }
+
+    /// The cells of a body on a lattice; lumps their mass.
+    fn lattice_block(
+        &mut self,
+        index: usize,
+        params: &BodyParams,
+        lattice: &HexLattice,
+    ) -> Result<LatticeBlock, ModelError> {
+        check_cells(params)?;
+        let wrong = |reason: &str| ModelError::Lattice { body: params.name.clone(), reason: reason.into() };
+        if params.mesh.cell_count() != lattice.cells.len() || params.mesh.node_count() != lattice.node_places.len() {
+            return Err(wrong("its mesh is another one"));
+        }
+        if params.stiffness_damping != 0.0 || params.tissue_damping != 0.0 {
+            return Err(wrong("it can be damped by its mass only"));
+        }
+        if let Some((cell, spec)) = params.materials.iter().enumerate().find(|(_, spec)| spec.law() != Law::Corotated) {
+            let law = spec.law().name().to_string();
+            return Err(ModelError::LatticeLaw { body: params.name.clone(), cell, law });
+        }
+        let points = self.first_point[index]..self.first_point[index] + params.mesh.node_count();
+        let unknown = |point: usize| match self.kinematics.map(point) {
+            PointMap::Free(unknown) => Some(unknown as usize),
+            _ => None,
+        };
+        let first = unknown(points.start).unwrap_or(0);
+        if points.clone().enumerate().any(|(k, point)| unknown(point) != Some(first + k)) {
+            return Err(wrong("its nodes cannot be bound to others; bind the other body to it"));
+        }
+        let share = lattice.cell.powi(3) / 8.0;
+        for (cell, density) in lattice.cells.iter().zip(&params.densities) {
+            for &node in &cell.nodes {
+                self.masses[points.start + node as usize] += share * density;
+            }
+        }
+        let lame = params.materials.iter().map(|spec| spec.lame().into()).collect();
+        let unknowns = first..first + points.len();
+        Ok(LatticeBlock::new(index, points, unknowns, lattice.clone(), lame))
     }
 
     fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
@@ -514,6 +555,19 @@ impl Assembler {
             })
             .collect()
     }
+}
+
+/// Refuses laws and densities that no cell can have.
+fn check_cells(params: &BodyParams) -> Result<(), ModelError> {
+    for (cell, spec) in params.materials.iter().enumerate() {
+        spec.validate().map_err(|source| ModelError::Material { body: params.name.clone(), cell, source })?;
+    }
+    for (cell, &density) in params.densities.iter().enumerate() {
+        if !(density > 0.0 && density.is_finite()) {
+            return Err(ModelError::Density { body: params.name.clone(), cell, density });
+        }
+    }
+    Ok(())
 }
 
 /// Cells of one body, kind and law.

@@ -1,0 +1,161 @@
+//! Flesh on a lattice of cubes: its energy and forces, and what probes ask of its cells.
+//!
+//! Corotated elasticity with one rotation per cell and modes that hold what one point does not see (MCA-03, MCA-10); see [`sinew_lattice`]. Its linear systems
+//! are never assembled: `solver/lattice.rs`.
+
+#![allow(non_snake_case)]
+
+use std::ops::Range;
+
+use sinew_geometry::lattice::HexLattice;
+use sinew_lattice::{LatticeElastic, ModeStiffness};
+use sinew_math::parallel::reduce_blocks;
+use sinew_math::svd3::svd3_plain;
+use sinew_math::{Mat3, Vec3};
+
+use crate::elastic::{BlockSummary, FLATTENED, von_mises};
+
+/// Cells per parallel piece of a summary.
+const PIECE: usize = 512;
+
+/// The cells of one body on a lattice.
+pub struct LatticeBlock {
+    /// The body.
+    pub body: usize,
+    points: Range<usize>,
+    unknowns: Range<usize>,
+    lattice: HexLattice,
+    lame: Vec<[f64; 2]>,
+    elastic: LatticeElastic,
+}
+
+impl LatticeBlock {
+    /// The cells of a lattice with μ and λ of each [Pa]; its nodes are these points and unknowns, in the same order. The lattice need not lie where the
+    /// body does: rigid motions cost no energy.
+    pub(crate) fn new(
+        body: usize,
+        points: Range<usize>,
+        unknowns: Range<usize>,
+        lattice: HexLattice,
+        lame: Vec<[f64; 2]>,
+    ) -> Self {
+        let elastic = LatticeElastic::new(&lattice, &lame, ModeStiffness::EXACT);
+        Self { body, points, unknowns, lattice, lame, elastic }
+    }
+
+    /// Number of cells.
+    pub fn cell_count(&self) -> usize {
+        self.lattice.cells.len()
+    }
+
+    /// Cells and nodes at rest, in coordinates of the lattice.
+    pub fn lattice(&self) -> &HexLattice {
+        &self.lattice
+    }
+
+    /// μ and λ of each cell [Pa].
+    pub fn lame(&self) -> &[[f64; 2]] {
+        &self.lame
+    }
+
+    /// Points of the nodes.
+    pub fn points(&self) -> Range<usize> {
+        self.points.clone()
+    }
+
+    /// Unknowns of the nodes.
+    pub fn unknowns(&self) -> Range<usize> {
+        self.unknowns.clone()
+    }
+
+    /// Strain energy [J] at the places `x` of all points of the model.
+    pub fn energy(&self, x: &[Vec3]) -> f64 {
+        self.elastic.energy(&x[self.points()])
+    }
+
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J].
+    pub fn add_gradient(&self, x: &[Vec3], scale: f64, gradient: &mut [Vec3]) -> f64 {
+        self.elastic.add_gradient(&x[self.points()], scale, &mut gradient[self.points()])
+    }
+
+    /// Rest volume of a cell [m³].
+    pub fn rest_volume(&self) -> f64 {
+        self.lattice.cell.powi(3)
+    }
+
+    /// Whether a point is a node of a cell.
+    pub fn touches(&self, cell: usize, point: usize) -> bool {
+        self.lattice.cells[cell].nodes.iter().any(|&node| self.points.start + node as usize == point)
+    }
+
+    /// Deformation gradient at the centre of a cell, F = Σ ± x / 4h.
+    pub fn deformation(&self, cell: usize, x: &[Vec3]) -> Mat3 {
+        let mut F = Mat3::zero();
+        for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
+            let place = x[self.points.start + node as usize];
+            for i in 0..3 {
+                for j in 0..3 {
+                    F.rows[i][j] += if k >> j & 1 == 1 { place[i] } else { -place[i] };
+                }
+            }
+        }
+        F * (0.25 / self.lattice.cell)
+    }
+
+    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R [Pa].
+    pub fn stress(&self, cell: usize, F: &Mat3) -> Mat3 {
+        let [mu, lambda] = self.lame[cell];
+        let svd = svd3_plain(F);
+        let R = svd.rotation();
+        let stretch = svd.sigma.x + svd.sigma.y + svd.sigma.z - 3.0;
+        (*F - R) * (2.0 * mu) + R * (lambda * stretch)
+    }
+
+    /// Sums and extremes over all cells.
+    pub fn summarize(&self, x: &[Vec3]) -> BlockSummary {
+        let piece = |cells| self.summarize_cells(cells, x);
+        let cells = reduce_blocks(self.cell_count(), PIECE, piece, BlockSummary::join).unwrap_or_default();
+        BlockSummary { energy: self.energy(x), ..cells }
+    }
+
+    fn summarize_cells(&self, cells: Range<usize>, x: &[Vec3]) -> BlockSummary {
+        let weight = self.rest_volume();
+        let mut sum = BlockSummary::default();
+        for cell in cells {
+            let F = self.deformation(cell, x);
+            let P = self.stress(cell, &F);
+            let (J, kirchhoff) = (F.determinant(), P.mul_transpose(&F));
+            sum.rest_volume += weight;
+            sum.volume += weight * J;
+            sum.inverted_cells += usize::from(!(J > 0.0));
+            sum.flattened_cells += usize::from(!(J > FLATTENED));
+            sum.min_volume_ratio = sum.min_volume_ratio.min(J);
+            sum.max_volume_ratio = sum.max_volume_ratio.max(J);
+            if J > 0.0 {
+                sum.max_von_mises = sum.max_von_mises.max(von_mises(&kirchhoff) / J);
+            }
+            sum.piola += P * weight;
+            sum.kirchhoff += kirchhoff * weight;
+            sum.deformation += F * weight;
+        }
+        sum
+    }
+
+    /// Whether a cell has no positive volume.
+    pub fn has_inverted_cells(&self, x: &[Vec3]) -> bool {
+        let piece = |mut cells: Range<usize>| cells.any(|cell| !(self.deformation(cell, x).determinant() > 0.0));
+        reduce_blocks(self.cell_count(), PIECE, piece, |a, b| a || b).unwrap_or(false)
+    }
+
+    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ h³ (λ + 2μ) |∇Nₐ| [N].
+    pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
+        let h = self.lattice.cell;
+        // ∇N of each corner at the centre is (±1, ±1, ±1) / 4h.
+        let share = h * h * 3f64.sqrt() / 4.0;
+        for (cell, [mu, lambda]) in self.lattice.cells.iter().zip(&self.lame) {
+            for &node in &cell.nodes {
+                forces[self.points.start + node as usize] += share * (lambda.abs() + 2.0 * mu.abs());
+            }
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Linear systems of models with bodies on lattices, whose stiffness is never assembled.
+//!
+//! $$A = B + \sum_l K_l,$$
+//! with a sparse matrix B of everything else (inertia, springs, contact, the cells of other bodies) and the lattices' K as a product ([`sinew_lattice`]).
+//! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the cage
+//! elsewhere. Where f32 gets nowhere with a tangent known to be definite, vectors and products are f64, and only the preconditioner stays f32.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind};
+use sinew_math::cage::{CageParams, CagePreconditioner};
+use sinew_math::krylov::{
+    CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
+};
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
+use sinew_math::sparse::{BlockCsr, SlicedBlocks};
+use sinew_math::{Mat3, Real, Vec3};
+
+use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
+use super::couplings::{Coupled, Couplings};
+use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, hold_softly};
+use crate::kinematics::PointMap;
+use crate::lattice::LatticeBlock;
+use crate::material::Tangent;
+use crate::model::Model;
+
+/// Relative accuracy that f32 vectors can be asked for.
+const FINEST_FORCING: f64 = 1e-4;
+/// Iterations after which f32, and after which f64, has failed. Cycles that work take less than thirty.
+const MAX_ITERATIONS: usize = 300;
+const MAX_WIDE_ITERATIONS: usize = 1000;
+
+/// The solver with its memory.
+pub(super) struct LatticeSystem {
+    /// B, and in a solve the mean diagonal of K besides.
+    pub matrix: BlockCsr<f32>,
+    sliced: SlicedBlocks,
+    /// For what is not on a lattice; `None` where everything is.
+    cage: Option<CagePreconditioner>,
+    parts: Mutex<Vec<LatticePart>>,
+    /// Mean of K's diagonal block of each unknown [N/m].
+    stiffness: Vec<f32>,
+    scratch: CgScratch<f32>,
+    rhs: Vec<Vec3<f32>>,
+    solution: Vec<Vec3<f32>>,
+    wide: Option<Box<Wide>>,
+    /// Why the tangent last assembled has no cycle.
+    failure: Option<SolveFailure>,
+    /// Iterations after which a solution is taken as it is.
+    budget: Option<usize>,
+    cell_count: usize,
+}
+
+/// What the rare solve in f64 needs; allocated when it is needed first.
+struct Wide {
+    matrix: BlockCsr<f64>,
+    scratch: CgScratch<f64>,
+    residual: Vec<Vec3<f32>>,
+    correction: Vec<Vec3<f32>>,
+}
+
+/// One body on a lattice.
+struct LatticePart {
+    unknowns: Range<usize>,
+    multigrid: Multigrid,
+    rest: Vec<Vec3>,
+    /// One for components that may move, zero for others.
+    free: Vec<Vec3<f32>>,
+    displacements: Vec<Vec3>,
+    anchors: Vec<Mat3<f32>>,
+    product: Vec<Vec3<f32>>,
+    wide_product: Vec<Vec3>,
+}
+
+impl LatticePart {
+    fn new(model: &Model, block: &LatticeBlock) -> Self {
+        let fixed: Vec<[bool; 3]> = block.unknowns().map(|unknown| model.kinematics.fixed(unknown)).collect();
+        let multigrid = Multigrid::new(block.lattice(), block.lame(), &fixed, MultigridParams::default())
+            .expect("flesh at rest is definite, and the coarsest level is small");
+        let nodes = fixed.len();
+        let is_free = |[x, y, z]: [bool; 3]| Vec3::from([x, y, z].map(|fixed| if fixed { 0.0 } else { 1.0 }));
+        Self {
+            unknowns: block.unknowns(),
+            multigrid,
+            rest: (0..nodes).map(|node| block.lattice().node_position(node)).collect(),
+            free: fixed.into_iter().map(is_free).collect(),
+            displacements: vec![Vec3::zero(); nodes],
+            anchors: vec![Mat3::zero(); nodes],
+            product: vec![Vec3::zero(); nodes],
+            wide_product: vec![Vec3::zero(); nodes],
+        }
+    }
+
+    /// What the sparse matrix has on the nodes: its diagonal blocks, and beside the diagonal what pulls both nodes the same way, as a spring in the middle
+    /// of a cell does. So a node is held no softer than by the spring itself.
+    fn gather_anchors(&mut self, matrix: &BlockCsr<f32>) {
+        let pattern = matrix.pattern();
+        self.anchors.fill(Mat3::zero());
+        for unknown in self.unknowns.clone() {
+            let node = unknown - self.unknowns.start;
+            let diagonal = pattern.diagonal_slot(unknown);
+            for slot in pattern.row(unknown).start..diagonal {
+                let (other, block) = (pattern.columns()[slot] as usize, matrix.values()[slot]);
+                if self.unknowns.contains(&other) && block.trace() > 0.0 {
+                    let block = block.symmetric_part();
+                    self.anchors[node] += block;
+                    self.anchors[other - self.unknowns.start] += block;
+                }
+            }
+            self.anchors[node] += matrix.values()[diagonal].symmetric_part();
+        }
+    }
+}
+
+impl LatticeSystem {
+    pub fn new(model: &Model, plan: &AssemblyPlan, budget: Option<usize>) -> Self {
+        let kinematics = &model.kinematics;
+        let nodes = kinematics.unknown_count();
+        let parts: Vec<LatticePart> = model.lattices.iter().map(|block| LatticePart::new(model, block)).collect();
+        let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
+        let mut system = Self {
+            matrix: BlockCsr::zeros(plan.pattern.clone()),
+            sliced: SlicedBlocks::new(&plan.pattern),
+            cage: (covered < nodes).then(|| cage(model, plan)),
+            parts: Mutex::new(parts),
+            stiffness: vec![0.0; nodes],
+            scratch: CgScratch::new(),
+            rhs: vec![Vec3::zero(); nodes],
+            solution: vec![Vec3::zero(); nodes],
+            wide: None,
+            failure: None,
+            budget,
+            cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
+        };
+        system.measure_stiffness();
+        system
+    }
+
+    /// In words, for the report.
+    pub fn describe(&self) -> String {
+        let levels: Vec<String> =
+            lock(&self.parts).iter().map(|part| part.multigrid.level_count().to_string()).collect();
+        format!("a V-cycle over {} lattice cells in {} levels", self.cell_count, levels.join(" and "))
+    }
+
+    /// Time and work of all cycles so far.
+    pub fn work(&self) -> CycleWork {
+        let mut sum = CycleWork::default();
+        for part in lock(&self.parts).iter() {
+            let work = part.multigrid.work();
+            sum.cycles += work.cycles;
+            sum.cell_sweeps += work.cell_sweeps;
+            sum.seconds += work.seconds;
+        }
+        sum
+    }
+
+    /// Forgets what the last step left.
+    pub fn begin_step(&mut self) {
+        if let Some(cage) = &mut self.cage {
+            cage.forget_grid();
+        }
+        get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.begin_step());
+    }
+
+    /// Fills B and the tangents of the lattices.
+    pub fn assemble(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>, scratch: &mut AssemblyScratch) {
+        let model = at.problem.model;
+        frame.plan.assemble(at, scratch, &mut self.matrix);
+        frame.couplings.add_diagonal(&mut self.matrix);
+        self.failure = None;
+        let spring = Mat3::identity() * (self.scale() * FREE_SPRING) as f32;
+        for (part, block) in get(&mut self.parts).iter_mut().zip(&model.lattices) {
+            part.gather_anchors(&self.matrix);
+            let hinged = frame.hinges.nodes().filter(|_| at.tangent() == Tangent::Definite);
+            for unknown in frame.free.parts().iter().flatten().copied().chain(hinged) {
+                if part.unknowns.contains(&(unknown as usize)) {
+                    part.anchors[unknown as usize - part.unknowns.start] += spring;
+                }
+            }
+            let vectors = &at.q.vectors[part.unknowns.clone()];
+            // Far from home f32 would see little else.
+            let shift = vectors[0] - part.rest[0];
+            for ((u, &x), &rest) in part.displacements.iter_mut().zip(vectors).zip(&part.rest) {
+                *u = x - rest - shift;
+            }
+            let factor = model.body_stiffness(block.body, at.problem.ctx.control);
+            self.failure = self.failure.take().or(linearize(part, at.definite, factor));
+        }
+        self.measure_stiffness();
+    }
+
+    fn measure_stiffness(&mut self) {
+        for part in get(&mut self.parts) {
+            part.multigrid.mean_diagonal(&mut self.stiffness[part.unknowns.clone()]);
+        }
+    }
+
+    /// Mean of the diagonal of A.
+    fn scale(&self) -> f64 {
+        let own = |node: usize| f64::from(self.matrix.diagonal_block(node).trace()) / 3.0;
+        let total = sum(self.stiffness.len(), |node| own(node) + f64::from(self.stiffness[node]));
+        if total > 0.0 { total / self.stiffness.len() as f64 } else { 1.0 }
+    }
+
+    /// out = A v, right after [`assemble`](Self::assemble).
+    pub fn unfiltered_product(&self, v: &[Vec3], out: &mut [Vec3]) {
+        self.matrix.multiply_lower(v, out);
+        for part in lock(&self.parts).iter_mut() {
+            part.multigrid.apply_wide(&v[part.unknowns.clone()], &mut part.wide_product);
+            for (out, &product) in out[part.unknowns.clone()].iter_mut().zip(&part.wide_product) {
+                *out += product;
+            }
+        }
+    }
+
+    /// Solves (A + s D) out = rhs to relative accuracy `forcing` with the A just assembled for `at`; returns the iterations.
+    pub fn solve(
+        &mut self,
+        at: &Linearization<'_, '_>,
+        frame: Frame<'_>,
+        shift: f64,
+        scratch: &mut AssemblyScratch,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+        forcing: f64,
+    ) -> Result<usize, SolveFailure> {
+        let scale = self.scale();
+        frame.filter.apply(&mut self.matrix, scale as f32);
+        hold_softly(frame.free, frame.hinges, at.tangent(), &mut self.matrix, scale as f32);
+        if shift > 0.0 {
+            add_shift(&mut self.matrix, &self.stiffness, shift, scale);
+            for (part, block) in get(&mut self.parts).iter_mut().zip(&at.problem.model.lattices) {
+                part.gather_anchors(&self.matrix);
+                let factor = at.problem.model.body_stiffness(block.body, at.problem.ctx.control);
+                self.failure = linearize(part, at.definite, factor);
+            }
+        }
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        self.sliced.fill_from_lower(&self.matrix);
+        for part in get(&mut self.parts) {
+            for unknown in part.unknowns.clone() {
+                self.matrix.add_diagonal(unknown, &(Mat3::identity() * self.stiffness[unknown]));
+            }
+        }
+        if let Some(cage) = &mut self.cage {
+            let indefinite = cage.update_diagonal(&self.matrix);
+            if let (Some(unknown), Tangent::Exact) = (indefinite, at.tangent()) {
+                return Err(SolveFailure::DiagonalBlock { unknown });
+            }
+            if !cage.has_grid() {
+                cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
+            }
+        }
+        match self.solve_narrow(frame.couplings, rhs, out, forcing) {
+            Err(_) if at.tangent() == Tangent::Definite => {
+                self.solve_wide(at, frame, shift, scale, scratch, rhs, out, forcing)
+            }
+            result => result,
+        }
+    }
+
+    fn solve_narrow(
+        &mut self,
+        couplings: &Couplings,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+        forcing: f64,
+    ) -> Result<usize, SolveFailure> {
+        // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
+        let size = norm(rhs);
+        narrow(rhs, size, &mut self.rhs);
+        self.solution.fill(Vec3::zero());
+        let params = CgParams {
+            relative_tolerance: forcing.max(FINEST_FORCING),
+            absolute_tolerance: 0.0,
+            max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
+        };
+        let Self { sliced, cage, parts, rhs, solution, scratch, .. } = self;
+        let operator = Narrow { sliced, parts };
+        let mut cycle = Cycle { cage: cage.as_mut(), parts };
+        let coupled = Coupled { matrix: &operator, couplings };
+        let info = conjugate_gradients(&coupled, &mut cycle, rhs, solution, &params, scratch)
+            .map_err(|_| SolveFailure::NotFinite)?;
+        let iterations = outcome(&info, self.budget.is_some())?;
+        widen(&self.solution, size, out);
+        Ok(iterations)
+    }
+
+    fn solve_wide(
+        &mut self,
+        at: &Linearization<'_, '_>,
+        frame: Frame<'_>,
+        shift: f64,
+        scale: f64,
+        scratch: &mut AssemblyScratch,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+        forcing: f64,
+    ) -> Result<usize, SolveFailure> {
+        let nodes = rhs.len();
+        let wide = self.wide.get_or_insert_with(|| {
+            Box::new(Wide {
+                matrix: BlockCsr::zeros(frame.plan.pattern.clone()),
+                scratch: CgScratch::new(),
+                residual: vec![Vec3::zero(); nodes],
+                correction: vec![Vec3::zero(); nodes],
+            })
+        });
+        let Wide { matrix, scratch: vectors, residual, correction } = &mut **wide;
+        frame.plan.assemble(at, scratch, matrix);
+        frame.couplings.add_diagonal(matrix);
+        frame.filter.apply(matrix, scale);
+        hold_softly(frame.free, frame.hinges, at.tangent(), matrix, scale);
+        if shift > 0.0 {
+            add_shift(matrix, &self.stiffness, shift, scale);
+        }
+        matrix.mirror_lower();
+        out.fill(Vec3::zero());
+        let operator = WideOperator { matrix, parts: &self.parts };
+        let mut cycle = Widened { cycle: Cycle { cage: self.cage.as_mut(), parts: &self.parts }, residual, correction };
+        let params =
+            CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
+        let coupled = Coupled { matrix: &operator, couplings: frame.couplings };
+        let info = conjugate_gradients(&coupled, &mut cycle, rhs, out, &params, vectors)
+            .map_err(|_| SolveFailure::NotFinite)?;
+        outcome(&info, false)
+    }
+}
+
+/// The cage around what is not on a lattice, as it is at rest.
+fn cage(model: &Model, plan: &AssemblyPlan) -> CagePreconditioner {
+    let kinematics = &model.kinematics;
+    let mut positions = vec![Vec3::zero(); kinematics.unknown_count()];
+    let mut takes_part = vec![false; positions.len()];
+    let others = model.bodies.iter().enumerate().filter(|(index, _)| model.lattice_of(*index).is_none());
+    for (_, body) in others {
+        for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
+            if let PointMap::Free(unknown) = kinematics.map(point) {
+                positions[unknown as usize] = place;
+                takes_part[unknown as usize] = true;
+            }
+        }
+    }
+    let fixed = |node| kinematics.fixed(node);
+    CagePreconditioner::new(&positions, &plan.pattern, &CageParams::default(), fixed, |node| takes_part[node])
+}
+
+/// Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
+fn lock(parts: &Mutex<Vec<LatticePart>>) -> MutexGuard<'_, Vec<LatticePart>> {
+    parts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn get(parts: &mut Mutex<Vec<LatticePart>>) -> &mut Vec<LatticePart> {
+    parts.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tangent of a lattice at its displacements, held by its anchors; why not, if so.
+fn linearize(part: &mut LatticePart, definite: f64, factor: f64) -> Option<SolveFailure> {
+    let tangent = match definite {
+        1.0 => TangentKind::Definite,
+        0.0 => TangentKind::Exact,
+        share => TangentKind::Blend(share),
+    };
+    let has_anchors = part.anchors.iter().any(|anchor| *anchor != Mat3::zero());
+    part.multigrid.set_anchors(has_anchors.then_some(&part.anchors));
+    part.multigrid.linearize(&part.displacements, tangent, factor).err().map(SolveFailure::Factor)
+}
+
+/// Adds `shift` times the mean of each diagonal block of A, `scale` being the mean over all.
+fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, stiffness: &[f32], shift: f64, scale: f64) {
+    for (node, &stiffness) in stiffness.iter().enumerate() {
+        let own = matrix.diagonal_block(node).trace().to_f64() / 3.0 + f64::from(stiffness);
+        let spring = Mat3::identity() * S::from_f64(shift * own.max(SHIFT_FLOOR * scale));
+        matrix.add_diagonal(node, &spring);
+    }
+}
+
+/// Iterations of a solve that led somewhere. An unfinished solution still descends; only one that is no better than nothing is refused.
+fn outcome(info: &CgInfo, has_budget: bool) -> Result<usize, SolveFailure> {
+    let iterations = info.iterations;
+    match info.outcome {
+        CgOutcome::NegativeCurvature { .. } => Err(SolveFailure::NegativeCurvature { iterations }),
+        CgOutcome::IterationLimit if !has_budget && info.residual >= 0.5 * info.initial_residual => {
+            Err(SolveFailure::NoProgress { iterations })
+        }
+        CgOutcome::Converged | CgOutcome::IterationLimit => Ok(iterations),
+    }
+}
+
+fn narrow(wide: &[Vec3], size: f64, narrow: &mut [Vec3<f32>]) {
+    for_each_block_mut((narrow, wide), SUM_BLOCK, |_, (narrow, wide)| {
+        for (narrow, &wide) in narrow.iter_mut().zip(wide) {
+            *narrow = Vec3::from_f64(wide / size);
+        }
+    });
+}
+
+fn widen(narrow: &[Vec3<f32>], size: f64, wide: &mut [Vec3]) {
+    for_each_block_mut((wide, narrow), SUM_BLOCK, |_, (wide, narrow)| {
+        for (wide, narrow) in wide.iter_mut().zip(narrow) {
+            *wide = narrow.to_f64() * size;
+        }
+    });
+}
+
+/// A in f32. Directions are zero where components are fixed, so only rows are left out.
+struct Narrow<'a> {
+    sliced: &'a SlicedBlocks,
+    parts: &'a Mutex<Vec<LatticePart>>,
+}
+
+impl LinearOperator<f32> for Narrow<'_> {
+    fn node_count(&self) -> usize {
+        self.sliced.node_count()
+    }
+
+    fn apply(&self, x: &[Vec3<f32>], y: &mut [Vec3<f32>]) {
+        self.sliced.apply(x, y);
+        for part in lock(self.parts).iter_mut() {
+            part.multigrid.apply(&x[part.unknowns.clone()], &mut part.product);
+            let (y, free) = (&mut y[part.unknowns.clone()], &part.free[..]);
+            add_free(y, free, &part.product);
+        }
+    }
+}
+
+/// A in f64.
+struct WideOperator<'a> {
+    matrix: &'a BlockCsr<f64>,
+    parts: &'a Mutex<Vec<LatticePart>>,
+}
+
+impl LinearOperator<f64> for WideOperator<'_> {
+    fn node_count(&self) -> usize {
+        self.matrix.node_count()
+    }
+
+    fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
+        self.matrix.apply(x, y);
+        for part in lock(self.parts).iter_mut() {
+            part.multigrid.apply_wide(&x[part.unknowns.clone()], &mut part.wide_product);
+            for ((y, &product), free) in y[part.unknowns.clone()].iter_mut().zip(&part.wide_product).zip(&part.free) {
+                *y += product.component_mul(free.to_f64());
+            }
+        }
+    }
+}
+
+fn add_free(y: &mut [Vec3<f32>], free: &[Vec3<f32>], product: &[Vec3<f32>]) {
+    for_each_block_mut((y, free, product), SUM_BLOCK, |_, (y, free, p)| {
+        for k in 0..y.len() {
+            y[k] += p[k].component_mul(free[k]);
+        }
+    });
+}
+
+/// One cycle on each lattice, and the cage elsewhere.
+struct Cycle<'a> {
+    cage: Option<&'a mut CagePreconditioner>,
+    parts: &'a Mutex<Vec<LatticePart>>,
+}
+
+impl Preconditioner<f32> for Cycle<'_> {
+    fn apply(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
+        if let Some(cage) = &mut self.cage {
+            cage.apply(r, z);
+        }
+        for part in lock(self.parts).iter_mut() {
+            part.multigrid.precondition(&r[part.unknowns.clone()], &mut z[part.unknowns.clone()]);
+        }
+    }
+}
+
+/// The same for vectors of f64.
+struct Widened<'a> {
+    cycle: Cycle<'a>,
+    residual: &'a mut [Vec3<f32>],
+    correction: &'a mut [Vec3<f32>],
+}
+
+impl Preconditioner<f64> for Widened<'_> {
+    fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        let size = norm(r);
+        if size == 0.0 {
+            z.fill(Vec3::zero());
+            return;
+        }
+        narrow(r, size, self.residual);
+        self.cycle.apply(self.residual, self.correction);
+        widen(self.correction, size, z);
+    }
+}

@@ -1,0 +1,328 @@
+//! One level of the hierarchy: its arrays, its tangent, and its smoother.
+
+use sinew_geometry::lattice::HexLattice;
+use sinew_math::Vec3;
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
+
+use crate::aligned::Aligned;
+use crate::anchors::NodeAnchors;
+use crate::kernel::{BLOCK, ModeStiffness};
+use crate::layers::split_planes;
+use crate::layout::{LANES, Layout};
+use crate::multigrid::{MultigridParams, Smoother};
+use crate::pass::{Anchors, Operator, Pass, Slabs};
+use crate::tangent::{GRADIENT, MATERIAL, add_diagonal};
+use crate::transfer::Transfer;
+
+/// Margin over the estimate of the largest eigenvalue, which comes from below.
+const POWER_MARGIN: f64 = 1.05;
+/// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
+const USUAL_LARGEST: f64 = 3.0;
+
+/// One level.
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    pub layout: Layout,
+    /// Cell of the coarser level that each cell belongs to, and the way there; none on the coarsest.
+    pub parents: Vec<u32>,
+    pub transfer: Option<Transfer>,
+    /// Edge of its cubes [m].
+    pub h: f64,
+    pub slabs: Slabs,
+    pub gradients: Aligned,
+    pub materials: Aligned,
+    /// Stiffness of the finer cells of each cell; empty on the finest level.
+    weights: Vec<f32>,
+    pub state: Aligned,
+    /// Moments of blocks; empty where all cells are full.
+    pub moments: Aligned,
+    /// What is added to K.
+    pub anchors: NodeAnchors,
+    /// What the fixed components of nodes mean to coarser nodes that may move: springs [N/m], in slots. Empty where nothing is fixed.
+    holds: Aligned,
+    /// D⁻¹ (its diagonal) of free components, 0 elsewhere.
+    pub inverse: Aligned,
+    /// 1 for free components of nodes, 0 elsewhere.
+    pub free: Aligned,
+    pub x: Aligned,
+    pub b: Aligned,
+    pub out: Aligned,
+    /// Eigenvector of the largest eigenvalue of D⁻¹K; the one found at construction; and the eigenvalue.
+    vibration: Aligned,
+    first_vibration: Aligned,
+    largest: f64,
+    /// Sweeps of this level.
+    pub sweeps: usize,
+}
+
+/// What a cycle begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guess {
+    Zero,
+    Kept,
+}
+
+impl Level {
+    pub fn new(lattice: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]], threads: usize) -> Self {
+        let layout = Layout::new(lattice);
+        let (values, blocks) = (layout.value_count(), layout.block_count());
+        let zeros = || Aligned::zeros(values);
+        let mut level = Self {
+            parents: Vec::new(),
+            transfer: None,
+            h: lattice.cell,
+            slabs: Slabs::new(&layout, threads),
+            gradients: Aligned::zeros(blocks * GRADIENT),
+            materials: materials_of(&layout, lame),
+            weights: Vec::new(),
+            state: Aligned::zeros(blocks * BLOCK),
+            moments: Aligned::default(),
+            anchors: NodeAnchors::default(),
+            holds: Aligned::default(),
+            inverse: zeros(),
+            free: zeros(),
+            x: zeros(),
+            b: zeros(),
+            out: zeros(),
+            vibration: zeros(),
+            first_vibration: Aligned::default(),
+            largest: 0.0,
+            sweeps: 0,
+            layout,
+        };
+        // Lanes without a cell are cubes at rest, of nothing.
+        for block in level.gradients.chunks_exact_mut(GRADIENT) {
+            for i in 0..3 {
+                block[4 * i * LANES..(4 * i + 1) * LANES].fill(1.0);
+            }
+        }
+        level.layout.spread(&mut level.free, |node| fixed[node].map(|fixed| if fixed { 0.0 } else { 1.0 }));
+        level.reset_vibration();
+        level
+    }
+
+    /// Something of every motion.
+    fn reset_vibration(&mut self) {
+        let mut seed = 1u32;
+        for (value, &free) in self.vibration.iter_mut().zip(&*self.free) {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *value = free * ((seed >> 8) as f32 / (1 << 24) as f32 - 0.5);
+        }
+    }
+
+    /// Values of nodes from slots.
+    pub fn gather(&self, values: &[f32], out: &mut [Vec3]) {
+        self.layout.collect(values, out, |out, value| *out = Vec3::from(value.map(f64::from)));
+    }
+
+    /// A pass over x, with b, D⁻¹ and out.
+    pub fn pass<'a>(
+        &'a mut self,
+        modes: ModeStiffness,
+        pass: impl FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
+    ) {
+        let Self { layout, slabs, state, moments, anchors, x, b, inverse, out, .. } = self;
+        let operator = Operator { layout, state, modes, moments, anchors: anchors.view() };
+        slabs.run(operator, x, pass(b, inverse, out));
+    }
+
+    /// F of a coarse cell: the mean over its cells, weighted by their stiffness (MCA-31).
+    pub fn average_gradients(&mut self, finer: &Self) {
+        let Self { layout, gradients, weights, .. } = self;
+        weights.resize(layout.block_count() * LANES, 0.0);
+        weights.fill(0.0);
+        gradients.fill(0.0);
+        for (cell, &parent) in finer.parents.iter().enumerate() {
+            let (block, lane) = finer.layout.cell_slot(cell);
+            let (to, to_lane) = layout.cell_slot(parent as usize);
+            let weight = finer.materials[block * MATERIAL + lane];
+            weights[to * LANES + to_lane] += weight;
+            for k in 0..9 {
+                gradients[to * GRADIENT + k * LANES + to_lane] +=
+                    weight * finer.gradients[block * GRADIENT + k * LANES + lane];
+            }
+        }
+        for (block, weights) in gradients.chunks_exact_mut(GRADIENT).zip(weights.chunks_exact(LANES)) {
+            for (lane, &weight) in weights.iter().enumerate() {
+                for k in 0..9 {
+                    let entry = &mut block[k * LANES + lane];
+                    *entry = if weight > 0.0 { *entry / weight } else { f32::from(u8::from(k % 4 == 0)) };
+                }
+            }
+        }
+    }
+
+    /// Springs in place of fixed components, from the tangent that is there: a coarse node that takes free nodes along, but not the fixed ones among them, feels the rows of K
+    /// between the fixed ones, Σ_b K_ab. Of nodes that are fixed altogether their mean, so that it does not matter how flesh has turned.
+    pub fn find_holds(&mut self, modes: ModeStiffness) {
+        let count = self.layout.node_count();
+        let mut is_fixed = vec![[false; 3]; count];
+        self.layout.collect(&self.free, &mut is_fixed, |fixed, free| *fixed = free.map(|free| free == 0.0));
+        if is_fixed.iter().all(|fixed| *fixed == [false; 3]) {
+            return;
+        }
+        let mut springs = vec![[0.0f32; 3]; count];
+        let mut rows = vec![[0.0f32; 3]; count];
+        for c in 0..3 {
+            let Self { layout, slabs, state, moments, anchors, inverse, vibration, out, x, .. } = self;
+            // D⁻¹ = −1 makes the step of a sweep the product; anchors have not been set.
+            layout.spread(vibration, |node| [0, 1, 2].map(|k| if k == c && is_fixed[node][c] { 1.0 } else { 0.0 }));
+            inverse.fill(-1.0);
+            x.fill(0.0);
+            out.fill(0.0);
+            let operator = Operator { layout, state, modes, moments, anchors: anchors.view() };
+            slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
+            layout.collect(out, &mut rows, |row, value| *row = value);
+            for node in 0..count {
+                springs[node][c] = if is_fixed[node][c] { rows[node][c].max(0.0) } else { 0.0 };
+            }
+        }
+        for (spring, fixed) in springs.iter_mut().zip(&is_fixed) {
+            if *fixed == [true; 3] {
+                *spring = [(spring[0] + spring[1] + spring[2]) / 3.0; 3];
+            }
+        }
+        self.holds = Aligned::zeros(self.layout.value_count());
+        self.layout.spread(&mut self.holds, |node| springs[node]);
+        self.reset_vibration();
+    }
+
+    /// What is added to K here, from the finer level: its anchors, and `scale` times the springs in place of what is fixed there.
+    pub fn take_anchors(&mut self, finer: &mut Self, scale: f64) {
+        let Self { layout, moments, anchors, free, .. } = self;
+        let Self { layout: fine, anchors: finer_anchors, holds, transfer, out, .. } = finer;
+        let needs_full = !moments.is_empty();
+        if let Some(transfer) = transfer {
+            anchors.restrict(transfer, fine, finer_anchors, (holds, scale as f32), out, layout, free, needs_full);
+        }
+    }
+
+    /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
+    pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
+        let Self { layout, state, moments, anchors, inverse, free, .. } = self;
+        for_each_block_mut(&mut **inverse, SUM_BLOCK, |_, inverse: &mut [f32]| inverse.fill(0.0));
+        add_diagonal(layout, state, modes, moments, inverse);
+        layout.sum_seams(inverse);
+        layout.collect(inverse, means, |mean, [x, y, z]| *mean = (x + y + z) / 3.0);
+        anchors.invert(layout, free, inverse);
+    }
+
+    /// Largest eigenvalue of D⁻¹(K + A) by power iteration, and how many sweeps it asks for.
+    pub fn estimate_largest(&mut self, params: &MultigridParams, powers: usize) {
+        let Self { layout, slabs, state, moments, anchors, vibration, first_vibration, x, out, inverse, .. } = self;
+        let operator = Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() };
+        let square = |v: &[f32]| sum(v.len(), |k| f64::from(v[k]) * f64::from(v[k]));
+        // The last tangent may have left a vector of a few nodes, of contacts that are gone: the one at rest has a part everywhere.
+        if !first_vibration.is_empty() {
+            for_each_block_mut(
+                (&mut **vibration, &**first_vibration),
+                SUM_BLOCK,
+                |_, (v, first): (&mut [f32], &[f32])| {
+                    v.iter_mut().zip(first).for_each(|(v, first)| *v += first);
+                },
+            );
+        }
+        // A sweep with nothing on the right-hand side, whose step is −D⁻¹(K + A) v.
+        x.fill(0.0);
+        out.fill(0.0);
+        let mut before = square(vibration);
+        let mut largest = 0.0;
+        for _ in 0..powers {
+            slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
+            let norm = square(out);
+            if !(norm > 0.0 && before > 0.0 && norm.is_finite()) {
+                // What is not a number must not stay.
+                if !first_vibration.is_empty() {
+                    vibration.copy_from_slice(first_vibration);
+                }
+                break;
+            }
+            largest = (norm / before).sqrt();
+            before = 1.0;
+            let scale = (-1.0 / norm.sqrt()) as f32;
+            for_each_block_mut((&mut **vibration, &**out), SUM_BLOCK, |_, (v, out): (&mut [f32], &[f32])| {
+                v.iter_mut().zip(out).for_each(|(v, out)| *v = out * scale);
+            });
+        }
+        self.largest = POWER_MARGIN * largest;
+        self.sweeps = match params.smoother {
+            Smoother::Jacobi(_) => params.sweeps,
+            Smoother::Chebyshev => {
+                (params.sweeps as f64 * (self.largest / USUAL_LARGEST).sqrt().max(1.0)).round() as usize
+            }
+        };
+    }
+
+    /// Keeps the eigenvector that is there as the one to begin steps with.
+    pub fn keep_vibration(&mut self) {
+        self.first_vibration.clone_from(&self.vibration);
+    }
+
+    /// Returns to the eigenvector that was kept.
+    pub fn restore_vibration(&mut self) {
+        self.vibration.copy_from_slice(&self.first_vibration);
+    }
+
+    pub fn smooth(&mut self, params: &MultigridParams, guess: Guess) {
+        for k in 0..self.sweeps {
+            let (a, c) = match params.smoother {
+                Smoother::Jacobi(omega) => (0.0, omega),
+                Smoother::Chebyshev => {
+                    let k = k as f64;
+                    let a = if k == 0.0 { 0.0 } else { (2.0 * k - 1.0) / (2.0 * k + 3.0) };
+                    (a, (8.0 * k + 4.0) / ((2.0 * k + 3.0) * self.largest))
+                }
+            };
+            if k == 0 && guess == Guess::Zero {
+                self.first_sweep(c as f32);
+            } else {
+                self.pass(params.modes, |b, inverse, out| Pass::Smooth { b, inverse, out, a, c });
+            }
+        }
+    }
+
+    /// A sweep from x = 0, of which (K + A) x is known: x = out = c D⁻¹ b.
+    fn first_sweep(&mut self, c: f32) {
+        let Self { layout, anchors, x, out, b, inverse, .. } = self;
+        let (x, out) = (&mut **x, &mut **out);
+        if let Anchors::Full(blocks) = anchors.view() {
+            split_planes(layout, 0..layout.plane_count(), (x, out), &|plane, (x, out): (&mut [f32], &mut [f32])| {
+                let range = layout.plane(plane);
+                let (b, inverse) = (&b[range.clone()], &inverse[range.clone()]);
+                let cross = &blocks.inverse_cross[range];
+                layout.for_each_slot(plane, |at| {
+                    let step =
+                        Anchors::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
+                    for k in 0..3 {
+                        out[at[k]] = c * step[k];
+                        x[at[k]] = out[at[k]];
+                    }
+                });
+            });
+        } else {
+            let parts = (x, out, &**b, &**inverse);
+            for_each_block_mut(
+                parts,
+                SUM_BLOCK,
+                |_, (x, out, b, inverse): (&mut [f32], &mut [f32], &[f32], &[f32])| {
+                    for (((x, out), b), inverse) in x.iter_mut().zip(out.iter_mut()).zip(b).zip(inverse) {
+                        *out = c * inverse * b;
+                        *x = *out;
+                    }
+                },
+            );
+        }
+    }
+}
+
+/// μ and λ of cells in the lanes of their blocks; those without a cell have none.
+pub(crate) fn materials_of(layout: &Layout, lame: &[[f64; 2]]) -> Aligned {
+    let mut materials = Aligned::zeros(layout.block_count() * MATERIAL);
+    for (cell, lame) in lame.iter().enumerate() {
+        let (block, lane) = layout.cell_slot(cell);
+        for (k, &value) in lame.iter().enumerate() {
+            materials[block * MATERIAL + k * LANES + lane] = value as f32;
+        }
+    }
+    materials
+}

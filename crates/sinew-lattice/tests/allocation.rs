@@ -1,0 +1,68 @@
+//! Nothing allocates after its first call: a counting allocator watches. Alone in its program, because it counts everything that happens.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sinew_geometry::lattice::HexLattice;
+use sinew_lattice::{LatticeElastic, ModeStiffness, Multigrid, MultigridParams, TangentKind};
+use sinew_math::{Mat3, Vec3};
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system allocator with the arguments it was given; counting touches no memory of the caller.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn nothing_allocates_after_the_first_step() {
+    let cells = HexLattice::dense(Vec3::zero(), 0.1, [24, 20, 18]).unwrap();
+    let count = cells.node_places.len();
+    let fixed: Vec<[bool; 3]> = cells.node_places.iter().map(|place| [place[0] == 0; 3]).collect();
+    let lame = vec![[1.0, 2.0]; cells.cells.len()];
+    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    let elastic = LatticeElastic::new(&cells, &lame, ModeStiffness::EXACT);
+    let diagonal = vec![Mat3::<f32>::identity(); count];
+    let full = vec![Mat3::<f32>::new([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]]); count];
+    // Squeezed to half, so that the exact tangent is not the definite one.
+    let u: Vec<Vec3> = (0..count).map(|node| cells.node_position(node) * -0.5).collect();
+    let x: Vec<Vec3> = (0..count).map(|node| cells.node_position(node) * 0.5).collect();
+    let r = vec![Vec3::new(1.0f32, 0.5, 0.0); count];
+    let (mut z, mut wide, mut means) = (r.clone(), u.clone(), vec![0.0; count]);
+    let mut step = |anchors: Option<&[Mat3<f32>]>| {
+        system.begin_step();
+        system.set_anchors(anchors);
+        for tangent in [TangentKind::Exact, TangentKind::Definite] {
+            system.linearize(&u, tangent, 2.0).unwrap();
+            system.precondition(&r, &mut z);
+            system.apply(&r, &mut z);
+            system.apply_wide(&u, &mut wide);
+            system.mean_diagonal(&mut means);
+        }
+        elastic.energy(&x) + elastic.add_gradient(&x, 0.5, &mut wide)
+    };
+    // The threads of a pool allocate now and then for their queues: one alone shares nothing.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        step(Some(&diagonal));
+        let before = COUNT.load(Ordering::Relaxed);
+        for anchors in [Some(&full), None, Some(&diagonal)] {
+            step(anchors.map(Vec::as_slice));
+        }
+        assert_eq!(COUNT.load(Ordering::Relaxed) - before, 0);
+    });
+}
