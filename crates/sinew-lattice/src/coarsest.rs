@@ -12,6 +12,7 @@ use crate::kernel::{BLOCK, MOMENT, STATE};
 use crate::layout::LANES;
 use crate::pass::Operator;
 use crate::precise::{Bent, forces};
+use crate::ties::LevelTies;
 
 /// Stiffness that is added, in largest diagonal entries: what nobody holds stays where it is.
 const SHIFT: f64 = 1e-7;
@@ -48,7 +49,7 @@ impl Coarsest {
     }
 
     /// Factor of the tangent with this state and what is added to it.
-    pub fn factorize(&mut self, operator: Operator<'_>) -> Result<(), CholeskyError> {
+    pub fn factorize(&mut self, operator: Operator<'_>, ties: &LevelTies) -> Result<(), CholeskyError> {
         let Operator { layout, state, modes, moments, anchors } = operator;
         self.matrix.set_zero();
         for (cell, nodes) in self.cells.iter().enumerate() {
@@ -71,7 +72,7 @@ impl Coarsest {
                     }
                 }
                 for (a, block) in columns.iter_mut().enumerate() {
-                    self.hold(nodes[a], nodes[b], block);
+                    hold(&self.fixed, nodes[a], nodes[b], block);
                     self.matrix
                         .add_block(nodes[a] as usize, nodes[b] as usize, block)
                         .map_err(|_| CholeskyError::PatternMismatch)?;
@@ -89,28 +90,35 @@ impl Coarsest {
         // After the shift, which is for K alone: hard anchors would make it too stiff for the rest.
         for node in 0..self.fixed.len() {
             if let Some(mut block) = anchors.block(layout.slots(node)[0]) {
-                self.hold(node as u32, node as u32, &mut block);
+                hold(&self.fixed, node as u32, node as u32, &mut block);
                 self.matrix.add_diagonal(node, &block);
             }
         }
+        let Self { matrix, fixed, .. } = self;
+        ties.for_each_block(|a, b, mut block| {
+            hold(fixed, a, b, &mut block);
+            // All its nodes are corners of one cell; of one that is not only the diagonal would be known.
+            let added = matrix.add_block(a as usize, b as usize, &block);
+            debug_assert!(added.is_ok(), "a spring lies in one cell: {added:?}");
+        });
         self.factor.refactor(&self.matrix)
-    }
-
-    /// Takes what is fixed out of a block.
-    fn hold(&self, row: u32, column: u32, block: &mut Mat3) {
-        for i in 0..3 {
-            for j in 0..3 {
-                if self.fixed[row as usize][i] || self.fixed[column as usize][j] {
-                    block.rows[i][j] = 0.0;
-                }
-            }
-        }
     }
 
     /// Replaces the right-hand side by the solution; by nothing where there is no factor.
     pub fn solve(&mut self) {
         if self.factor.solve_in_place(&mut self.x).is_err() {
             self.x.fill(Vec3::zero());
+        }
+    }
+}
+
+/// Takes what is fixed out of a block.
+fn hold(fixed: &[[bool; 3]], row: u32, column: u32, block: &mut Mat3) {
+    for i in 0..3 {
+        for j in 0..3 {
+            if fixed[row as usize][i] || fixed[column as usize][j] {
+                block.rows[i][j] = 0.0;
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::layout::{LANES, Layout};
 use crate::multigrid::{MultigridParams, Smoother};
 use crate::pass::{Anchors, Operator, Pass, Slabs};
 use crate::tangent::{GRADIENT, MATERIAL, add_diagonal};
+use crate::ties::LevelTies;
 use crate::transfer::Transfer;
 
 /// Margin over the estimate of the largest eigenvalue, which comes from below.
@@ -40,6 +41,8 @@ pub(crate) struct Level {
     pub anchors: NodeAnchors,
     /// What the fixed components of nodes mean to coarser nodes that may move: springs [N/m], in slots. Empty where nothing is fixed.
     holds: Aligned,
+    /// Springs between nodes.
+    pub ties: LevelTies,
     /// D⁻¹ (its diagonal) of free components, 0 elsewhere.
     pub inverse: Aligned,
     /// 1 for free components of nodes, 0 elsewhere.
@@ -79,6 +82,7 @@ impl Level {
             moments: Aligned::default(),
             anchors: NodeAnchors::default(),
             holds: Aligned::default(),
+            ties: LevelTies::default(),
             inverse: zeros(),
             free: zeros(),
             x: zeros(),
@@ -116,14 +120,16 @@ impl Level {
     }
 
     /// A pass over x, with b, D⁻¹ and out.
-    pub fn pass<'a>(
-        &'a mut self,
+    pub fn pass(
+        &mut self,
         modes: ModeStiffness,
-        pass: impl FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
+        pass: impl for<'a> FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
     ) {
-        let Self { layout, slabs, state, moments, anchors, x, b, inverse, out, .. } = self;
+        let Self { layout, slabs, state, moments, anchors, ties, x, b, inverse, out, .. } = self;
         let operator = Operator { layout, state, modes, moments, anchors: anchors.view() };
+        ties.pull(layout, x, b);
         slabs.run(operator, x, pass(b, inverse, out));
+        ties.restore(layout, b);
     }
 
     /// F of a coarse cell: the mean over its cells, weighted by their stiffness (MCA-31).
@@ -199,17 +205,19 @@ impl Level {
 
     /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
     pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
-        let Self { layout, state, moments, anchors, inverse, free, .. } = self;
+        let Self { layout, state, moments, anchors, ties, inverse, free, .. } = self;
         for_each_block_mut(&mut **inverse, SUM_BLOCK, |_, inverse: &mut [f32]| inverse.fill(0.0));
         add_diagonal(layout, state, modes, moments, inverse);
         layout.sum_seams(inverse);
         layout.collect(inverse, means, |mean, [x, y, z]| *mean = (x + y + z) / 3.0);
+        ties.add_diagonal(layout, inverse);
         anchors.invert(layout, free, inverse);
     }
 
     /// Largest eigenvalue of D⁻¹(K + A) by power iteration, and how many sweeps it asks for.
     pub fn estimate_largest(&mut self, params: &MultigridParams, powers: usize) {
-        let Self { layout, slabs, state, moments, anchors, vibration, first_vibration, x, out, inverse, .. } = self;
+        let Self { layout, slabs, state, moments, anchors, ties, vibration, first_vibration, x, out, inverse, .. } =
+            self;
         let operator = Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() };
         let square = |v: &[f32]| sum(v.len(), |k| f64::from(v[k]) * f64::from(v[k]));
         // The last tangent may have left a vector of a few nodes, of contacts that are gone: the one at rest has a part everywhere.
@@ -228,7 +236,9 @@ impl Level {
         let mut before = square(vibration);
         let mut largest = 0.0;
         for _ in 0..powers {
+            ties.pull(layout, vibration, x);
             slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
+            ties.restore(layout, x);
             let norm = square(out);
             if !(norm > 0.0 && before > 0.0 && norm.is_finite()) {
                 // What is not a number must not stay.

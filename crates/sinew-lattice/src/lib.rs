@@ -23,6 +23,7 @@ mod solve;
 mod tangent;
 #[cfg(test)]
 mod tests;
+mod ties;
 mod transfer;
 
 pub use elastic::LatticeElastic;
@@ -31,3 +32,4 @@ pub use layout::{LANES, Layout, NodeSlot};
 pub use multigrid::{CoarseRule, CycleWork, Multigrid, MultigridParams, Smoother};
 pub use solve::{Method, SolveReport};
 pub use tangent::TangentKind;
+pub use ties::Ties;

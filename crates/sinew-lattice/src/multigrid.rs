@@ -16,6 +16,7 @@ use crate::moments::{self, Moments};
 use crate::pass::{Anchors, Operator, Pass};
 use crate::precise;
 use crate::tangent::{TangentKind, TangentOf, gradients_of, linearize};
+use crate::ties::{LevelTies, Ties};
 use crate::transfer::Transfer;
 
 /// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, from that at rest, and from that of the tangent before.
@@ -170,10 +171,7 @@ impl Multigrid {
         }
         let last = coarsening.as_ref().map_or(lattice, |coarsening| &coarsening.lattice);
         let coarsest = Some(Coarsest::new(last, &fixed)?);
-        let mut multigrid = Self::from_levels(params, levels, coarsest);
-        multigrid.relinearize(TangentKind::Definite, 1.0, FIRST_POWERS)?;
-        multigrid.levels.iter_mut().for_each(Level::keep_vibration);
-        Ok(multigrid)
+        Self::from_levels(params, levels, coarsest).start()
     }
 
     /// As [`Multigrid::new`], for products only.
@@ -226,6 +224,26 @@ impl Multigrid {
         }
     }
 
+    /// With springs between nodes, which are added to K in cycles, but not in products. To be called at rest, before anything else.
+    ///
+    /// # Errors
+    /// When the matrix of the coarsest level is not definite.
+    pub fn with_ties(mut self, ties: Ties) -> Result<Self, CholeskyError> {
+        let mut ties = LevelTies::new(ties);
+        for level in &mut self.levels {
+            let coarse = level.transfer.as_ref().map(|transfer| ties.coarsened(transfer.prolongation()));
+            level.ties = std::mem::replace(&mut ties, coarse.unwrap_or_default());
+        }
+        self.start()
+    }
+
+    /// The tangent at rest, and what steps begin with.
+    fn start(mut self) -> Result<Self, CholeskyError> {
+        self.relinearize(TangentKind::Definite, 1.0, FIRST_POWERS)?;
+        self.levels.iter_mut().for_each(Level::keep_vibration);
+        Ok(self)
+    }
+
     /// The tangent at these displacements of the nodes [m], `scale` times. Cycles use the definite one instead of one that may be indefinite.
     ///
     /// # Errors
@@ -264,9 +282,8 @@ impl Multigrid {
             level.estimate_largest(params, powers);
         }
         match (levels.last(), coarsest) {
-            (Some(Level { layout, state, moments, anchors, .. }), Some(coarsest)) => {
-                coarsest.factorize(Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() })
-            }
+            (Some(Level { layout, state, moments, anchors, ties, .. }), Some(coarsest)) => coarsest
+                .factorize(Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() }, ties),
             _ => Ok(()),
         }
     }

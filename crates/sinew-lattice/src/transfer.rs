@@ -28,7 +28,7 @@ fn neighbors_of_coarse(index: usize) -> impl Iterator<Item = (usize, f32)> {
 #[derive(Clone, Debug)]
 pub(crate) enum Transfer {
     /// Places tell it: both levels have one sheet, which begins at these layers.
-    Rows { fine_lowest: usize, coarse_lowest: usize },
+    Rows { fine_lowest: usize, coarse_lowest: usize, prolongation: Prolongation },
     /// Node by node.
     Lists(Lists),
 }
@@ -63,15 +63,23 @@ impl Lists {
 impl Transfer {
     pub fn new(fine: &Layout, coarse: &Layout, prolongation: Prolongation) -> Self {
         match (fine.single_sheet(), coarse.single_sheet()) {
-            (Some(fine_lowest), Some(coarse_lowest)) => Self::Rows { fine_lowest, coarse_lowest },
+            (Some(fine_lowest), Some(coarse_lowest)) => Self::Rows { fine_lowest, coarse_lowest, prolongation },
             _ => Self::Lists(Lists::new(prolongation, coarse.node_count())),
+        }
+    }
+
+    /// The coarse nodes that carry each fine one.
+    pub fn prolongation(&self) -> &Prolongation {
+        match self {
+            Self::Rows { prolongation, .. } => prolongation,
+            Self::Lists(lists) => &lists.prolongation,
         }
     }
 
     /// x ← x + P e where nodes are free.
     pub fn prolong(&self, coarse: &Layout, e: &[f32], fine: &Layout, inverse: &[f32], x: &mut [f32]) {
         match self {
-            &Self::Rows { fine_lowest, coarse_lowest } => {
+            &Self::Rows { fine_lowest, coarse_lowest, .. } => {
                 split_planes(fine, 0..fine.plane_count(), x, &|plane, x: &mut [f32]| {
                     let lowest = [fine_lowest, coarse_lowest];
                     dispatch(Prolong { coarse, e, fine, plane, lowest, inverse: &inverse[fine.plane(plane)], x });
@@ -97,7 +105,7 @@ impl Transfer {
     /// b = Pᵀ r.
     pub fn restrict(&self, fine: &Layout, r: &[f32], coarse: &Layout, b: &mut [f32]) {
         match self {
-            &Self::Rows { fine_lowest, coarse_lowest } => {
+            &Self::Rows { fine_lowest, coarse_lowest, .. } => {
                 split_planes(coarse, 0..coarse.plane_count(), b, &|plane, b: &mut [f32]| {
                     dispatch(Restrict { fine, r, coarse, plane, lowest: [fine_lowest, coarse_lowest], b });
                 })

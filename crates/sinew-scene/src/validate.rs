@@ -170,7 +170,19 @@ impl Checker<'_> {
             self.check_region(body, &pin.region, &format!("{path}.pin[{i}].region"));
         }
         for (i, attach) in body.attach.iter().enumerate() {
-            self.check_region(body, &attach.region, &format!("{path}.attach[{i}].region"));
+            match &attach.region {
+                Some(region) => self.check_region(body, region, &format!("{path}.attach[{i}].region")),
+                None if attach.points.is_empty() => {
+                    let problem = self.at(&format!("{path}.attach[{i}]"), "an attachment needs `region` or `points`");
+                    self.report(problem.hint("for instance `region = \"x-min\"`"));
+                }
+                None => {}
+            }
+            if attach.region.is_some() && !attach.points.is_empty() {
+                let message = "an attachment has either `region` or `points`, not both";
+                let problem = self.at(&format!("{path}.attach[{i}].points"), message);
+                self.report(problem);
+            }
             self.check_partner(body, &attach.to, &format!("{path}.attach[{i}].to"), true);
         }
         for (i, bind) in body.bind.iter().enumerate() {

@@ -95,6 +95,14 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+    /// A place to attach is not in the flesh.
+    #[error("body \"{body}\": {reason}")]
+    Outside {
+        /// The body.
+        body: String,
+        /// Which place, and how far outside.
+        reason: String,
+    },
     /// A point to bind or attach lies too far from its target.
     #[error("body \"{body}\": {reason}")]
     Embedding {
@@ -164,6 +172,24 @@ pub enum AttachTarget {
     Rigid(usize),
 }
 
+/// What is attached.
+pub(super) enum AttachPoints {
+    /// Nodes of the body.
+    Nodes(Vec<u32>),
+    /// Places in its flesh at rest [m].
+    Places(Vec<Vec3>),
+}
+
+/// Springs of one attachment.
+pub(super) struct AttachParams {
+    pub body: usize,
+    pub name: String,
+    pub points: AttachPoints,
+    pub target: AttachTarget,
+    /// Of all springs together [N/m].
+    pub stiffness: f64,
+}
+
 /// Collects the parts of a model.
 #[derive(Default)]
 pub struct ModelBuilder {
@@ -172,7 +198,7 @@ pub struct ModelBuilder {
     colliders: Vec<ColliderParams>,
     bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
     pins: Vec<PinParams>,
-    attachments: Vec<(usize, String, Vec<u32>, AttachTarget, f64)>,
+    attachments: Vec<AttachParams>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
@@ -233,7 +259,20 @@ impl ModelBuilder {
         target: AttachTarget,
         stiffness: f64,
     ) -> &mut Self {
-        self.attachments.push((body, name, nodes, target, stiffness));
+        self.attachments.push(AttachParams { body, name, points: AttachPoints::Nodes(nodes), target, stiffness });
+        self
+    }
+
+    /// The same for points of the flesh between nodes, given by their places at rest [m].
+    pub fn attach_places(
+        &mut self,
+        body: usize,
+        name: String,
+        places: Vec<Vec3>,
+        target: AttachTarget,
+        stiffness: f64,
+    ) -> &mut Self {
+        self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness });
         self
     }
 

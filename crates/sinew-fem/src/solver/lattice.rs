@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind};
+use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind, Ties};
 use sinew_math::cage::{CageParams, CagePreconditioner};
 use sinew_math::krylov::{
     CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
@@ -20,6 +20,7 @@ use sinew_math::{Mat3, Real, Vec3};
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
 use super::couplings::{Coupled, Couplings};
 use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, hold_softly};
+use crate::force::Anchor;
 use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
 use crate::material::Tangent;
@@ -30,6 +31,9 @@ const FINEST_FORCING: f64 = 1e-4;
 /// Iterations after which f32, and after which f64, has failed. Cycles that work take less than thirty.
 const MAX_ITERATIONS: usize = 300;
 const MAX_WIDE_ITERATIONS: usize = 1000;
+
+/// What is left of a block without its springs, over the block, that f32 cannot tell from nothing.
+const TIED_ROUNDING: f32 = 1e-5;
 
 /// The solver with its memory.
 pub(super) struct LatticeSystem {
@@ -67,6 +71,8 @@ struct LatticePart {
     rest: Vec<Vec3>,
     /// One for components that may move, zero for others.
     free: Vec<Vec3<f32>>,
+    /// What springs between nodes add to blocks of B, by slot: the cycle has them as they are.
+    tied: Vec<(u32, f32)>,
     displacements: Vec<Vec3>,
     anchors: Vec<Mat3<f32>>,
     product: Vec<Vec3<f32>>,
@@ -74,9 +80,28 @@ struct LatticePart {
 }
 
 impl LatticePart {
-    fn new(model: &Model, block: &LatticeBlock) -> Self {
+    fn new(model: &Model, plan: &AssemblyPlan, block: &LatticeBlock) -> Self {
         let fixed: Vec<[bool; 3]> = block.unknowns().map(|unknown| model.kinematics.fixed(unknown)).collect();
+        let ties = ties_of(model, block);
+        let mut tied = Vec::new();
+        for (stiffness, entries) in ties.iter() {
+            for &(a, weight) in entries {
+                for &(b, other) in entries.iter().filter(|(b, _)| *b <= a) {
+                    let [row, column] = [a, b].map(|node| block.unknowns().start + node as usize);
+                    tied.extend(plan.pattern.slot(row, column).map(|slot| (slot as u32, stiffness * weight * other)));
+                }
+            }
+        }
+        tied.sort_unstable_by_key(|&(slot, _)| slot);
+        tied.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 += next.1;
+            }
+            is_same
+        });
         let multigrid = Multigrid::new(block.lattice(), block.lame(), &fixed, MultigridParams::default())
+            .and_then(|multigrid| if ties.is_empty() { Ok(multigrid) } else { multigrid.with_ties(ties) })
             .expect("flesh at rest is definite, and the coarsest level is small");
         let nodes = fixed.len();
         let is_free = |[x, y, z]: [bool; 3]| Vec3::from([x, y, z].map(|fixed| if fixed { 0.0 } else { 1.0 }));
@@ -85,6 +110,7 @@ impl LatticePart {
             multigrid,
             rest: (0..nodes).map(|node| block.lattice().node_position(node)).collect(),
             free: fixed.into_iter().map(is_free).collect(),
+            tied,
             displacements: vec![Vec3::zero(); nodes],
             anchors: vec![Mat3::zero(); nodes],
             product: vec![Vec3::zero(); nodes],
@@ -92,8 +118,8 @@ impl LatticePart {
         }
     }
 
-    /// What the sparse matrix has on the nodes: its diagonal blocks, and beside the diagonal what pulls both nodes the same way, as a spring in the middle
-    /// of a cell does. So a node is held no softer than by the spring itself.
+    /// What the sparse matrix has on the nodes, besides springs that the cycle knows: its diagonal blocks, and beside the diagonal what pulls both nodes the
+    /// same way, as flesh that is bound between them does. So a node is held no softer than by that itself.
     fn gather_anchors(&mut self, matrix: &BlockCsr<f32>) {
         let pattern = matrix.pattern();
         self.anchors.fill(Mat3::zero());
@@ -101,23 +127,69 @@ impl LatticePart {
             let node = unknown - self.unknowns.start;
             let diagonal = pattern.diagonal_slot(unknown);
             for slot in pattern.row(unknown).start..diagonal {
-                let (other, block) = (pattern.columns()[slot] as usize, matrix.values()[slot]);
+                let (other, block) = (pattern.columns()[slot] as usize, self.untied(matrix, slot));
                 if self.unknowns.contains(&other) && block.trace() > 0.0 {
                     let block = block.symmetric_part();
                     self.anchors[node] += block;
                     self.anchors[other - self.unknowns.start] += block;
                 }
             }
-            self.anchors[node] += matrix.values()[diagonal].symmetric_part();
+            let block = self.untied(matrix, diagonal).symmetric_part();
+            self.anchors[node] += block;
         }
     }
+}
+
+impl LatticePart {
+    /// A block of B without springs that the cycle knows.
+    fn untied(&self, matrix: &BlockCsr<f32>, slot: usize) -> Mat3<f32> {
+        let block = matrix.values()[slot];
+        if self.tied.is_empty() {
+            return block;
+        }
+        match self.tied.binary_search_by_key(&(slot as u32), |&(slot, _)| slot) {
+            Ok(at) => {
+                let rest = block - Mat3::identity() * self.tied[at].1;
+                // Nothing but rounding, or something else besides.
+                if rest.norm() > TIED_ROUNDING * block.norm() { rest } else { Mat3::zero() }
+            }
+            Err(_) => block,
+        }
+    }
+}
+
+/// Springs at points of the flesh of a lattice between its nodes.
+fn ties_of(model: &Model, block: &LatticeBlock) -> Ties {
+    let mut ties = Ties::default();
+    let kinematics = &model.kinematics;
+    let node_of =
+        |unknown: u32| block.unknowns().contains(&(unknown as usize)).then(|| unknown - block.unknowns().start as u32);
+    for spring in model.attachments.iter().flat_map(|attachment| &attachment.springs) {
+        if let PointMap::Weighted { start, end } = kinematics.map(spring.point as usize) {
+            let nodes =
+                kinematics.weights(start, end).iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));
+            if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
+                ties.add(spring.stiffness, entries);
+            }
+        }
+        if let Anchor::Points(points) = &spring.anchor {
+            let nodes = points.iter().map(|&(point, weight)| match kinematics.map(point as usize) {
+                PointMap::Free(unknown) => Some((node_of(unknown)?, weight)),
+                _ => None,
+            });
+            if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
+                ties.add(spring.stiffness, entries);
+            }
+        }
+    }
+    ties
 }
 
 impl LatticeSystem {
     pub fn new(model: &Model, plan: &AssemblyPlan, budget: Option<usize>) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
-        let parts: Vec<LatticePart> = model.lattices.iter().map(|block| LatticePart::new(model, block)).collect();
+        let parts: Vec<LatticePart> = model.lattices.iter().map(|block| LatticePart::new(model, plan, block)).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
         let mut system = Self {
             matrix: BlockCsr::zeros(plan.pattern.clone()),

@@ -170,3 +170,31 @@ fn multigrid_is_what_lattices_get() {
         assert!(reason.contains("16 lattice cells"), "{reason}");
     }
 }
+
+/// Springs at places between nodes carry the weight of a block, however stiff they are.
+#[test]
+fn springs_between_nodes_hold_a_block() {
+    for stiffness in [1e2, 1e6] {
+        let mut builder = ModelBuilder::new();
+        let block = builder.add_body(block("block", [16, 6, 6], Vec3::zero()));
+        let places = (0..20).map(|k| Vec3::new(0.004 + 0.0077 * f64::from(k), 0.033, 0.026 + 1e-3 * f64::from(k % 7)));
+        builder.attach_places(block, "bone".into(), places.collect(), AttachTarget::World, stiffness);
+        builder.gravity(Vec3::new(0.0, 0.0, -9.81));
+        let mut run = Run::new(builder.build().unwrap(), SolverParams::default());
+        let report = run.step(1.0).unwrap();
+        assert!(report.linear_iterations <= 20 * report.newton_iterations, "{report:?}");
+        let weight: f64 = run.model.masses.iter().sum::<f64>() * 9.81;
+        let pull = |spring: &sinew_fem::force::SpringPoint| match spring.anchor {
+            sinew_fem::force::Anchor::Place(place) => {
+                (place - run.state.positions[spring.point as usize]) * spring.stiffness
+            }
+            sinew_fem::force::Anchor::Points(_) => Vec3::zero(),
+        };
+        let held: Vec3 = run.model.attachments[0].springs.iter().map(pull).sum();
+        assert!((held - Vec3::unit(2) * weight).norm() < 1e-4 * weight, "{held:?} for {weight}");
+    }
+    let mut builder = ModelBuilder::new();
+    let block = builder.add_body(block("block", [2, 2, 2], Vec3::zero()));
+    builder.attach_places(block, "bone".into(), vec![Vec3::splat(0.03)], AttachTarget::World, 1.0);
+    assert!(matches!(builder.build().err(), Some(ModelError::Outside { .. })));
+}

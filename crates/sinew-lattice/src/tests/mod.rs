@@ -5,6 +5,7 @@ mod cycle;
 mod kernel;
 mod moments;
 mod physics;
+mod ties;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
 use sinew_math::Vec3;

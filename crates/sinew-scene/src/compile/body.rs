@@ -201,10 +201,17 @@ impl Compiler<'_> {
             }
         }
         for (k, attachment) in body.attach.iter().enumerate() {
+            let (target, stiffness) = (self.target(&attachment.to), attachment.stiffness);
+            let Some(region) = &attachment.region else {
+                let name = names.unique("attach", "points");
+                let places = attachment.points.iter().map(|&p| compiled.pose.to_world(Vec3::from(p))).collect();
+                self.builder.attach_places(index, name, places, target, stiffness);
+                continue;
+            };
             let path = format!("body[{index}].attach[{k}].region");
-            if let Some(nodes) = self.nodes(compiled, &path, &attachment.region) {
-                let (name, target) = (names.unique("attach", &attachment.region), self.target(&attachment.to));
-                self.builder.attach(index, name, nodes, target, attachment.stiffness);
+            if let Some(nodes) = self.nodes(compiled, &path, region) {
+                let name = names.unique("attach", region);
+                self.builder.attach(index, name, nodes, target, stiffness);
             }
         }
         for (k, pressure) in body.pressure.iter().enumerate() {

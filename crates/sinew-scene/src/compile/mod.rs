@@ -116,6 +116,7 @@ impl Compiler<'_> {
             | ModelError::PinOnBound { body, .. }
             | ModelError::BindToBound { body, .. }
             | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
+            ModelError::Outside { body, .. } => format!("body.{body}.attach"),
             ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
             ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
             ModelError::Rigid { name, .. } => format!("rigid.{name}"),

@@ -74,13 +74,15 @@ table! {
 }
 
 table! {
-    /// Springs from the nodes of a region to points of another body, a rigid or the world, at rest in the initial pose.
+    /// Springs from the nodes of a region, or from points of the flesh, to points of another body, a rigid or the world, at rest in the initial pose.
     pub struct Attachment as "attach" {
-        /// The nodes.
-        region: String = text("name of a region"), required, example("x-min");
+        /// The nodes. Either this or `points`.
+        region: Option<String> = text("name of a region"), optional, example("x-min");
+        /// Places in the flesh at rest, in coordinates of the body [m]; they need not be nodes. Either this or `region`.
+        points: Vec<[f64; 3]> = list(vector(length())), default([]), example([["1 cm", 0, 0], ["2 cm", 0, 0]]);
         /// The other body or rigid, or "world".
         to: String = text("name of a body or rigid, or \"world\""), required, example("bone");
-        /// Stiffness of all springs of the region together [N/m].
+        /// Stiffness of all springs together [N/m].
         stiffness: f64 = quantity(Dimension::STIFFNESS).positive(), required, example("1 kN/m");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sinew_geometry::CellKind;
-use sinew_geometry::embedding::Embedding;
+use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::{Quaternion, Vec3};
 
@@ -12,7 +12,7 @@ use super::super::collisions::contact_forces;
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
 use super::super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
-use super::{AttachTarget, ModelBuilder, ModelError, Side};
+use super::{AttachParams, AttachPoints, AttachTarget, ModelBuilder, ModelError, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
@@ -445,15 +445,22 @@ impl Assembler {
 
     fn attachments(&mut self) -> Result<Vec<Attachment>, ModelError> {
         let mut attachments = Vec::new();
-        for (body, name, nodes, target, stiffness) in std::mem::take(&mut self.parts.attachments) {
-            let positions: Vec<Vec3> =
-                nodes.iter().map(|&n| self.parts.bodies[body].mesh.positions()[n as usize]).collect();
-            let stiffness = stiffness / nodes.len().max(1) as f64;
+        for params in std::mem::take(&mut self.parts.attachments) {
+            let AttachParams { body, name, points, target, stiffness } = params;
+            let (points, positions) = match points {
+                AttachPoints::Nodes(nodes) => {
+                    let rest = self.parts.bodies[body].mesh.positions();
+                    let positions = nodes.iter().map(|&n| rest[n as usize]).collect();
+                    (nodes.iter().map(|&node| self.point(body, node)).collect(), positions)
+                }
+                AttachPoints::Places(places) => (self.add_flesh_points(body, &places)?, places),
+            };
+            let stiffness = stiffness / points.len().max(1) as f64;
             let anchors: Vec<Anchor> = match target {
                 AttachTarget::World => positions.iter().map(|&p| Anchor::Place(p)).collect(),
                 AttachTarget::Body(other) => {
                     let embedding = self.embed(body, other, &positions)?;
-                    (0..nodes.len())
+                    (0..positions.len())
                         .map(|k| {
                             let entries = entries_of(&embedding, k);
                             Anchor::Points(entries.into_iter().map(|(n, w)| (self.point(other, n), w)).collect())
@@ -476,14 +483,30 @@ impl Assembler {
                 )
             });
             let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
-            let springs = nodes
-                .iter()
-                .zip(anchors)
-                .map(|(&node, anchor)| SpringPoint { point: self.point(body, node), anchor, stiffness })
-                .collect();
+            let springs: Vec<SpringPoint> =
+                points.iter().zip(anchors).map(|(&point, anchor)| SpringPoint { point, anchor, stiffness }).collect();
             attachments.push(Attachment { name: prefix, springs, motion, pivot });
         }
         Ok(attachments)
+    }
+
+    /// Adds massless points that follow the flesh of a body at these places at rest.
+    fn add_flesh_points(&mut self, body: usize, places: &[Vec3]) -> Result<Vec<u32>, ModelError> {
+        let params = &self.parts.bodies[body];
+        let embedding = Embedding::bind_with(&params.mesh, places, Outside::Reject)
+            .map_err(|error| ModelError::Outside { body: params.name.clone(), reason: error.to_string() })?;
+        let mut points = Vec::new();
+        for k in 0..places.len() {
+            let unknown = |(node, weight): (u32, f64)| match self.kinematics.map(self.point(body, node) as usize) {
+                PointMap::Free(unknown) => Ok((unknown, weight)),
+                _ => Err(ModelError::PinOnBound { body: self.parts.bodies[body].name.clone(), node }),
+            };
+            let weights = entries_of(&embedding, k).into_iter().map(unknown).collect::<Result<Vec<_>, _>>()?;
+            self.masses.push(0.0);
+            self.velocities.push(Vec3::zero());
+            points.push(self.kinematics.add_weighted_point(&weights));
+        }
+        Ok(points)
     }
 
     /// Adds a massless point fixed to a rigid body.

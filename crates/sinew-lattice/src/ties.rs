@@ -1,0 +1,157 @@
+//! Springs at points between nodes (MCA-22), on all levels.
+//!
+//! A spring of stiffness k at a point with trilinear weights w adds k w wᵀ to K: it couples the nodes of its cell, so that it is no block at a node. Trilinear weights nest, w P is the row of
+//! weights in the coarse cell, so the same spring in the coarse cell is the exact Galerkin product (MCA-36, factor 1 in units of force). In a sweep its pull is known from the x before it, and is taken off
+//! the right-hand side.
+
+use sinew_geometry::lattice::Prolongation;
+use sinew_math::Mat3;
+
+use crate::aligned::Aligned;
+use crate::layout::Layout;
+
+/// Springs between points of the flesh and places outside.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ties {
+    /// Stiffness of each [N/m].
+    stiffness: Vec<f32>,
+    /// End of the entries of each.
+    ends: Vec<u32>,
+    /// Nodes and weights.
+    entries: Vec<(u32, f32)>,
+}
+
+impl Ties {
+    /// Adds a spring at the point Σ w x of nodes, to a place that does not move.
+    pub fn add(&mut self, stiffness: f64, entries: impl IntoIterator<Item = (u32, f64)>) {
+        self.stiffness.push(stiffness as f32);
+        self.entries.extend(entries.into_iter().map(|(node, weight)| (node, weight as f32)));
+        self.ends.push(self.entries.len() as u32);
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.stiffness.is_empty()
+    }
+
+    /// Stiffness, nodes and weights of each.
+    pub fn iter(&self) -> impl Iterator<Item = (f32, &[(u32, f32)])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let rows = starts.zip(&self.ends).map(|(start, &end)| &self.entries[start as usize..end as usize]);
+        self.stiffness.iter().copied().zip(rows)
+    }
+
+    /// The same springs on a coarser level.
+    fn coarsened(&self, prolongation: &Prolongation) -> Self {
+        let mut coarse = Self::default();
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for (stiffness, entries) in self.iter() {
+            row.clear();
+            for &(node, weight) in entries {
+                row.extend(
+                    prolongation.row(node as usize).map(|(carrier, share)| (carrier, f64::from(weight) * share)),
+                );
+            }
+            row.sort_unstable_by_key(|&(node, _)| node);
+            row.dedup_by(|next, kept| {
+                let is_same = next.0 == kept.0;
+                if is_same {
+                    kept.1 += next.1;
+                }
+                is_same
+            });
+            coarse.add(f64::from(stiffness), row.iter().copied().filter(|&(_, weight)| weight != 0.0));
+        }
+        coarse
+    }
+}
+
+/// The springs of a level, with what their pulls need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LevelTies {
+    ties: Ties,
+    /// Nodes with springs, sorted; those of the entries of `ties` as indices into it.
+    nodes: Vec<u32>,
+    at: Vec<u32>,
+    pulls: Vec<[f32; 3]>,
+    /// What the right-hand side was.
+    kept: Vec<[f32; 3]>,
+}
+
+impl LevelTies {
+    pub fn new(ties: Ties) -> Self {
+        let mut nodes: Vec<u32> = ties.entries.iter().map(|&(node, _)| node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let at = ties.entries.iter().map(|(node, _)| nodes.binary_search(node).map_or(0, |k| k as u32)).collect();
+        let none = vec![[0.0; 3]; nodes.len()];
+        Self { ties, at, pulls: none.clone(), kept: none, nodes }
+    }
+
+    /// Those of a coarser level.
+    pub fn coarsened(&self, prolongation: &Prolongation) -> Self {
+        Self::new(self.ties.coarsened(prolongation))
+    }
+
+    /// Takes the pull of the springs at x off b; [`LevelTies::restore`] puts it back.
+    pub fn pull(&mut self, layout: &Layout, x: &[f32], b: &mut [f32]) {
+        self.pulls.fill([0.0; 3]);
+        let mut first = 0;
+        for (&stiffness, &end) in self.ties.stiffness.iter().zip(&self.ties.ends) {
+            let range = first..end as usize;
+            first = end as usize;
+            let mut place = [0.0f32; 3];
+            for &(node, weight) in &self.ties.entries[range.clone()] {
+                let slot = layout.slots(node as usize)[0];
+                for c in 0..3 {
+                    place[c] += weight * x[slot.component(c)];
+                }
+            }
+            for (&(_, weight), &at) in self.ties.entries[range.clone()].iter().zip(&self.at[range]) {
+                for c in 0..3 {
+                    self.pulls[at as usize][c] += stiffness * weight * place[c];
+                }
+            }
+        }
+        for ((&node, pull), kept) in self.nodes.iter().zip(&self.pulls).zip(&mut self.kept) {
+            let slots = layout.slots(node as usize);
+            for c in 0..3 {
+                kept[c] = b[slots[0].component(c)];
+                slots.iter().for_each(|slot| b[slot.component(c)] = kept[c] - pull[c]);
+            }
+        }
+    }
+
+    /// Puts the right-hand side back.
+    pub fn restore(&self, layout: &Layout, b: &mut [f32]) {
+        for (&node, kept) in self.nodes.iter().zip(&self.kept) {
+            for slot in layout.slots(node as usize) {
+                for c in 0..3 {
+                    b[slot.component(c)] = kept[c];
+                }
+            }
+        }
+    }
+
+    /// Adds Σ k w² to the diagonal of K in all slots.
+    pub fn add_diagonal(&self, layout: &Layout, diagonal: &mut Aligned) {
+        for (stiffness, entries) in self.ties.iter() {
+            for &(node, weight) in entries {
+                for slot in layout.slots(node as usize) {
+                    (0..3).for_each(|c| diagonal[slot.component(c)] += stiffness * weight * weight);
+                }
+            }
+        }
+    }
+
+    /// Calls with both nodes and the block of each pair of nodes of a spring.
+    pub fn for_each_block(&self, mut visit: impl FnMut(u32, u32, Mat3)) {
+        for (stiffness, entries) in self.ties.iter() {
+            for &(a, weight) in entries {
+                for &(b, other) in entries {
+                    visit(a, b, Mat3::identity() * f64::from(stiffness * weight * other));
+                }
+            }
+        }
+    }
+}
