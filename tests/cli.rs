@@ -228,6 +228,7 @@ fn generated_command_line_reference_is_fresh() {
         "bench scaling",
         "bench scramble",
         "bench svd3",
+        "bench solvers",
         "bench vcycle",
         "doctor",
         "completions",

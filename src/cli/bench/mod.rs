@@ -8,6 +8,7 @@ mod meshes;
 mod pile;
 mod scaling;
 mod scramble;
+mod solvers;
 mod svd3;
 mod vcycle;
 
@@ -31,6 +32,8 @@ enum Benchmark {
     Svd3(svd3::Arguments),
     /// The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges
     Vcycle(vcycle::Arguments),
+    /// Linear solvers on one lattice: time and memory of multigrid and of the others, and of a whole step beside tetrahedra
+    Solvers(solvers::Arguments),
     /// A clamped beam swings under its weight: 60 frames of implicit Euler
     Beam(beam::Arguments),
     /// The beam from five thousand tetrahedra to a million: time, memory and how they grow
@@ -53,6 +56,7 @@ enum Benchmark {
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let (result, json) = match &arguments.benchmark {
         Benchmark::Svd3(arguments) => (svd3::measure(arguments), arguments.json),
+        Benchmark::Solvers(arguments) => (solvers::measure(arguments)?, arguments.json),
         Benchmark::Vcycle(arguments) => (vcycle::measure(arguments)?, arguments.json),
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),

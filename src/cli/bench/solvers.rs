@@ -1,0 +1,315 @@
+//! `sinew bench solvers`: one linear system on a lattice, by multigrid and by everything else; and one quasistatic step on a lattice and on tetrahedra.
+
+mod incomplete;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
+use sinew_fem::model::PinParams;
+use sinew_fem::{BodyParams, Model, ModelBuilder, NewtonSolver, Solver as _, SolverParams};
+use sinew_geometry::CellMesh;
+use sinew_geometry::lattice::HexLattice;
+use sinew_geometry::procedural::{TetPattern, box_tets};
+use sinew_lattice::{Method, Multigrid, MultigridParams};
+use sinew_math::cholesky::SymbolicCholesky;
+use sinew_math::parallel::in_pool;
+use sinew_math::sparse::{BlockCsr, BlockPattern};
+use sinew_math::{Mat3, Vec3};
+
+use super::Failure;
+use incomplete::IncompleteFactor;
+
+/// Defect to reach, over that of the start.
+const TOLERANCE: f64 = 1e-6;
+/// Most iterations of conjugate gradients.
+const MOST_ITERATIONS: usize = 5000;
+/// A method stops when it needs more memory [bytes], or more time.
+const MOST_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
+const MOST_TIME: Duration = Duration::from_secs(600);
+
+/// Linear solvers on one lattice: time and memory of multigrid and of the others, and of a whole step beside tetrahedra
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Cells along the edges of the cubes
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [22, 46])]
+    sizes: Vec<u16>,
+
+    /// Leaves out steps on tetrahedra
+    #[arg(long)]
+    no_tets: bool,
+
+    /// Prints one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Measures all sizes.
+pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
+    in_pool(|| measure_in_pool(arguments)).map_err(Failure::Other)
+}
+
+fn measure_in_pool(arguments: &Arguments) -> Result<Value, String> {
+    let mut rows = Vec::new();
+    let (mut linear, mut steps) = (Vec::new(), Vec::new());
+    for &size in &arguments.sizes {
+        let size = usize::from(size).clamp(2, 160);
+        let problem = Problem::new(size)?;
+        let mut row = Map::new();
+        row.insert("cells".into(), json!(problem.lattice.cells.len()));
+        let multigrid = measured(|| problem.multigrid(Method::MultigridCg));
+        linear.push((problem.lattice.cells.len() as f64, seconds_of(&multigrid)));
+        row.insert("multigrid_cg".into(), multigrid);
+        row.insert("jacobi_cg".into(), measured(|| problem.multigrid(Method::JacobiCg)));
+        row.insert("block_ic_cg".into(), measured(|| problem.incomplete()));
+        row.insert("cholesky".into(), measured(|| problem.cholesky()));
+        let on_lattice = measured(|| step(lattice_model(size)?));
+        steps.push((problem.lattice.cells.len() as f64, seconds_of(&on_lattice)));
+        row.insert("step_on_lattice".into(), on_lattice);
+        if !arguments.no_tets {
+            row.insert("step_on_tets".into(), measured(|| step(tet_model(size)?)));
+        }
+        rows.push(Value::Object(row));
+    }
+    Ok(json!({
+        "rows": rows,
+        "exponent_multigrid_cg": exponent(&linear),
+        "exponent_step_on_lattice": exponent(&steps),
+        "tolerance": TOLERANCE,
+        "most_seconds": MOST_TIME.as_secs(),
+        "most_bytes": MOST_BYTES,
+        "threads": rayon::current_num_threads(),
+        "isa": super::isa_name(),
+    }))
+}
+
+/// What a method tells, with its time and the memory that it keeps; or why it stopped.
+fn measured(method: impl FnOnce() -> Result<Value, String>) -> Value {
+    let (start, before) = (Instant::now(), resident_bytes());
+    match method() {
+        Ok(Value::Object(mut found)) => {
+            // What the method has dropped at its end it has told itself.
+            found.entry("seconds").or_insert_with(|| json!(start.elapsed().as_secs_f64()));
+            if let (Some(before), Some(kept)) = (before, found.get("resident").and_then(Value::as_f64)) {
+                found.insert("bytes".into(), json!((kept - before).max(0.0)));
+            }
+            found.remove("resident");
+            Value::Object(found)
+        }
+        Ok(other) => other,
+        Err(reason) => json!({ "stopped": reason }),
+    }
+}
+
+fn seconds_of(row: &Value) -> f64 {
+    row.get("seconds").and_then(Value::as_f64).unwrap_or(f64::NAN)
+}
+
+/// Memory of this process [bytes], where the system tells it in a file.
+fn resident_bytes() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
+    Some(1024.0 * line.split_whitespace().nth(1)?.parse::<f64>().ok()?)
+}
+
+/// p of t = c nᵖ, by least squares of the logarithms.
+fn exponent(points: &[(f64, f64)]) -> Option<f64> {
+    let points: Vec<(f64, f64)> = points.iter().map(|&(n, t)| (n.ln(), t.ln())).filter(|p| p.1.is_finite()).collect();
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let spread: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    (spread > 0.0).then(|| points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>() / spread)
+}
+
+/// A cube whose ends along x are held, one of them moved by half its length: the first Newton step from rest.
+struct Problem {
+    lattice: HexLattice,
+    lame: [f64; 2],
+    fixed: Vec<[bool; 3]>,
+    b: Vec<Vec3>,
+}
+
+impl Problem {
+    fn new(size: usize) -> Result<Self, String> {
+        let lattice =
+            HexLattice::dense(Vec3::zero(), 1.0 / size as f64, [size; 3]).map_err(|error| error.to_string())?;
+        let end = size as u32;
+        let fixed: Vec<[bool; 3]> = lattice.node_places.iter().map(|p| [p[0] == 0 || p[0] == end; 3]).collect();
+        // μ and λ of E = 1, ν = 0.3.
+        let mut problem = Self { lattice, lame: [0.5 / 1.3, 0.3 / (1.3 * 0.4)], fixed, b: Vec::new() };
+        let moved = problem.lattice.node_places.iter();
+        let moved: Vec<Vec3> = moved.map(|p| Vec3::unit(0) * if p[0] == end { 0.5 } else { 0.0 }).collect();
+        let mut b = vec![Vec3::zero(); moved.len()];
+        problem.system()?.apply_wide(&moved, &mut b);
+        problem.b = b.iter().zip(&problem.fixed).map(|(&b, fixed)| if fixed[0] { Vec3::zero() } else { -b }).collect();
+        Ok(problem)
+    }
+
+    fn system(&self) -> Result<Multigrid, String> {
+        let lame = vec![self.lame; self.lattice.cells.len()];
+        Multigrid::new(&self.lattice, &lame, &self.fixed, MultigridParams::default()).map_err(|error| error.to_string())
+    }
+
+    fn multigrid(&self, method: Method) -> Result<Value, String> {
+        let mut system = self.system()?;
+        let mut x = vec![Vec3::zero(); self.b.len()];
+        let report = system.solve(method, &self.b, &mut x, TOLERANCE, MOST_ITERATIONS);
+        if report.reduction() > TOLERANCE {
+            return Err(format!("defect of {:.1e} after {} iterations", report.reduction(), report.iterations));
+        }
+        Ok(json!({ "iterations": report.iterations, "resident": resident_bytes() }))
+    }
+
+    /// The matrix with prescribed rows and columns taken out.
+    fn assembled(&self) -> Result<BlockCsr<f64>, String> {
+        let cells: Vec<[u32; 8]> = self.lattice.cells.iter().map(|cell| cell.nodes).collect();
+        // Of 27 blocks per node, each of 72 bytes.
+        let needed = 27.0 * 76.0 * self.b.len() as f64;
+        if needed > MOST_BYTES {
+            return Err(format!("its matrix would take {:.0} GiB", needed / (1u64 << 30) as f64));
+        }
+        let pattern = BlockPattern::from_elements(self.b.len(), &cells).map_err(|error| error.to_string())?;
+        let mut matrix = BlockCsr::zeros(Arc::new(pattern));
+        let blocks = self.cell_blocks()?;
+        for nodes in &cells {
+            for (a, row) in blocks.iter().enumerate() {
+                for (b, block) in row.iter().enumerate() {
+                    let (a, b) = (nodes[a] as usize, nodes[b] as usize);
+                    if !self.fixed[a][0] && !self.fixed[b][0] {
+                        matrix.add_block(a, b, block).map_err(|error| error.to_string())?;
+                    }
+                }
+            }
+        }
+        for node in (0..self.b.len()).filter(|&node| self.fixed[node][0]) {
+            matrix.add_diagonal(node, &Mat3::identity());
+        }
+        Ok(matrix)
+    }
+
+    /// Stiffness of one cell at rest: products of a lattice of one cell.
+    fn cell_blocks(&self) -> Result<[[Mat3; 8]; 8], String> {
+        let cell = HexLattice::dense(Vec3::zero(), self.lattice.cell, [1; 3]).map_err(|error| error.to_string())?;
+        let system = Multigrid::new(&cell, &[self.lame], &[[false; 3]; 8], MultigridParams::default());
+        let mut system = system.map_err(|error| error.to_string())?;
+        let mut blocks = [[Mat3::zero(); 8]; 8];
+        for b in 0..8 {
+            for j in 0..3 {
+                let (mut unit, mut pull) = ([Vec3::zero(); 8], [Vec3::zero(); 8]);
+                unit[cell.cells[0].nodes[b] as usize][j] = 1.0;
+                system.apply_wide(&unit, &mut pull);
+                for a in 0..8 {
+                    for i in 0..3 {
+                        blocks[a][b].rows[i][j] = pull[cell.cells[0].nodes[a] as usize][i];
+                    }
+                }
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn incomplete(&self) -> Result<Value, String> {
+        let start = Instant::now();
+        let matrix = self.assembled()?;
+        let factor = IncompleteFactor::new(&matrix)?;
+        let resident = resident_bytes();
+        let iterations = incomplete::conjugate_gradients(&matrix, &factor, &self.b, TOLERANCE, start + MOST_TIME)?;
+        Ok(json!({ "iterations": iterations, "resident": resident }))
+    }
+
+    fn cholesky(&self) -> Result<Value, String> {
+        let matrix = self.assembled()?;
+        let symbolic = SymbolicCholesky::new(matrix.pattern()).map_err(|error| error.to_string())?;
+        let bytes = 8.0 * symbolic.factor_entry_count() as f64;
+        if bytes > MOST_BYTES {
+            return Err(format!("its factor would take {:.0} GiB", bytes / (1u64 << 30) as f64));
+        }
+        let mut factor = symbolic.factor(&matrix).map_err(|error| error.to_string())?;
+        let mut x = self.b.clone();
+        factor.solve_in_place(&mut x).map_err(|error| error.to_string())?;
+        Ok(json!({ "iterations": 1, "resident": resident_bytes() }))
+    }
+}
+
+fn model(mesh: CellMesh, lattice: Option<HexLattice>) -> Result<Model, String> {
+    let cells = mesh.cell_count();
+    let nodes = |x: f64| {
+        let is_in = |node: &u32| (mesh.positions()[*node as usize].x - x).abs() < 1e-9;
+        (0..mesh.node_count() as u32).filter(is_in).collect::<Vec<u32>>()
+    };
+    let ends = [nodes(0.0), nodes(1.0)];
+    let mut builder = ModelBuilder::new();
+    let body = builder.add_body(BodyParams {
+        name: "cube".into(),
+        materials: vec![MaterialSpec::with_young(Law::Corotated, 1e4, 0.3); cells],
+        densities: vec![1000.0; cells],
+        mass_damping: 0.0,
+        stiffness_damping: 0.0,
+        tissue_damping: 0.0,
+        start: Vec::new(),
+        velocities: Vec::new(),
+        volume: VolumeForm::Pointwise,
+        surface: None,
+        mesh,
+        lattice,
+    });
+    for (name, nodes) in ["left", "right"].into_iter().zip(ends) {
+        let (name, axes, offsets) = (name.to_string(), [true; 3], Vec::new());
+        builder.pin(PinParams { body, name, nodes, axes, pivot: Vec3::zero(), offsets });
+    }
+    builder.build().map_err(|error| error.to_string())
+}
+
+fn lattice_model(size: usize) -> Result<Model, String> {
+    let lattice = HexLattice::dense(Vec3::zero(), 1.0 / size as f64, [size; 3]).map_err(|error| error.to_string())?;
+    let mesh = lattice.to_mesh().map_err(|error| error.to_string())?;
+    model(mesh, Some(lattice))
+}
+
+fn tet_model(size: usize) -> Result<Model, String> {
+    model(box_tets(Vec3::splat(1.0), [size; 3], TetPattern::Kuhn).map_err(|error| error.to_string())?, None)
+}
+
+/// One quasistatic step: stretched by half.
+fn step(model: Model) -> Result<Value, String> {
+    let (mut state, mut control) = (model.initial_state(), model.initial_control());
+    control.set_by_name("cube.pin.right.translation.x", 0.5).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let mut solver = NewtonSolver::new(SolverParams { tolerance: TOLERANCE, ..SolverParams::default() });
+    let report = solver.step(&model, &mut state, &control, 1.0).map_err(|error| error.to_string())?;
+    Ok(json!({
+        "newton": report.newton_iterations,
+        "iterations": report.linear_iterations,
+        "seconds": start.elapsed().as_secs_f64(),
+        "resident": resident_bytes(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_of_powers() {
+        let points: Vec<(f64, f64)> = [10.0, 100.0, 1000.0f64].iter().map(|&n| (n, 3.0 * n.powf(1.5))).collect();
+        assert!(exponent(&points).is_some_and(|p| (p - 1.5).abs() < 1e-12));
+        assert_eq!(exponent(&points[..1]), None);
+    }
+
+    /// All methods solve the same system.
+    #[test]
+    fn methods_agree() {
+        let problem = Problem::new(6).unwrap();
+        let matrix = problem.assembled().unwrap();
+        let mut direct = problem.b.clone();
+        SymbolicCholesky::new(matrix.pattern()).unwrap().factor(&matrix).unwrap().solve_in_place(&mut direct).unwrap();
+        let mut x = vec![Vec3::zero(); direct.len()];
+        problem.system().unwrap().solve(Method::MultigridCg, &problem.b, &mut x, 1e-10, 100);
+        let largest = direct.iter().map(|v| v.norm()).fold(0.0, f64::max);
+        let apart = direct.iter().zip(&x).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        assert!(apart < 1e-8 * largest, "{apart} of {largest}");
+        assert!(problem.incomplete().is_ok());
+    }
+}
