@@ -12,7 +12,8 @@ use crate::kernel::ModeStiffness;
 use crate::layout::Layout;
 use crate::level::materials_of;
 
-/// The elastic energy of a lattice; see [`crate::force`] for the formula.
+/// The elastic energy of a lattice,
+/// $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]$$ with F at the centre of each cell, and what its bilinear and trilinear modes add.
 #[derive(Debug)]
 pub struct LatticeElastic {
     layout: Layout,
