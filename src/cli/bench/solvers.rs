@@ -2,6 +2,7 @@
 
 mod incomplete;
 
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,49 +34,75 @@ const MOST_TIME: Duration = Duration::from_secs(600);
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Cells along the edges of the cubes
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [22, 46])]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [22, 46], value_parser = clap::value_parser!(u16).range(2..=200))]
     sizes: Vec<u16>,
 
-    /// Leaves out steps on tetrahedra
-    #[arg(long)]
-    no_tets: bool,
+    /// Measures this method only, in this process
+    #[arg(long, value_enum)]
+    method: Option<Way>,
 
     /// Prints one JSON object
     #[arg(long)]
     pub json: bool,
 }
 
-/// Measures all sizes.
-pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
-    in_pool(|| measure_in_pool(arguments)).map_err(Failure::Other)
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Way {
+    /// Conjugate gradients with a V-cycle
+    MultigridCg,
+    /// Conjugate gradients with the diagonal
+    JacobiCg,
+    /// Conjugate gradients with an incomplete block factor
+    BlockIcCg,
+    /// A sparse factor
+    Cholesky,
+    /// A quasistatic step on the lattice
+    StepOnLattice,
+    /// The same step on six tetrahedra per cube
+    StepOnTets,
 }
 
-fn measure_in_pool(arguments: &Arguments) -> Result<Value, String> {
+const WAYS: [Way; 6] =
+    [Way::MultigridCg, Way::JacobiCg, Way::BlockIcCg, Way::Cholesky, Way::StepOnLattice, Way::StepOnTets];
+
+impl Way {
+    /// As an option, and as a key.
+    fn names(self) -> (String, String) {
+        let option =
+            clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().into());
+        let key = option.replace('-', "_");
+        (option, key)
+    }
+}
+
+/// Measures all sizes and methods, each in a process of its own: its time can be limited, and its memory is its own.
+pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
+    if let Some(way) = arguments.method {
+        let size = arguments.sizes.first().map_or(22, |&size| usize::from(size));
+        let found = in_pool(|| run(way, size)).unwrap_or_else(|reason| json!({ "stopped": reason }));
+        return Ok(found);
+    }
     let mut rows = Vec::new();
-    let (mut linear, mut steps) = (Vec::new(), Vec::new());
+    let mut points: Map<String, Value> = Map::new();
+    let mut times = WAYS.map(|_| Vec::new());
     for &size in &arguments.sizes {
-        let size = usize::from(size).clamp(2, 160);
-        let problem = Problem::new(size)?;
+        let cells = f64::from(size).powi(3);
         let mut row = Map::new();
-        row.insert("cells".into(), json!(problem.lattice.cells.len()));
-        let multigrid = measured(|| problem.multigrid(Method::MultigridCg));
-        linear.push((problem.lattice.cells.len() as f64, seconds_of(&multigrid)));
-        row.insert("multigrid_cg".into(), multigrid);
-        row.insert("jacobi_cg".into(), measured(|| problem.multigrid(Method::JacobiCg)));
-        row.insert("block_ic_cg".into(), measured(|| problem.incomplete()));
-        row.insert("cholesky".into(), measured(|| problem.cholesky()));
-        let on_lattice = measured(|| step(lattice_model(size)?));
-        steps.push((problem.lattice.cells.len() as f64, seconds_of(&on_lattice)));
-        row.insert("step_on_lattice".into(), on_lattice);
-        if !arguments.no_tets {
-            row.insert("step_on_tets".into(), measured(|| step(tet_model(size)?)));
+        row.insert("cells".into(), json!(cells));
+        for (way, times) in WAYS.into_iter().zip(&mut times) {
+            let found = in_process(way, size).map_err(Failure::Other)?;
+            times.extend(found.get("seconds").and_then(Value::as_f64).map(|seconds| (cells, seconds)));
+            row.insert(way.names().1, found);
         }
         rows.push(Value::Object(row));
     }
+    for (way, times) in WAYS.into_iter().zip(&times) {
+        points.insert(way.names().1, json!(exponent(times)));
+    }
     Ok(json!({
         "rows": rows,
-        "exponent_multigrid_cg": exponent(&linear),
-        "exponent_step_on_lattice": exponent(&steps),
+        "exponents": points,
         "tolerance": TOLERANCE,
         "most_seconds": MOST_TIME.as_secs(),
         "most_bytes": MOST_BYTES,
@@ -84,32 +111,55 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, String> {
     }))
 }
 
-/// What a method tells, with its time and the memory that it keeps; or why it stopped.
-fn measured(method: impl FnOnce() -> Result<Value, String>) -> Value {
-    let (start, before) = (Instant::now(), resident_bytes());
-    match method() {
-        Ok(Value::Object(mut found)) => {
-            // What the method has dropped at its end it has told itself.
-            found.entry("seconds").or_insert_with(|| json!(start.elapsed().as_secs_f64()));
-            if let (Some(before), Some(kept)) = (before, found.get("resident").and_then(Value::as_f64)) {
-                found.insert("bytes".into(), json!((kept - before).max(0.0)));
-            }
-            found.remove("resident");
-            Value::Object(found)
+/// Starts this program for one method; tells what it tells, or that it was stopped.
+fn in_process(way: Way, size: u16) -> Result<Value, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    let threads = rayon::current_num_threads().to_string();
+    command.args(["bench", "solvers", "--json", "--threads", &threads, "--method", &way.names().0]);
+    command.args(["--sizes", &size.to_string()]).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let is_late = || start.elapsed() > MOST_TIME;
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if is_late() {
+            // It may have ended just now; either way nothing more is wanted of it.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(json!({ "stopped": format!("not done in {} s", MOST_TIME.as_secs()) }));
         }
-        Ok(other) => other,
-        Err(reason) => json!({ "stopped": reason }),
+        std::thread::sleep(Duration::from_millis(5));
     }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(serde_json::from_str(&text).unwrap_or_else(|_| json!({ "stopped": format!("{}", output.status) })))
 }
 
-fn seconds_of(row: &Value) -> f64 {
-    row.get("seconds").and_then(Value::as_f64).unwrap_or(f64::NAN)
+/// One method: its time and iterations, and the most memory that the process had.
+fn run(way: Way, size: usize) -> Result<Value, String> {
+    let mut found = match way {
+        Way::StepOnLattice => step(&lattice_model(size)?)?,
+        Way::StepOnTets => step(&tet_model(size)?)?,
+        _ => {
+            let problem = Problem::new(size)?;
+            let start = Instant::now();
+            let iterations = match way {
+                Way::MultigridCg => problem.multigrid(Method::MultigridCg)?,
+                Way::JacobiCg => problem.multigrid(Method::JacobiCg)?,
+                Way::BlockIcCg => problem.incomplete()?,
+                _ => problem.cholesky()?,
+            };
+            json!({ "iterations": iterations, "seconds": start.elapsed().as_secs_f64() })
+        }
+    };
+    found["bytes"] = json!(peak_bytes());
+    Ok(found)
 }
 
-/// Memory of this process [bytes], where the system tells it in a file.
-fn resident_bytes() -> Option<f64> {
+/// The most memory that this process had [bytes], where the system tells it in a file.
+fn peak_bytes() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
     Some(1024.0 * line.split_whitespace().nth(1)?.parse::<f64>().ok()?)
 }
 
@@ -152,14 +202,14 @@ impl Problem {
         Multigrid::new(&self.lattice, &lame, &self.fixed, MultigridParams::default()).map_err(|error| error.to_string())
     }
 
-    fn multigrid(&self, method: Method) -> Result<Value, String> {
+    fn multigrid(&self, method: Method) -> Result<usize, String> {
         let mut system = self.system()?;
         let mut x = vec![Vec3::zero(); self.b.len()];
         let report = system.solve(method, &self.b, &mut x, TOLERANCE, MOST_ITERATIONS);
         if report.reduction() > TOLERANCE {
             return Err(format!("defect of {:.1e} after {} iterations", report.reduction(), report.iterations));
         }
-        Ok(json!({ "iterations": report.iterations, "resident": resident_bytes() }))
+        Ok(report.iterations)
     }
 
     /// The matrix with prescribed rows and columns taken out.
@@ -210,16 +260,13 @@ impl Problem {
         Ok(blocks)
     }
 
-    fn incomplete(&self) -> Result<Value, String> {
-        let start = Instant::now();
+    fn incomplete(&self) -> Result<usize, String> {
         let matrix = self.assembled()?;
         let factor = IncompleteFactor::new(&matrix)?;
-        let resident = resident_bytes();
-        let iterations = incomplete::conjugate_gradients(&matrix, &factor, &self.b, TOLERANCE, start + MOST_TIME)?;
-        Ok(json!({ "iterations": iterations, "resident": resident }))
+        incomplete::conjugate_gradients(&matrix, &factor, &self.b, TOLERANCE)
     }
 
-    fn cholesky(&self) -> Result<Value, String> {
+    fn cholesky(&self) -> Result<usize, String> {
         let matrix = self.assembled()?;
         let symbolic = SymbolicCholesky::new(matrix.pattern()).map_err(|error| error.to_string())?;
         let bytes = 8.0 * symbolic.factor_entry_count() as f64;
@@ -229,7 +276,7 @@ impl Problem {
         let mut factor = symbolic.factor(&matrix).map_err(|error| error.to_string())?;
         let mut x = self.b.clone();
         factor.solve_in_place(&mut x).map_err(|error| error.to_string())?;
-        Ok(json!({ "iterations": 1, "resident": resident_bytes() }))
+        Ok(1)
     }
 }
 
@@ -273,17 +320,16 @@ fn tet_model(size: usize) -> Result<Model, String> {
 }
 
 /// One quasistatic step: stretched by half.
-fn step(model: Model) -> Result<Value, String> {
+fn step(model: &Model) -> Result<Value, String> {
     let (mut state, mut control) = (model.initial_state(), model.initial_control());
     control.set_by_name("cube.pin.right.translation.x", 0.5).map_err(|error| error.to_string())?;
     let start = Instant::now();
     let mut solver = NewtonSolver::new(SolverParams { tolerance: TOLERANCE, ..SolverParams::default() });
-    let report = solver.step(&model, &mut state, &control, 1.0).map_err(|error| error.to_string())?;
+    let report = solver.step(model, &mut state, &control, 1.0).map_err(|error| error.to_string())?;
     Ok(json!({
         "newton": report.newton_iterations,
         "iterations": report.linear_iterations,
         "seconds": start.elapsed().as_secs_f64(),
-        "resident": resident_bytes(),
     }))
 }
 
