@@ -2,6 +2,8 @@
 
 mod anchors;
 mod cycle;
+mod experiments;
+mod facts;
 mod kernel;
 mod moments;
 mod physics;
@@ -10,7 +12,7 @@ mod ties;
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
 use sinew_math::Vec3;
 
-use crate::{LatticeElastic, Multigrid};
+use crate::{LatticeElastic, ModeStiffness, Multigrid};
 
 struct Noise(u64);
 
@@ -26,6 +28,9 @@ impl Noise {
 }
 
 const H: f64 = 0.1;
+
+/// Plain one-point quadrature (MCA-09): nothing holds the bilinear and trilinear modes.
+const ONE_POINT: ModeStiffness = ModeStiffness { bilinear: 0.0, trilinear: 0.0 };
 
 fn dense(cubes: [usize; 3]) -> HexLattice {
     HexLattice::dense(Vec3::zero(), H, cubes).unwrap()

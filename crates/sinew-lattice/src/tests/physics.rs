@@ -7,7 +7,7 @@ use super::*;
 use crate::{LatticeElastic, Method, ModeStiffness, Multigrid, MultigridParams, TangentKind};
 
 /// Displacements x ↦ F x − x.
-fn affine(cells: &HexLattice, f: Mat3) -> Vec<Vec3> {
+pub(super) fn affine(cells: &HexLattice, f: Mat3) -> Vec<Vec3> {
     (0..cells.node_places.len()).map(|node| f * cells.node_position(node) - cells.node_position(node)).collect()
 }
 
@@ -142,7 +142,7 @@ fn cantilever_bends_as_beams_do() {
 }
 
 /// MCA-16: spectral radius of I − Ĵ⁻¹J, by power iteration. What full steps of a modified Newton method leave of an error, near the solution.
-fn modified_newton_radius(cells: &HexLattice, fixed: &[[bool; 3]], u: &[Vec3], kind: TangentKind) -> f64 {
+pub(super) fn modified_newton_radius(cells: &HexLattice, fixed: &[[bool; 3]], u: &[Vec3], kind: TangentKind) -> f64 {
     let modes = ModeStiffness::PAPER;
     let params = MultigridParams { modes, ..MultigridParams::default() };
     let mut exact = Multigrid::without_factor(cells, &material(cells), fixed, params);
