@@ -2,12 +2,25 @@
 
 use sinew_math::Vec3;
 
-use super::{H, carved, fixed_end, material};
+use super::{H, Noise, carved, fixed_end, material, random_problem};
 use crate::kernel::{BLOCK, MOMENT, ModeStiffness, STATE};
 use crate::layout::LANES;
+use crate::level::Level;
 use crate::moments::{Moments, coarsen};
-use crate::multigrid::{Multigrid, MultigridParams};
+use crate::pass::Pass;
 use crate::precise::{Bent, forces};
+use crate::{Multigrid, MultigridParams, TangentKind};
+
+/// State of a cell, and how it bends.
+fn cell_of(level: &Level, cell: usize) -> ([f64; STATE], Bent<f64>) {
+    let (block, lane) = level.layout.cell_slot(cell);
+    let s = std::array::from_fn(|k| f64::from(level.state[block * BLOCK + k * LANES + lane]));
+    if level.moments.is_empty() {
+        return (s, Bent::full(ModeStiffness::EXACT));
+    }
+    let row = |k: usize| f64::from(level.moments[block * MOMENT + k * LANES + lane]);
+    (s, Bent { center: Some([row(0), row(1), row(2)]), factors: [row(3), row(4), row(5), row(6)] })
+}
 
 #[test]
 fn a_layer_lies_below_the_middle_of_coarse_cells() {
@@ -31,13 +44,7 @@ fn coarse_plates_bend_like_fine_ones() {
     for level in &system.levels[..2] {
         let mut energy = 0.0;
         for (cell, placed) in lattice.cells.iter().enumerate() {
-            let (block, lane) = level.layout.cell_slot(cell);
-            let s: [f64; STATE] = std::array::from_fn(|k| f64::from(level.state[block * BLOCK + k * LANES + lane]));
-            let row = |k: usize| f64::from(level.moments[block * MOMENT + k * LANES + lane]);
-            let bent = match level.moments.is_empty() {
-                true => Bent::full(ModeStiffness::EXACT),
-                false => Bent { center: Some([row(0), row(1), row(2)]), factors: [row(3), row(4), row(5), row(6)] },
-            };
+            let (s, bent) = cell_of(level, cell);
             // u = −z x, w = x²/2 about the middle of the plate.
             let nodes = placed.nodes.map(|node| {
                 let p = lattice.node_position(node as usize) - Vec3::unit(2) * (0.5 * H);
@@ -52,4 +59,49 @@ fn coarse_plates_bend_like_fine_ones() {
     // The fine energy has the shear that trilinear cells feel when they bend, h²; coarse cells, twice as long, have four times that.
     let ratio = energies[1] / energies[0];
     assert!((1.0..4.0).contains(&ratio), "{energies:?}");
+}
+
+/// The kernel of coarse levels against the same cells one by one in f64, with turned and strained cells.
+#[test]
+fn kernel_off_center_is_that_of_the_modes() {
+    let body = carved([24, 12, 12], |[x, y, z]| x < 9 || (y + z) % 5 == 0 || z == 7);
+    let (lame, u, _) = random_problem(&body, &mut Noise(5));
+    let fixed = vec![[false; 3]; body.node_places.len()];
+    let params = MultigridParams { coarsest_cells: 8, ..MultigridParams::default() };
+    let mut system = Multigrid::new(&body, &lame, &fixed, params).unwrap();
+    system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
+    let coarse = body.coarsen().lattice;
+    let level = &mut system.levels[1];
+    assert!(!level.moments.is_empty(), "cells are partly full");
+    let mut noise = Noise(9);
+    let x: Vec<Vec3> = coarse.node_places.iter().map(|_| noise.vector()).collect();
+    let mut expected = vec![Vec3::zero(); x.len()];
+    for (cell, placed) in coarse.cells.iter().enumerate() {
+        let (s, bent) = cell_of(level, cell);
+        let pull = forces(&s, &placed.nodes.map(|node| x[node as usize].to_array()), &bent);
+        for (&node, pull) in placed.nodes.iter().zip(pull) {
+            expected[node as usize] += Vec3::from(pull);
+        }
+    }
+    level.layout.spread(&mut level.x, |node| x[node].to_array().map(|v| v as f32));
+    level.b.fill(0.0);
+    level.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
+    let mut found = vec![Vec3::zero(); x.len()];
+    level.gather(&level.out, &mut found);
+    let largest = expected.iter().map(|v| v.norm()).fold(0.0, f64::max);
+    let apart = expected.iter().zip(&found).map(|(e, f)| (*e + *f).norm()).fold(0.0, f64::max);
+    assert!(apart < 1e-5 * largest, "{apart} of {largest}");
+    // The diagonal that sweeps divide by is that of the same matrix.
+    let node = coarse.cells[3].nodes[5];
+    let mut diagonal = 0.0;
+    for (cell, placed) in coarse.cells.iter().enumerate() {
+        if let Some(corner) = placed.nodes.iter().position(|&other| other == node) {
+            let (s, bent) = cell_of(level, cell);
+            let mut unit = [[0.0; 3]; 8];
+            unit[corner][1] = 1.0;
+            diagonal += forces(&s, &unit, &bent)[corner][1];
+        }
+    }
+    let inverse = f64::from(level.inverse[level.layout.slots(node as usize)[0].component(1)]);
+    assert!((inverse * diagonal - 1.0).abs() < 1e-4, "{inverse} for {diagonal}");
 }
