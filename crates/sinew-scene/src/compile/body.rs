@@ -141,7 +141,7 @@ impl Compiler<'_> {
         }
         // Cells that the surface cuts are as stiff as the part of them that is flesh.
         for (spec, &fraction) in materials.iter_mut().zip(inside) {
-            *spec = spec.scaled(fraction);
+            *spec = spec.scaled(fraction.max(LEAST_STIFFNESS));
         }
         if problems.is_empty() { Ok(materials) } else { Err(problems) }
     }
@@ -320,6 +320,9 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
         poisson: part.poisson.unwrap_or(poisson),
     })
 }
+
+/// Least part of its stiffness that a cell keeps: what is softer would slow the solver and show nothing.
+const LEAST_STIFFNESS: f64 = 0.05;
 
 /// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
 /// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).

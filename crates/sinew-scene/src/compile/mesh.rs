@@ -14,6 +14,7 @@ use crate::import::{load_surface, load_volume};
 use crate::spec::Scene;
 use crate::spec::body::Body;
 use crate::spec::mesh::{self, Element, Mesh, Pattern};
+use crate::value::{Dimension, format_quantity};
 
 /// A mesh with what is bound to it.
 pub(super) struct MeshParts {
@@ -26,8 +27,8 @@ pub(super) struct MeshParts {
     pub lattice: Option<HexLattice>,
 }
 
-/// Least part of a cube that counts as flesh: what is softer would slow the solver and show nothing.
-const LEAST_FLESH: f64 = 0.05;
+/// Least part of a cube that is flesh, so that none is without mass.
+const LEAST_INSIDE: f64 = 1e-6;
 /// Bytes per cell of a lattice that is simulated, with its coarser levels and all vectors of the solver.
 const BYTES_PER_CELL: f64 = 2500.0;
 
@@ -142,9 +143,21 @@ impl Compiler<'_> {
                 let filling = HexLattice::from_surface(&surface, mesh.cell, &options)
                     .map_err(|error| problem(error.to_string()))?;
                 check_memory(filling.lattice.cells.len() as f64, mesh.cell).map_err(problem)?;
+                if filling.lattice.cubes == [1; 3] {
+                    let size = |length: f64| format_quantity(length, Dimension::LENGTH);
+                    let longest = surface.bounds().size().max_component();
+                    let message =
+                        format!("a cell of {} holds the whole body and leaves nothing of its shape", size(mesh.cell));
+                    let problem = scene.problem(&format!("body[{index}].mesh.cell"), message);
+                    return Err(problem.hint(format!(
+                        "its longest side is {}: take {} or less",
+                        size(longest),
+                        size(longest / 4.0)
+                    )));
+                }
                 self.notes.push(format!("{}: {}", mesh.surface, filling.report));
                 let cells = filling.lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
-                let part = |cell: &LatticeCell| f64::from(cell.fraction).max(LEAST_FLESH);
+                let part = |cell: &LatticeCell| f64::from(cell.fraction).max(LEAST_INSIDE);
                 let inside = filling.lattice.cells.iter().map(part).collect();
                 let embedding = filling.bind();
                 (cells, embedding, inside, (mesh.element == Element::Lattice).then_some(filling.lattice))
