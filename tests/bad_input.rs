@@ -389,3 +389,26 @@ fn contact_that_cannot_be_is_refused() {
     let explicit = format!("{}[solver]\ntype = \"explicit\"\n", blocks("0.3", "mode = \"penalty\""));
     complaint("explicit", &explicit, &[], &["explicit steps know contact with colliders only"]);
 }
+
+/// Lattices that cannot be, each with its cause; and everything that flesh on one cannot have, all at once.
+#[test]
+fn lattices_that_cannot_be_are_refused() {
+    let scene = |mesh: &str, extra: &str| scene_with_mesh(mesh).replace("neo_hookean", "corotated") + extra;
+    let fill =
+        |cell: &str| format!("{{ from = \"fill\", surface = \"skin.obj\", cell = \"{cell}\", element = \"lattice\" }}");
+    let skin = |text: String| [("skin.obj", text)];
+    complaint("lattice_open", &scene(&fill("2 cm"), ""), &skin(cube(1)), &["skin.obj", "open"]);
+    complaint("lattice_tiny", &scene(&fill("10 um"), ""), &skin(cube(0)), &["hint", "fits"]);
+    complaint("lattice_large", &scene(&fill("1 m"), ""), &skin(cube(0)), &["whole body", "2.5 cm or less"]);
+    let block = r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm", element = "lattice" }"#;
+    let outside = "attach = [{ points = [[\"1 cm\", 0, \"9 cm\"]], to = \"world\", stiffness = 1 }]\n";
+    complaint("lattice_outside", &scene(block, outside), &[], &["attach", "outside of the mesh"]);
+    let nothing = "attach = [{ to = \"world\", stiffness = 1 }]\n";
+    complaint("lattice_nothing", &scene(block, nothing), &[], &["`region` or `points`"]);
+    let uneven = block.replace("[\"4 cm\"", "[\"4.4 cm\"");
+    let wrong = scene_with_mesh(&uneven)
+        + "damping = { tissue = \"0.1 s\" }\nvolume = \"mean\"\n[solver]\nlinear = \"cholesky\"\n";
+    let causes = ["cubes", "corotated", "damped by its mass", "centre of its cells", "only multigrid"];
+    complaint("lattice_wrong", &wrong, &[], &causes);
+    complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
+}

@@ -112,7 +112,7 @@ impl Compiler<'_> {
         let cells = mesh.cell_counts();
         let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
         let cell = edges[0] * body.scale;
-        check_memory(cells.iter().map(|&count| count as f64).product(), cell).map_err(problem)?;
+        check_memory(cells.iter().map(|&count| count as f64).product(), cell, free_memory()).map_err(problem)?;
         let lattice = HexLattice::dense(Vec3::zero(), cell, cells).map_err(|error| problem(error.to_string()))?;
         let cells = lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
         Ok(MeshParts { lattice: Some(lattice), ..MeshParts::from(cells) })
@@ -139,10 +139,11 @@ impl Compiler<'_> {
                 (filled.mesh, filled.embedding, inside, None)
             }
             Element::Hex8 | Element::Lattice => {
+                let fullest = surface.volume().abs() / mesh.cell.powi(3);
+                check_memory(fullest, mesh.cell, free_memory()).map_err(problem)?;
                 let options = LatticeOptions { repair, max_bytes: free_memory(), ..LatticeOptions::default() };
                 let filling = HexLattice::from_surface(&surface, mesh.cell, &options)
                     .map_err(|error| problem(error.to_string()))?;
-                check_memory(filling.lattice.cells.len() as f64, mesh.cell).map_err(problem)?;
                 if filling.lattice.cubes == [1; 3] {
                     let size = |length: f64| format_quantity(length, Dimension::LENGTH);
                     let longest = surface.bounds().size().max_component();
@@ -182,8 +183,8 @@ fn free_memory() -> Option<u64> {
 }
 
 /// Refuses a lattice that could be made but not simulated, and says which one could.
-fn check_memory(cells: f64, cell: f64) -> Result<(), String> {
-    let (needed, free) = (cells * BYTES_PER_CELL, free_memory().map_or(f64::INFINITY, |bytes| bytes as f64));
+fn check_memory(cells: f64, cell: f64, free: Option<u64>) -> Result<(), String> {
+    let (needed, free) = (cells * BYTES_PER_CELL, free.map_or(f64::INFINITY, |bytes| bytes as f64));
     if needed <= free {
         return Ok(());
     }
@@ -228,4 +229,20 @@ fn graded(p: Vec3, size: Vec3, cells: [usize; 3], grading: [f64; 3]) -> Vec3 {
         let ln_ratio = grading[axis].ln() / (count - 1.0);
         length * (ln_ratio * count * p[axis] / length).exp_m1() / (ln_ratio * count).exp_m1()
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lattices_beyond_the_memory_are_refused_with_one_that_fits() {
+        let gigabyte = 1u64 << 30;
+        let message = check_memory(1e7, 1e-3, Some(3 * gigabyte)).unwrap_err();
+        assert!(message.contains("23.3 GiB") && message.contains("3.0 are free"), "{message}");
+        // 1 mm · ∛(23.3 / 3).
+        assert!(message.contains("a cell size of 1.98e-3 m fits"), "{message}");
+        assert!(check_memory(1e6, 1e-3, Some(3 * gigabyte)).is_ok());
+        assert!(check_memory(1e9, 1e-3, None).is_ok());
+    }
 }
