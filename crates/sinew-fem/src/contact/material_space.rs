@@ -33,7 +33,8 @@ const LONGEST_WAY_OUT: f64 = 0.75;
 const MOST_THICKNESS: f64 = 16.0;
 /// The far side of a body at a point is where the cosine between both normals is less than this.
 const FAR_SIDE: f64 = -0.5;
-/// Flesh that lies nearer to a vertex at rest than so many cells is its own surroundings (MCA-25): when it is crumpled, its elasticity answers.
+/// Flesh that lies nearer to a vertex at rest than so many cells is its own surroundings (MCA-25): when it is crumpled, its elasticity answers. Of hexahedra, which may be
+/// copies in one place, only where cells lead there too: two fingers side by side are not each other's surroundings.
 const SURROUNDINGS: f64 = 2.0;
 
 /// A vertex inside flesh, and where it should come out.
@@ -74,6 +75,51 @@ pub(super) struct MaterialSpace {
     thickness: Vec<f64>,
     /// Whether a point belongs to a cell inside out.
     is_inverted: Vec<bool>,
+    around: Neighbors,
+}
+
+/// Points that share a hexahedron with each point, itself included, sorted; none of points of other cells.
+struct Neighbors {
+    starts: Vec<u32>,
+    points: Vec<u32>,
+}
+
+impl Neighbors {
+    fn new(count: usize, hexes: &[[u32; 8]]) -> Self {
+        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(64 * hexes.len());
+        for hex in hexes {
+            pairs.extend(hex.iter().flat_map(|&a| hex.iter().map(move |&b| (a, b))));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut starts = vec![0; count + 1];
+        pairs.iter().for_each(|&(a, _)| starts[a as usize + 1] += 1);
+        for point in 0..count {
+            starts[point + 1] += starts[point];
+        }
+        Self { starts, points: pairs.into_iter().map(|(_, b)| b).collect() }
+    }
+
+    fn of(&self, point: u32) -> &[u32] {
+        &self.points[self.starts[point as usize] as usize..self.starts[point as usize + 1] as usize]
+    }
+
+    fn is_empty(&self, point: u32) -> bool {
+        self.of(point).is_empty()
+    }
+
+    /// Whether one cell, or two that share a node, lead from one point to the other.
+    fn are_near(&self, a: u32, b: u32) -> bool {
+        let (mut a, mut b) = (self.of(a), self.of(b));
+        while let (Some(first), Some(second)) = (a.first(), b.first()) {
+            match first.cmp(second) {
+                std::cmp::Ordering::Less => a = &a[1..],
+                std::cmp::Ordering::Greater => b = &b[1..],
+                std::cmp::Ordering::Equal => return true,
+            }
+        }
+        false
+    }
 }
 
 impl MaterialSpace {
@@ -92,6 +138,7 @@ impl MaterialSpace {
         let vertices = (0..model.vertex_count()).filter(|&v| has_penalty(model.vertex_groups[v] as usize));
         let vertices: Vec<u32> = vertices.map(|v| v as u32).collect();
         let mut space = Self {
+            around: Neighbors::new(rest.len(), &model.hexes),
             cells: CellTree::new(model.tets.clone()),
             is_inverted: vec![false; rest.len()],
             rest,
@@ -180,7 +227,10 @@ impl MaterialSpace {
             let material = (0..4).fold(Vec3::zero(), |sum, a| sum + self.rest[nodes[a] as usize] * barycentric[a]);
             let own_place = model.rest[vertex as usize];
             if own == group && (material - own_place).norm() < SURROUNDINGS * model.groups[own].cell {
-                return;
+                let leads_there = |a: u32| nodes.iter().any(|&b| self.around.are_near(a, b));
+                if self.around.is_empty(nodes[0]) || carriers.iter().any(|&(point, _)| leads_there(point)) {
+                    return;
+                }
             }
             let Some((depth, exit)) = self.way_out(model, group, material, last, vertex) else { return };
             if best.as_ref().is_none_or(|(least, _)| depth < *least) {

@@ -115,6 +115,8 @@ pub struct ContactModel {
     pub tets: Vec<[u32; 4]>,
     /// Group of each tetrahedron.
     pub tet_groups: Vec<u32>,
+    /// Hexahedra among that flesh, as they are.
+    pub hexes: Vec<[u32; 8]>,
     /// The surface of each group in patches.
     pub(crate) patches: Patches,
 }
@@ -264,7 +266,10 @@ impl ContactModel {
             let tet = |corners: [usize; 4]| corners.map(|corner| first + nodes[corner]);
             match kind {
                 CellKind::Tet4 | CellKind::Tet10 => self.tets.push(tet([0, 1, 2, 3])),
-                CellKind::Hex8 => self.tets.extend(HEX_PARTS.map(tet)),
+                CellKind::Hex8 => {
+                    self.tets.extend(HEX_PARTS.map(tet));
+                    self.hexes.push(std::array::from_fn(|corner| first + nodes[corner]));
+                }
             }
         }
         self.tet_groups.resize(self.tets.len(), group as u32);
