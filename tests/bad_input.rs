@@ -399,7 +399,7 @@ fn lattices_that_cannot_be_are_refused() {
     let skin = |text: String| [("skin.obj", text)];
     complaint("lattice_open", &scene(&fill("2 cm"), ""), &skin(cube(1)), &["skin.obj", "open"]);
     complaint("lattice_tiny", &scene(&fill("10 um"), ""), &skin(cube(0)), &["hint", "fits"]);
-    complaint("lattice_large", &scene(&fill("1 m"), ""), &skin(cube(0)), &["whole body", "2.5 cm or less"]);
+    complaint("lattice_large", &scene(&fill("1 m"), ""), &skin(cube(0)), &["whole body", "25 mm or less"]);
     let block = r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm", element = "lattice" }"#;
     let outside = "attach = [{ points = [[\"1 cm\", 0, \"9 cm\"]], to = \"world\", stiffness = 1 }]\n";
     complaint("lattice_outside", &scene(block, outside), &[], &["attach", "outside of the mesh"]);
