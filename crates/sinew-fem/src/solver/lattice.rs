@@ -138,9 +138,7 @@ impl LatticePart {
             self.anchors[node] += block;
         }
     }
-}
 
-impl LatticePart {
     /// A block of B without springs that the cycle knows.
     fn untied(&self, matrix: &BlockCsr<f32>, slot: usize) -> Mat3<f32> {
         let block = matrix.values()[slot];
