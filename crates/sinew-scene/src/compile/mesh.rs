@@ -30,7 +30,7 @@ pub(super) struct MeshParts {
 /// Least part of a cube that is flesh, so that none is without mass.
 const LEAST_INSIDE: f64 = 1e-6;
 /// Bytes per cell of a lattice that is simulated, with its coarser levels and all vectors of the solver.
-const BYTES_PER_CELL: f64 = 2500.0;
+const BYTES_PER_CELL: f64 = 3000.0;
 
 impl From<CellMesh> for MeshParts {
     fn from(mesh: CellMesh) -> Self {
@@ -239,9 +239,9 @@ mod tests {
     fn lattices_beyond_the_memory_are_refused_with_one_that_fits() {
         let gigabyte = 1u64 << 30;
         let message = check_memory(1e7, 1e-3, Some(3 * gigabyte)).unwrap_err();
-        assert!(message.contains("23.3 GiB") && message.contains("3.0 are free"), "{message}");
-        // 1 mm · ∛(23.3 / 3).
-        assert!(message.contains("a cell size of 1.98e-3 m fits"), "{message}");
+        assert!(message.contains("27.9 GiB") && message.contains("3.0 are free"), "{message}");
+        // 1 mm · ∛(27.9 / 3).
+        assert!(message.contains("a cell size of 2.10e-3 m fits"), "{message}");
         assert!(check_memory(1e6, 1e-3, Some(3 * gigabyte)).is_ok());
         assert!(check_memory(1e9, 1e-3, None).is_ok());
     }
