@@ -398,6 +398,8 @@ fn lattices_that_cannot_be_are_refused() {
         |cell: &str| format!("{{ from = \"fill\", surface = \"skin.obj\", cell = \"{cell}\", element = \"lattice\" }}");
     let skin = |text: String| [("skin.obj", text)];
     complaint("lattice_open", &scene(&fill("2 cm"), ""), &skin(cube(1)), &["skin.obj", "open"]);
+    let short = r#"{ from = "skin.obj", cell = "1 cm", element = "lattice" }"#;
+    complaint("lattice_short", &scene(short, ""), &[], &["from = \"fill\", surface = \"skin.obj\""]);
     complaint("lattice_tiny", &scene(&fill("10 um"), ""), &skin(cube(0)), &["hint", "fits"]);
     complaint("lattice_large", &scene(&fill("1 m"), ""), &skin(cube(0)), &["whole body", "25 mm or less"]);
     let block = r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm", element = "lattice" }"#;
@@ -410,5 +412,28 @@ fn lattices_that_cannot_be_are_refused() {
         + "damping = { tissue = \"0.1 s\" }\nvolume = \"mean\"\n[solver]\nlinear = \"cholesky\"\n";
     let causes = ["cubes", "corotated", "damped by its mass", "centre of its cells", "only multigrid"];
     complaint("lattice_wrong", &wrong, &[], &causes);
+    let fas = scene_with_mesh(r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm" }"#);
+    complaint(
+        "fas",
+        &(fas + "[solver]\nnonlinear = \"fas\"\n"),
+        &[],
+        &["nonlinear multigrid needs a body on a lattice"],
+    );
+    let muscle =
+        |text: &str| scene_with_mesh(block).replace("neo_hookean", "corotated") + &format!("muscle = [{text}]\n");
+    let fibers = "fibers = { along = [1, 0, 0] }";
+    complaint(
+        "muscle_active",
+        &muscle(&format!("{{ {fibers}, activation = 1.5 }}")),
+        &[],
+        &["activation", "at most 1"],
+    );
+    complaint("muscle_bare", &muscle("{ activation = 1 }"), &[], &["fibers"]);
+    complaint("muscle_where", &muscle(&format!("{{ {fibers}, region = \"bizeps\" }}")), &[], &["bizeps"]);
+    let center = "{ fibers = { around = { point = [\"5 mm\", \"5 mm\", 0], direction = [0, 0, 1] } } }";
+    complaint("muscle_center", &muscle(center), &[], &["fibers", "lies on the line"]);
+    let tets = block.replace(", element = \"lattice\"", "");
+    let on_tets = scene_with_mesh(&tets) + &format!("muscle = [{{ {fibers} }}]\n");
+    complaint("muscle_tets", &on_tets, &[], &["muscles live in bodies on lattices"]);
     complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
 }

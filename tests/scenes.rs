@@ -103,3 +103,20 @@ fn validation_scenes_fail_with_a_stiffness_that_is_off_by_a_tenth() {
     assert!(unmoved.is_empty(), "these scenes pass with a wrong stiffness:\n{}", unmoved.join("\n"));
     assert!(checked > 0, "there is no validation scene that depends on stiffness");
 }
+
+/// MCA X10: an arm that curls within one frame takes at most half as many nonlinear cycles as Newton's method takes steps.
+#[test]
+fn nonlinear_cycles_are_at_most_half_of_newtons_steps() {
+    let path = support::root().join("scenes/lattice/curl.toml");
+    let mut counts = Vec::new();
+    for way in ["fas", "newton"] {
+        let overrides = vec![Override::new("solver.nonlinear", &format!("\"{way}\""))];
+        let scene = Scene::load_with(&path, &overrides).unwrap_or_else(|error| panic!("{error}"));
+        let mut simulation = compile(&scene).unwrap_or_else(|error| panic!("{error}"));
+        let report = simulation.step_frame().unwrap();
+        counts.push((report.nonlinear_cycles, report.newton_iterations));
+    }
+    let [(cycles, _), (none, steps)] = counts[..] else { panic!("{counts:?}") };
+    assert!(none == 0 && cycles > 0, "{counts:?}");
+    assert!(2 * (cycles + counts[0].1) <= steps, "cycles and steps: {counts:?}");
+}

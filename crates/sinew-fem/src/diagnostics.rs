@@ -42,9 +42,10 @@ pub struct BodySummary {
 pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> BodySummary {
     let blocks = &model.elastic[model.bodies[body].elastic.clone()];
     let cells = blocks.iter().map(|block| block.summarize(x));
-    let lattice = model.lattice_of(body).map(|block| block.summarize(x));
+    let stiffness = model.body_stiffness(body, control);
+    let lattice = model.lattice_of(body).map(|block| block.summarize(x, &block.activations(control, stiffness)));
     let s = cells.chain(lattice).fold(BlockSummary::default(), BlockSummary::join);
-    let s = s.stiffened(model.body_stiffness(body, control));
+    let s = s.stiffened(stiffness);
     BodySummary {
         energy: s.energy,
         volume: s.volume / s.rest_volume,

@@ -1,22 +1,26 @@
 //! Flesh on a lattice of cubes: its energy and forces, and what probes ask of its cells.
 //!
 //! Corotated elasticity with one rotation per cell and modes that hold what one point does not see (MCA-03, MCA-10); see [`sinew_lattice`]. Its linear systems
-//! are never assembled: `solver/lattice.rs`.
+//! are never assembled: `solver/lattice.rs`. Muscles are fibres in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
 
 #![allow(non_snake_case)]
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use sinew_geometry::lattice::HexLattice;
-use sinew_lattice::{LatticeElastic, ModeStiffness};
+use sinew_lattice::{Fibers, LatticeElastic, ModeStiffness};
 use sinew_math::parallel::reduce_blocks;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
+use crate::control::{ChannelId, Control};
 use crate::elastic::{BlockSummary, FLATTENED, von_mises};
 
 /// Cells per parallel piece of a summary.
 const PIECE: usize = 512;
+
+/// Muscles that a body on a lattice may have.
+pub const MOST_MUSCLES: usize = 64;
 
 /// The cells of one body on a lattice.
 pub struct LatticeBlock {
@@ -27,6 +31,29 @@ pub struct LatticeBlock {
     lattice: HexLattice,
     lame: Vec<[f64; 2]>,
     elastic: LatticeElastic,
+    muscles: Vec<Muscle>,
+    fibers: Option<Fibers>,
+}
+
+/// A group of fibres of a body on a lattice.
+#[derive(Clone, Debug)]
+pub struct Muscle {
+    /// Name, unique in the body.
+    pub name: String,
+    /// How active it is, from 0 to 1.
+    pub activation: ChannelId,
+    /// Number of cells.
+    pub cell_count: usize,
+}
+
+/// Activations of the muscles of a body, over the factor on its stiffness, which multiplies all that cells do.
+pub struct Activations([f64; MOST_MUSCLES]);
+
+impl Deref for Activations {
+    type Target = [f64];
+    fn deref(&self) -> &[f64] {
+        &self.0
+    }
 }
 
 impl LatticeBlock {
@@ -38,9 +65,11 @@ impl LatticeBlock {
         unknowns: Range<usize>,
         lattice: HexLattice,
         lame: Vec<[f64; 2]>,
+        muscles: Vec<Muscle>,
+        fibers: Option<Fibers>,
     ) -> Self {
-        let elastic = LatticeElastic::new(&lattice, &lame, ModeStiffness::EXACT);
-        Self { body, points, unknowns, lattice, lame, elastic }
+        let elastic = LatticeElastic::with_fibers(&lattice, &lame, ModeStiffness::EXACT, fibers.as_ref());
+        Self { body, points, unknowns, lattice, lame, elastic, muscles, fibers }
     }
 
     /// Number of cells.
@@ -58,6 +87,38 @@ impl LatticeBlock {
         &self.lame
     }
 
+    /// Its muscles.
+    pub fn muscles(&self) -> &[Muscle] {
+        &self.muscles
+    }
+
+    /// The fibres of its cells, whose groups are the muscles.
+    pub fn fibers(&self) -> Option<&Fibers> {
+        self.fibers.as_ref()
+    }
+
+    /// How active its muscles are where its stiffness has this factor. Activation is kept between 0 and 1.
+    pub fn activations(&self, control: &Control, stiffness: f64) -> Activations {
+        let mut values = [0.0; MOST_MUSCLES];
+        for (value, muscle) in values.iter_mut().zip(&self.muscles) {
+            *value = control.get(muscle.activation).clamp(0.0, 1.0) / stiffness;
+        }
+        Activations(values)
+    }
+
+    /// Mean stretch |F a| of the fibres of a muscle.
+    pub fn fiber_stretch(&self, muscle: usize, x: &[Vec3]) -> f64 {
+        let Some(fibers) = &self.fibers else { return 1.0 };
+        let (mut sum, mut count) = (0.0, 0.0f64);
+        for (cell, &group) in fibers.groups.iter().enumerate() {
+            if usize::from(group) == muscle && fibers.stress[cell] > 0.0 {
+                sum += (self.deformation(cell, x) * fibers.directions[cell]).norm();
+                count += 1.0;
+            }
+        }
+        sum / count.max(1.0)
+    }
+
     /// Points of the nodes.
     pub fn points(&self) -> Range<usize> {
         self.points.clone()
@@ -69,13 +130,13 @@ impl LatticeBlock {
     }
 
     /// Strain energy [J] at the places `x` of all points of the model.
-    pub fn energy(&self, x: &[Vec3]) -> f64 {
-        self.elastic.energy(&x[self.points()])
+    pub fn energy(&self, x: &[Vec3], activations: &Activations) -> f64 {
+        self.elastic.energy(&x[self.points()], activations)
     }
 
     /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J].
-    pub fn add_gradient(&self, x: &[Vec3], scale: f64, gradient: &mut [Vec3]) -> f64 {
-        self.elastic.add_gradient(&x[self.points()], scale, &mut gradient[self.points()])
+    pub fn add_gradient(&self, x: &[Vec3], activations: &Activations, scale: f64, gradient: &mut [Vec3]) -> f64 {
+        self.elastic.add_gradient(&x[self.points()], activations, scale, &mut gradient[self.points()])
     }
 
     /// Rest volume of a cell [m³].
@@ -102,28 +163,29 @@ impl LatticeBlock {
         F * (0.25 / self.lattice.cell)
     }
 
-    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R [Pa].
-    pub fn stress(&self, cell: usize, F: &Mat3) -> Mat3 {
+    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibres pull [Pa].
+    pub fn stress(&self, cell: usize, F: &Mat3, activations: &Activations) -> Mat3 {
         let [mu, lambda] = self.lame[cell];
         let svd = svd3_plain(F);
         let R = svd.rotation();
         let stretch = svd.sigma.x + svd.sigma.y + svd.sigma.z - 3.0;
-        (*F - R) * (2.0 * mu) + R * (lambda * stretch)
+        let flesh = (*F - R) * (2.0 * mu) + R * (lambda * stretch);
+        self.fibers.as_ref().map_or(flesh, |fibers| flesh + fibers.stress_of(cell, F, activations))
     }
 
     /// Sums and extremes over all cells.
-    pub fn summarize(&self, x: &[Vec3]) -> BlockSummary {
-        let piece = |cells| self.summarize_cells(cells, x);
+    pub fn summarize(&self, x: &[Vec3], activations: &Activations) -> BlockSummary {
+        let piece = |cells| self.summarize_cells(cells, x, activations);
         let cells = reduce_blocks(self.cell_count(), PIECE, piece, BlockSummary::join).unwrap_or_default();
-        BlockSummary { energy: self.energy(x), ..cells }
+        BlockSummary { energy: self.energy(x, activations), ..cells }
     }
 
-    fn summarize_cells(&self, cells: Range<usize>, x: &[Vec3]) -> BlockSummary {
+    fn summarize_cells(&self, cells: Range<usize>, x: &[Vec3], activations: &Activations) -> BlockSummary {
         let weight = self.rest_volume();
         let mut sum = BlockSummary::default();
         for cell in cells {
             let F = self.deformation(cell, x);
-            let P = self.stress(cell, &F);
+            let P = self.stress(cell, &F, activations);
             let (J, kirchhoff) = (F.determinant(), P.mul_transpose(&F));
             sum.rest_volume += weight;
             sum.volume += weight * J;

@@ -65,6 +65,7 @@ impl Probe for GlobalProbe {
             "inverted_cells",
             "residual",
             "newton_iterations",
+            "nonlinear_cycles",
             "linear_iterations",
             "substeps",
             "step",
@@ -89,6 +90,7 @@ impl Probe for GlobalProbe {
         out.extend([
             report.relative_residual,
             report.newton_iterations as f64,
+            report.nonlinear_cycles as f64,
             report.linear_iterations as f64,
             report.substeps as f64,
             state.history.last_dt,
@@ -149,6 +151,10 @@ impl Probe for BodyProbe {
             names.extend(vector_names(&format!("{body}.force.{}", pin.name)));
             names.extend(vector_names(&format!("{body}.torque.{}", pin.name)));
         }
+        for muscle in model.lattice_of(self.body).into_iter().flat_map(|block| block.muscles()) {
+            names.push(format!("{body}.activation.{}", muscle.name));
+            names.push(format!("{body}.fiber_stretch.{}", muscle.name));
+        }
         if has_fibers(model, self.body) {
             names.push(format!("{body}.projection_excess"));
         }
@@ -198,6 +204,11 @@ impl Probe for BodyProbe {
             out.push(force.norm());
             push_vector(force, out);
             push_vector(torque, out);
+        }
+        if let Some(block) = model.lattice_of(self.body) {
+            for (k, muscle) in block.muscles().iter().enumerate() {
+                out.extend([ctx.control.get(muscle.activation), block.fiber_stretch(k, x)]);
+            }
         }
         if has_fibers(model, self.body) {
             out.push(projection_excess(model, self.body, x));

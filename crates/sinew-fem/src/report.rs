@@ -69,6 +69,8 @@ pub struct StepReport {
     pub rollbacks: usize,
     /// Newton iterations.
     pub newton_iterations: usize,
+    /// Nonlinear multigrid cycles.
+    pub nonlinear_cycles: usize,
     /// Conjugate-gradient iterations (a direct solve counts one).
     pub linear_iterations: usize,
     /// Newton iterations that needed the definite tangent.
@@ -98,6 +100,7 @@ impl StepReport {
         self.substeps += next.substeps;
         self.rollbacks += next.rollbacks;
         self.newton_iterations += next.newton_iterations;
+        self.nonlinear_cycles += next.nonlinear_cycles;
         self.linear_iterations += next.linear_iterations;
         self.projections += next.projections;
         self.cuts += next.cuts;

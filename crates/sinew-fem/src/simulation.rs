@@ -472,6 +472,7 @@ impl Simulation {
             self.drive(target);
             increments = increments_of_motion(&self.model, &from, &self.control);
         }
+        let furthest = if self.solver.turns_at_once() { 0.0 } else { furthest };
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
@@ -597,9 +598,10 @@ impl CellSource for BodyCells<'_> {
         }
         if let Some(block) = self.lattice {
             let scale = self.model.body_stiffness(block.body, self.control);
+            let activations = block.activations(self.control, scale);
             for (cell, (deformation, stress)) in deformation.iter_mut().zip(&mut stress).enumerate() {
                 *deformation = block.deformation(cell, self.x);
-                *stress = cauchy(deformation, &(block.stress(cell, deformation) * scale));
+                *stress = cauchy(deformation, &(block.stress(cell, deformation, &activations) * scale));
             }
         }
         (deformation, Some(stress))

@@ -85,6 +85,13 @@ impl NodeAnchors {
         self.hold(layout, free);
     }
 
+    /// Blocks of zeros of the finest level, for kernels that know no other than full ones.
+    pub fn set_zero(&mut self, layout: &Layout) {
+        self.prepare(AnchorKind::Full, layout);
+        self.diagonal.fill(0.0);
+        self.cross.fill(0.0);
+    }
+
     /// Blocks D_c = Σ w_f D_f of a coarser level: the sums of the rows of PᵀDP, which are never softer than that, since a mean squared is at most the mean of squares.
     /// `holds` are springs of fixed components and a factor on them; `sums` is scratch over the finer level.
     pub fn restrict(
@@ -152,6 +159,32 @@ impl NodeAnchors {
                     self.cross[slot.component(c)] = 0.0;
                 }
             }
+        }
+    }
+
+    /// Adds A x; of a seam in its first slot only.
+    pub fn add_product(&self, layout: &Layout, x: &[f32], out: &mut [f32]) {
+        let Self { kind, diagonal, cross, .. } = self;
+        if *kind == AnchorKind::None {
+            return;
+        }
+        let parts = (&mut *out, &**diagonal, x);
+        for_each_block_mut(parts, SUM_BLOCK, |_, (out, diagonal, x): (&mut [f32], &[f32], &[f32])| {
+            for ((out, diagonal), x) in out.iter_mut().zip(diagonal).zip(x) {
+                *out += diagonal * x;
+            }
+        });
+        if *kind == AnchorKind::Full {
+            split_planes(layout, 0..layout.plane_count(), out, &|plane, out: &mut [f32]| {
+                let range = layout.plane(plane);
+                let (cross, x) = (&cross[range.clone()], &x[range]);
+                layout.for_each_slot(plane, |at| {
+                    let ([yz, xz, xy], [x, y, z]) = (at.map(|at| cross[at]), at.map(|at| x[at]));
+                    out[at[0]] += xy * y + xz * z;
+                    out[at[1]] += xy * x + yz * z;
+                    out[at[2]] += xz * x + yz * y;
+                });
+            });
         }
     }
 

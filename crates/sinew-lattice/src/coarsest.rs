@@ -8,6 +8,7 @@ use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Vec3};
 
+use crate::fibers::PULL;
 use crate::kernel::{BLOCK, MOMENT, STATE};
 use crate::layout::LANES;
 use crate::pass::Operator;
@@ -50,7 +51,7 @@ impl Coarsest {
 
     /// Factor of the tangent with this state and what is added to it.
     pub fn factorize(&mut self, operator: Operator<'_>, ties: &LevelTies) -> Result<(), CholeskyError> {
-        let Operator { layout, state, modes, moments, anchors } = operator;
+        let Operator { layout, state, modes, moments, fibers, anchors } = operator;
         self.matrix.set_zero();
         for (cell, nodes) in self.cells.iter().enumerate() {
             let (block, lane) = layout.cell_slot(cell);
@@ -58,7 +59,14 @@ impl Coarsest {
             let mut bent = Bent::full(modes);
             if !moments.is_empty() {
                 let row = |k: usize| f64::from(moments[block * MOMENT + k * LANES + lane]);
-                bent = Bent { center: Some([row(0), row(1), row(2)]), factors: [row(3), row(4), row(5), row(6)] };
+                bent = Bent {
+                    center: Some([row(0), row(1), row(2)]),
+                    factors: [row(3), row(4), row(5), row(6)],
+                    pull: None,
+                };
+            }
+            if !fibers.is_empty() {
+                bent.pull = Some(std::array::from_fn(|k| f64::from(fibers[block * PULL + k * LANES + lane])));
             }
             for b in 0..8 {
                 let mut columns = [Mat3::zero(); 8];

@@ -7,6 +7,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use crate::aligned::Aligned;
+use crate::fibers::{Fibers, LaneFibers};
 use crate::force::{self, Elastic};
 use crate::kernel::ModeStiffness;
 use crate::layout::Layout;
@@ -21,6 +22,7 @@ pub struct LatticeElastic {
     h: f64,
     materials: Aligned,
     modes: ModeStiffness,
+    fibers: LaneFibers,
     rest_positions: Vec<Vec3>,
     /// Scratch that nobody uses at present.
     scratch: Mutex<Vec<Scratch>>,
@@ -32,47 +34,57 @@ struct Scratch {
     u: Vec<f64>,
     out: Vec<f64>,
     energies: Vec<AtomicU64>,
+    /// α σ₀ of the lanes, and the α they are for.
+    active: Aligned,
+    activations: Vec<f64>,
 }
 
 impl LatticeElastic {
     /// The energy of a lattice with μ and λ of each cell [Pa].
     pub fn new(lattice: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness) -> Self {
+        Self::with_fibers(lattice, lame, modes, None)
+    }
+
+    /// The same of a muscle.
+    pub fn with_fibers(lattice: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness, fibers: Option<&Fibers>) -> Self {
         let layout = Layout::new(lattice);
         Self {
             h: lattice.cell,
             materials: materials_of(&layout, lame),
             modes,
+            fibers: fibers.map(|fibers| LaneFibers::new(&layout, fibers)).unwrap_or_default(),
             rest_positions: (0..lattice.node_places.len()).map(|node| lattice.node_position(node)).collect(),
             scratch: Mutex::default(),
             layout,
         }
     }
 
-    /// Elastic energy at these positions of the nodes [J].
-    pub fn energy(&self, x: &[Vec3]) -> f64 {
-        let mut scratch = self.take_scratch(x);
-        let energy = force::energy(self.elastic(), &scratch.u, &mut scratch.energies);
+    /// Elastic energy at these positions of the nodes and these activations of fibres [J].
+    pub fn energy(&self, x: &[Vec3], activations: &[f64]) -> f64 {
+        let mut scratch = self.take_scratch(x, activations);
+        let energy = force::energy(self.elastic(&scratch.active), &scratch.u, &mut scratch.energies);
         self.give_back(scratch);
         energy
     }
 
     /// Adds `scale` times the derivatives of the energy [N], without regard to what is fixed; returns `scale` times the energy.
-    pub fn add_gradient(&self, x: &[Vec3], scale: f64, gradient: &mut [Vec3]) -> f64 {
-        let mut scratch = self.take_scratch(x);
-        let Scratch { u, out, energies } = &mut scratch;
+    pub fn add_gradient(&self, x: &[Vec3], activations: &[f64], scale: f64, gradient: &mut [Vec3]) -> f64 {
+        let mut scratch = self.take_scratch(x, activations);
+        let Scratch { u, out, energies, active, .. } = &mut scratch;
         out.resize(self.layout.value_count(), 0.0);
-        let energy = force::gradient(self.elastic(), u, out, energies);
+        let energy = force::gradient(self.elastic(active), u, out, energies);
         self.layout.collect(out, gradient, |sum, force| *sum += Vec3::from(force) * scale);
         self.give_back(scratch);
         scale * energy
     }
 
-    fn elastic(&self) -> Elastic<'_> {
-        Elastic { layout: &self.layout, h: self.h, materials: &self.materials, modes: self.modes }
+    fn elastic<'a>(&'a self, active: &'a [f32]) -> Elastic<'a> {
+        let Self { layout, h, materials, modes, fibers, .. } = self;
+        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes: *modes }
     }
 
-    /// Scratch with displacements from positions.
-    fn take_scratch(&self, x: &[Vec3]) -> Scratch {
+    /// Scratch with displacements from positions, and what fibres pull.
+    fn take_scratch(&self, x: &[Vec3], activations: &[f64]) -> Scratch {
         assert_eq!(x.len(), self.rest_positions.len(), "a position per node");
         // What a thread that panicked left behind is overwritten before it is read.
         let free = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -83,6 +95,11 @@ impl LatticeElastic {
             let u = x[node] - self.rest_positions[node];
             [u.x, u.y, u.z]
         });
+        if !self.fibers.is_empty() && (scratch.active.is_empty() || scratch.activations != activations) {
+            self.fibers.fill_active(activations, &mut scratch.active);
+            scratch.activations.clear();
+            scratch.activations.extend_from_slice(activations);
+        }
         scratch
     }
 

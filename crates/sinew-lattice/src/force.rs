@@ -9,6 +9,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
+use crate::fibers::{Pull, REST};
 use crate::kernel::ModeStiffness;
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
@@ -22,6 +23,9 @@ pub(crate) struct Elastic<'a> {
     /// Edge of the cubes [m].
     pub h: f64,
     pub materials: &'a [f32],
+    /// Fibres at rest, and α σ₀ of each lane; empty where there are none.
+    pub fibers: &'a [f32],
+    pub active: &'a [f32],
     pub modes: ModeStiffness,
 }
 
@@ -66,18 +70,28 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 
     #[inline(always)]
     fn run<I: Isa>(self) -> f64 {
-        let Elastic { layout, h, materials, modes } = self.elastic;
+        let Elastic { layout, h, materials, fibers, active, modes } = self.elastic;
         let mut total = I::F64::zero();
         let mut material = [[0.0; LANES]; 2];
+        let mut rest = [[0.0; LANES]; REST / LANES + 1];
         for segment in layout.segments(self.layer) {
             for tile in segment.cell_tiles() {
                 let corners = corners_of(layout, self.layer, segment, tile);
                 let block = segment.block_of(tile);
                 widen(&materials[block * MATERIAL..], &mut material);
+                if !fibers.is_empty() {
+                    widen(&fibers[block * REST..], &mut rest[..REST / LANES]);
+                    widen(&active[block * LANES..], &mut rest[REST / LANES..]);
+                }
                 for half in (0..LANES).step_by(F64_LANES) {
                     let mut nodes = load_corners::<I::F64>(self.u, &corners, half);
                     let lame = [I::F64::load(&material[0][half..]), I::F64::load(&material[1][half..])];
-                    total += cell(h, lame, modes, &mut nodes);
+                    let row = |k: usize| I::F64::load(&rest[k][half..]);
+                    let pull = match fibers.is_empty() {
+                        true => None,
+                        false => Some(Pull { direction: [row(0), row(1), row(2)], passive: row(3), active: row(4) }),
+                    };
+                    total += cell(h, lame, modes, pull, &mut nodes);
                     if FORCES {
                         add_corners(&nodes, self.out, self.offset, &corners, half);
                     }
@@ -92,7 +106,13 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 
 /// Energy of cells; their displacements become its derivatives.
 #[inline(always)]
-fn cell<F: Scalar>(h: f64, [mu, lambda]: [F; 2], modes: ModeStiffness, nodes: &mut [[F; 3]; 8]) -> F {
+fn cell<F: Scalar>(
+    h: f64,
+    [mu, lambda]: [F; 2],
+    modes: ModeStiffness,
+    pull: Option<Pull<F>>,
+    nodes: &mut [[F; 3]; 8],
+) -> F {
     transform(nodes);
     let mut f = Mat3::identity();
     for (j, mode) in [1, 2, 4].into_iter().enumerate() {
@@ -116,6 +136,17 @@ fn cell<F: Scalar>(h: f64, [mu, lambda]: [F; 2], modes: ModeStiffness, nodes: &m
         for i in 0..3 {
             let stress = F::splat(2.0) * mu * (f.rows[i][j] - r.rows[i][j]) + lambda * volume * r.rows[i][j];
             nodes[mode][i] = stress * F::splat(0.25 * h * h);
+        }
+    }
+    if let Some(pull) = pull {
+        let columns = [0, 1, 2].map(|j| [f.rows[0][j], f.rows[1][j], f.rows[2][j]]);
+        let pulled = pull.at(&columns);
+        energy += pulled.energy * F::splat(h * h * h);
+        let share = pulled.tension * pulled.inverse * F::splat(0.25 * h * h);
+        for (j, mode) in [1, 2, 4].into_iter().enumerate() {
+            for i in 0..3 {
+                nodes[mode][i] += share * pulled.forward[i] * pull.direction[j];
+            }
         }
     }
     let stiffness = mu * F::splat(h / 8.0);

@@ -12,9 +12,10 @@
 
 use std::ops::Range;
 
-use sinew_math::LaneScalar;
 use sinew_math::lanes::prefetch;
+use sinew_math::{LaneScalar, Scalar};
 
+use crate::fibers::PULL;
 use crate::layout::{Kind, LANES, Layout, Row, Segment};
 
 /// Rows of state of a block: quaternion times √2, μ', λ', and L' (xx, yy, zz, xy, xz, yz).
@@ -376,14 +377,19 @@ pub(crate) struct PlanePass<'a> {
     pub modes: ModeStiffness,
     /// Moments of all blocks; not looked at without `MOMENTS`.
     pub moments: &'a [f32],
+    /// Tangents of the fibres of all blocks; not looked at without `FIBERS`.
+    pub fibers: &'a [f32],
 }
 
 type Triple<F> = [F; 3];
 
 impl PlanePass<'_> {
-    /// Goes over the rows of the plane; cells are full, or with `MOMENTS` as their moments say.
+    /// Goes over the rows of the plane; cells are full, or with `MOMENTS` as their moments say, and with `FIBERS` besides as their fibres pull.
     #[inline(always)]
-    pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool>(&mut self, finish: &mut impl Finish<F>) {
+    pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool, const FIBERS: bool>(
+        &mut self,
+        finish: &mut impl Finish<F>,
+    ) {
         let layout = self.layout;
         // Addresses come from the layout, whose rows, tiles and blocks are within these lengths; a row is read one node beyond its last tile, for which planes have room.
         let length = layout.plane(self.plane).len();
@@ -391,6 +397,7 @@ impl PlanePass<'_> {
         assert!(self.this.len() >= length && finish.length() >= length && self.next.len() >= next_length);
         assert!(self.state.len() >= layout.block_count() * BLOCK);
         assert!(!MOMENTS || self.moments.len() >= layout.block_count() * MOMENT);
+        assert!(!FIBERS || self.fibers.len() >= layout.block_count() * PULL);
         assert!(self.part.len() >= part_length(layout) && self.carry.len() >= carry_length(layout));
         let mut ends = [[F::zero(); 3]; 2];
         for segment in layout.segments(self.plane) {
@@ -398,10 +405,10 @@ impl PlanePass<'_> {
                 ends = [[F::zero(); 3]; 2];
             }
             match segment.kind {
-                Kind::Continue => self.stretch::<F, MOMENTS, true, true>(segment, &mut ends, finish),
-                Kind::Start => self.stretch::<F, MOMENTS, true, false>(segment, &mut ends, finish),
-                Kind::Flush => self.stretch::<F, MOMENTS, false, true>(segment, &mut ends, finish),
-                Kind::Idle => self.stretch::<F, MOMENTS, false, false>(segment, &mut ends, finish),
+                Kind::Continue => self.stretch::<F, MOMENTS, FIBERS, true, true>(segment, &mut ends, finish),
+                Kind::Start => self.stretch::<F, MOMENTS, FIBERS, true, false>(segment, &mut ends, finish),
+                Kind::Flush => self.stretch::<F, MOMENTS, FIBERS, false, true>(segment, &mut ends, finish),
+                Kind::Idle => self.stretch::<F, MOMENTS, FIBERS, false, false>(segment, &mut ends, finish),
             }
         }
     }
@@ -417,7 +424,13 @@ impl PlanePass<'_> {
 
     /// Tiles with or without cells here (`ACTIVE`) and in the row before (`CARRIED`). `ends` are forces on right corners: the last lane goes to the next tile.
     #[inline(always)]
-    fn stretch<F: LaneScalar<Element = f32>, const MOMENTS: bool, const ACTIVE: bool, const CARRIED: bool>(
+    fn stretch<
+        F: LaneScalar<Element = f32>,
+        const MOMENTS: bool,
+        const FIBERS: bool,
+        const ACTIVE: bool,
+        const CARRIED: bool,
+    >(
         &mut self,
         segment: &Segment,
         ends: &mut [Triple<F>; 2],
@@ -449,7 +462,16 @@ impl PlanePass<'_> {
                         let moments = block * MOMENT;
                         let center = load3::<F>(self.moments, [moments, moments + LANES, moments + 2 * LANES]);
                         let factors = load4::<F>(self.moments, moments + 3 * LANES);
-                        cell_forces_off_center(self.state, block * BLOCK, &before, &after, center, factors)
+                        let pull = if FIBERS { load_rows::<F, 9>(self.fibers, block * PULL) } else { [F::zero(); 9] };
+                        cell_forces_off_center::<F, FIBERS>(
+                            self.state,
+                            block * BLOCK,
+                            &before,
+                            &after,
+                            center,
+                            factors,
+                            &pull,
+                        )
                     } else {
                         cell_forces(self.state, block * BLOCK, &before, &after, bilinear, trilinear)
                     };
@@ -553,7 +575,7 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
     trilinear: F,
 ) -> [[Triple<F>; 4]; 2] {
     // SAFETY: as the caller promises.
-    let s = unsafe { load_state(state, at) };
+    let s = unsafe { load_rows::<F, STATE>(state, at) };
     let mu = s[4];
     let mut m = [[F::zero(); 3]; 3];
     for c in 0..3 {
@@ -586,16 +608,17 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
 /// # Safety
 /// The state of a block from `at` on is within `state`.
 #[inline(always)]
-unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>>(
+unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>, const FIBERS: bool>(
     state: &[f32],
     at: usize,
     before: &[Triple<F>; 4],
     after: &[Triple<F>; 4],
     [x, y, z]: [F; 3],
     factors: [F; 4],
+    pull: &[F; 9],
 ) -> [[Triple<F>; 4]; 2] {
     // SAFETY: as the caller promises.
-    let s = unsafe { load_state(state, at) };
+    let s = unsafe { load_rows::<F, STATE>(state, at) };
     let mu = s[4];
     let products = [y * z, x * z, x * y];
     let mut m = [[F::zero(); 3]; 3];
@@ -611,7 +634,10 @@ unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>>(
         m[1][c] = after[SS][c] - before[SS][c] + x.mul_add(xy, z.mul_add(yz, products[1] * xyz));
         m[2][c] = before[SD][c] + after[SD][c] + x.mul_add(xz, y.mul_add(yz, products[2] * xyz));
     }
-    let stress = stress(&s, &m);
+    let mut stress = stress(&s, &m);
+    if FIBERS {
+        add_pull(pull, &m, &mut stress);
+    }
     let mut low = [[F::zero(); 3]; 4];
     let mut high = low;
     for c in 0..3 {
@@ -633,18 +659,38 @@ unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>>(
     [low, high]
 }
 
-/// Rows of the state of a block.
+/// Rows of a block from `at` on.
 ///
 /// # Safety
-/// They are within `state`.
+/// They are within `values`.
 #[inline(always)]
-unsafe fn load_state<F: LaneScalar<Element = f32>>(state: &[f32], at: usize) -> [F; STATE] {
-    let mut s = [F::zero(); STATE];
-    for k in 0..STATE {
+unsafe fn load_rows<F: LaneScalar<Element = f32>, const N: usize>(values: &[f32], at: usize) -> [F; N] {
+    let mut rows = [F::zero(); N];
+    for k in 0..N {
         // SAFETY: as the caller promises.
-        s[k] = unsafe { load::<F>(state, at + k * LANES) };
+        rows[k] = unsafe { load::<F>(values, at + k * LANES) };
     }
-    s
+    rows
+}
+
+/// Adds what fibres of direction a do, aⱼ S (Σ aₖ mₖ), with rows of a and of the symmetric S (xx, yy, zz, xy, xz, yz).
+#[inline(always)]
+pub(crate) fn add_pull<F: Scalar>(pull: &[F; 9], m: &[Triple<F>; 3], stress: &mut [Triple<F>; 3]) {
+    let [x, y, z, xx, yy, zz, xy, xz, yz] = *pull;
+    let mut along = [F::zero(); 3];
+    for c in 0..3 {
+        along[c] = x.mul_add(m[0][c], y.mul_add(m[1][c], z * m[2][c]));
+    }
+    let force = [
+        xx.mul_add(along[0], xy.mul_add(along[1], xz * along[2])),
+        xy.mul_add(along[0], yy.mul_add(along[1], yz * along[2])),
+        xz.mul_add(along[0], yz.mul_add(along[1], zz * along[2])),
+    ];
+    for (j, share) in [x, y, z].into_iter().enumerate() {
+        for c in 0..3 {
+            stress[j][c] = share.mul_add(force[c], stress[j][c]);
+        }
+    }
 }
 
 /// P of the linear modes. Loops and functions, no closures: those are not always inlined.

@@ -6,12 +6,15 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
 
 use crate::aligned::Aligned;
 use crate::anchors::NodeAnchors;
+use crate::fas::Visit;
+use crate::fibers::{Fibers, LaneFibers, PULL, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BLOCK, ModeStiffness};
 use crate::layers::split_planes;
 use crate::layout::{LANES, Layout};
+use crate::moments;
 use crate::multigrid::{MultigridParams, Smoother};
 use crate::pass::{Anchors, Operator, Pass, Slabs};
-use crate::tangent::{GRADIENT, MATERIAL, add_diagonal};
+use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal};
 use crate::ties::LevelTies;
 use crate::transfer::Transfer;
 
@@ -37,6 +40,10 @@ pub(crate) struct Level {
     pub state: Aligned,
     /// Moments of blocks; empty where all cells are full.
     pub moments: Aligned,
+    /// Fibres, α σ₀ of each lane, and their tangents; empty where there are none.
+    pub fibers: LaneFibers,
+    pub active: Aligned,
+    pub pulls: Aligned,
     /// What is added to K.
     pub anchors: NodeAnchors,
     /// What the fixed components of nodes mean to coarser nodes that may move: springs [N/m], in slots. Empty where nothing is fixed.
@@ -56,6 +63,8 @@ pub(crate) struct Level {
     largest: f64,
     /// Sweeps of this level.
     pub sweeps: usize,
+    /// What nonlinear cycles keep.
+    pub visit: Visit,
 }
 
 /// What a cycle begins with.
@@ -80,6 +89,9 @@ impl Level {
             weights: Vec::new(),
             state: Aligned::zeros(blocks * BLOCK),
             moments: Aligned::default(),
+            fibers: LaneFibers::default(),
+            active: Aligned::default(),
+            pulls: Aligned::default(),
             anchors: NodeAnchors::default(),
             holds: Aligned::default(),
             ties: LevelTies::default(),
@@ -92,6 +104,7 @@ impl Level {
             first_vibration: Aligned::default(),
             largest: 0.0,
             sweeps: 0,
+            visit: Visit::default(),
             layout,
         };
         // Lanes without a cell are cubes at rest, of nothing.
@@ -125,8 +138,8 @@ impl Level {
         modes: ModeStiffness,
         pass: impl for<'a> FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
     ) {
-        let Self { layout, slabs, state, moments, anchors, ties, x, b, inverse, out, .. } = self;
-        let operator = Operator { layout, state, modes, moments, anchors: anchors.view() };
+        let Self { layout, slabs, state, moments, pulls, anchors, ties, x, b, inverse, out, .. } = self;
+        let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: anchors.view() };
         ties.pull(layout, x, b);
         slabs.run(operator, x, pass(b, inverse, out));
         ties.restore(layout, b);
@@ -158,6 +171,23 @@ impl Level {
         }
     }
 
+    /// Gives the cells fibres. The kernel that knows them knows moments besides: cells that had none are full.
+    pub fn lay_fibers(&mut self, fibers: &Fibers, modes: ModeStiffness) {
+        self.fibers = LaneFibers::new(&self.layout, fibers);
+        self.pulls = Aligned::zeros(self.layout.block_count() * PULL);
+        if self.moments.is_empty() {
+            self.moments = moments::full(&self.layout, modes);
+        }
+    }
+
+    /// Tangents of the fibres at the gradients that are there.
+    pub fn linearize_fibers(&mut self, kind: TangentKind, scale: f64) {
+        let Self { fibers, active, pulls, gradients, h, .. } = self;
+        if !fibers.is_empty() {
+            linearize_pulls(PullOf { kind, h: *h, scale, rest: &fibers.rest, active }, gradients, pulls);
+        }
+    }
+
     /// Springs in place of fixed components, from the tangent that is there: a coarse node that takes free nodes along, but not the fixed ones among them, feels the rows of K
     /// between the fixed ones, Σ_b K_ab. Of nodes that are fixed altogether their mean, so that it does not matter how flesh has turned.
     pub fn find_holds(&mut self, modes: ModeStiffness) {
@@ -170,13 +200,13 @@ impl Level {
         let mut springs = vec![[0.0f32; 3]; count];
         let mut rows = vec![[0.0f32; 3]; count];
         for c in 0..3 {
-            let Self { layout, slabs, state, moments, anchors, inverse, vibration, out, x, .. } = self;
+            let Self { layout, slabs, state, moments, pulls, anchors, inverse, vibration, out, x, .. } = self;
             // D⁻¹ = −1 makes the step of a sweep the product; anchors have not been set.
             layout.spread(vibration, |node| [0, 1, 2].map(|k| if k == c && is_fixed[node][c] { 1.0 } else { 0.0 }));
             inverse.fill(-1.0);
             x.fill(0.0);
             out.fill(0.0);
-            let operator = Operator { layout, state, modes, moments, anchors: anchors.view() };
+            let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: anchors.view() };
             slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
             layout.collect(out, &mut rows, |row, value| *row = value);
             for node in 0..count {
@@ -205,9 +235,9 @@ impl Level {
 
     /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
     pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
-        let Self { layout, state, moments, anchors, ties, inverse, free, .. } = self;
+        let Self { layout, state, moments, pulls, anchors, ties, inverse, free, .. } = self;
         for_each_block_mut(&mut **inverse, SUM_BLOCK, |_, inverse: &mut [f32]| inverse.fill(0.0));
-        add_diagonal(layout, state, modes, moments, inverse);
+        add_diagonal(layout, state, modes, moments, pulls, inverse);
         layout.sum_seams(inverse);
         layout.collect(inverse, means, |mean, [x, y, z]| *mean = (x + y + z) / 3.0);
         ties.add_diagonal(layout, inverse);
@@ -216,9 +246,22 @@ impl Level {
 
     /// Largest eigenvalue of D⁻¹(K + A) by power iteration, and how many sweeps it asks for.
     pub fn estimate_largest(&mut self, params: &MultigridParams, powers: usize) {
-        let Self { layout, slabs, state, moments, anchors, ties, vibration, first_vibration, x, out, inverse, .. } =
-            self;
-        let operator = Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() };
+        let Self {
+            layout,
+            slabs,
+            state,
+            moments,
+            pulls,
+            anchors,
+            ties,
+            vibration,
+            first_vibration,
+            x,
+            out,
+            inverse,
+            ..
+        } = self;
+        let operator = Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors: anchors.view() };
         let square = |v: &[f32]| sum(v.len(), |k| f64::from(v[k]) * f64::from(v[k]));
         // The last tangent may have left a vector of a few nodes, of contacts that are gone: the one at rest has a part everywhere.
         if !first_vibration.is_empty() {

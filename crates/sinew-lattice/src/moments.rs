@@ -72,6 +72,15 @@ pub(crate) fn in_lanes(layout: &Layout, moments: &[Moments], modes: ModeStiffnes
     if moments.iter().all(Moments::is_full) {
         return Aligned::default();
     }
+    rows_of(layout, moments, modes)
+}
+
+/// The same for a level of full cells.
+pub(crate) fn full(layout: &Layout, modes: ModeStiffness) -> Aligned {
+    rows_of(layout, &vec![Moments::FULL; layout.cell_count()], modes)
+}
+
+fn rows_of(layout: &Layout, moments: &[Moments], modes: ModeStiffness) -> Aligned {
     let mut rows = Aligned::zeros(layout.block_count() * MOMENT);
     for (cell, moments) in moments.iter().enumerate() {
         let (block, lane) = layout.cell_slot(cell);

@@ -9,6 +9,7 @@ use sinew_math::{Mat3, Vec3};
 use crate::aligned::Aligned;
 use crate::anchors::AnchorKind;
 use crate::coarsest::Coarsest;
+use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
 use crate::kernel::{ModeStiffness, STATE};
 use crate::layout::Layout;
 use crate::level::{Guess, Level};
@@ -109,9 +110,12 @@ pub struct CycleWork {
 pub struct Multigrid {
     pub(crate) params: MultigridParams,
     pub(crate) levels: Vec<Level>,
-    coarsest: Option<Coarsest>,
+    pub(crate) coarsest: Option<Coarsest>,
+    /// Factor on all of K.
+    pub(crate) scale: f64,
     /// State of the finest level for products; in use where it differs from that of cycles.
     product_state: Aligned,
+    product_pulls: Aligned,
     products_differ: bool,
     /// A third of the trace of K's diagonal blocks of the finest level.
     mean_diagonal: Vec<f32>,
@@ -194,7 +198,9 @@ impl Multigrid {
             params,
             levels,
             coarsest,
+            scale: 1.0,
             product_state: Aligned::default(),
+            product_pulls: Aligned::default(),
             products_differ: false,
             mean_diagonal: vec![0.0; nodes],
             powers: STEP_POWERS,
@@ -216,10 +222,12 @@ impl Multigrid {
     pub fn set_anchors(&mut self, anchors: Option<&[Mat3<f32>]>) {
         let fine = &mut self.levels[0];
         match anchors {
-            None => fine.anchors.clear(),
+            None if fine.fibers.is_empty() => fine.anchors.clear(),
+            None => fine.anchors.set_zero(&fine.layout),
             Some(blocks) => {
                 assert_eq!(blocks.len(), fine.layout.node_count(), "a block per node");
-                fine.anchors.set(AnchorKind::of(blocks), &fine.layout, &fine.free, blocks);
+                let kind = if fine.fibers.is_empty() { AnchorKind::of(blocks) } else { AnchorKind::Full };
+                fine.anchors.set(kind, &fine.layout, &fine.free, blocks);
             }
         }
     }
@@ -235,6 +243,35 @@ impl Multigrid {
             level.ties = std::mem::replace(&mut ties, coarse.unwrap_or_default());
         }
         self.start()
+    }
+
+    /// With muscle fibres, which are not active yet. To be called at rest, before anything else.
+    ///
+    /// # Errors
+    /// When the matrix of the coarsest level is not definite.
+    pub fn with_fibers(mut self, fibers: &Fibers) -> Result<Self, CholeskyError> {
+        let mut fibers = fibers.clone();
+        for k in 0..self.levels.len() {
+            let coarse = self.levels.get(k + 1).map(|coarse| coarse.layout.cell_count());
+            let level = &mut self.levels[k];
+            level.lay_fibers(&fibers, self.params.modes);
+            if let Some(count) = coarse {
+                fibers = fibers.coarsened(&level.parents, count);
+            }
+        }
+        self.set_activations(&vec![0.0; usize::from(u16::MAX) + 1]);
+        let Level { layout, anchors, .. } = &mut self.levels[0];
+        anchors.set_zero(layout);
+        self.start()
+    }
+
+    /// How active each group of fibres is, from 0 to 1; takes effect with the next [`Multigrid::linearize`].
+    pub fn set_activations(&mut self, activations: &[f64]) {
+        for Level { fibers, active, .. } in &mut self.levels {
+            if !fibers.is_empty() {
+                fibers.fill_active(activations, active);
+            }
+        }
     }
 
     /// The tangent at rest, and what steps begin with.
@@ -265,6 +302,7 @@ impl Multigrid {
 
     /// Tangents, diagonals and factor from gradients.
     fn relinearize(&mut self, kind: TangentKind, scale: f64, powers: usize) -> Result<(), CholeskyError> {
+        self.scale = scale;
         self.linearize_finest(kind, scale);
         let Self { params, levels, coarsest, mean_diagonal, .. } = self;
         for k in 0..levels.len() {
@@ -273,6 +311,7 @@ impl Multigrid {
             if let Some(finer) = finer.last_mut() {
                 let of = TangentOf { kind: kind.for_cycles(), h: level.h, scale, materials: &level.materials };
                 linearize(of, &level.gradients, &mut level.state, &mut []);
+                level.linearize_fibers(kind.for_cycles(), scale);
                 level.take_anchors(finer, scale);
             }
             if params.coarse == CoarseRule::Moments && powers == FIRST_POWERS {
@@ -282,15 +321,19 @@ impl Multigrid {
             level.estimate_largest(params, powers);
         }
         match (levels.last(), coarsest) {
-            (Some(Level { layout, state, moments, anchors, ties, .. }), Some(coarsest)) => coarsest
-                .factorize(Operator { layout, state, modes: params.modes, moments, anchors: anchors.view() }, ties),
+            (Some(Level { layout, state, moments, pulls, anchors, ties, .. }), Some(coarsest)) => {
+                let anchors = anchors.view();
+                coarsest
+                    .factorize(Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors }, ties)
+            }
             _ => Ok(()),
         }
     }
 
     /// The tangent of the finest level, for cycles and for products.
     fn linearize_finest(&mut self, kind: TangentKind, scale: f64) {
-        let Level { h, materials, gradients, state, .. } = &mut self.levels[0];
+        self.levels[0].linearize_fibers(kind.for_cycles(), scale);
+        let Level { h, materials, gradients, state, fibers, active, pulls, .. } = &mut self.levels[0];
         let of = TangentOf { kind, h: *h, scale, materials };
         if kind.missing_share() == 0.0 {
             linearize(of, gradients, state, &mut []);
@@ -299,6 +342,13 @@ impl Multigrid {
         }
         let has_room = !self.product_state.is_empty();
         self.products_differ = linearize(of, gradients, state, &mut self.product_state);
+        if !fibers.is_empty() {
+            if self.product_pulls.is_empty() {
+                self.product_pulls = Aligned::zeros(pulls.len());
+            }
+            let of = PullOf { kind, h: *h, scale, rest: &fibers.rest, active };
+            self.products_differ |= linearize_pulls(of, gradients, &mut self.product_pulls);
+        }
         if self.products_differ && !has_room {
             self.product_state = Aligned::zeros(state.len());
             linearize(of, gradients, state, &mut self.product_state);
@@ -365,27 +415,27 @@ impl Multigrid {
 
     /// K x of the finest level, without anchors and without regard to what is fixed.
     pub fn apply(&mut self, x: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
-        let Self { params, levels, product_state, products_differ, input, .. } = self;
-        let Level { layout, slabs, state, out: product, .. } = &mut levels[0];
+        let Self { params, levels, product_state, product_pulls, products_differ, input, .. } = self;
+        let Level { layout, slabs, state, moments, pulls, out: product, .. } = &mut levels[0];
         if input.is_empty() {
             *input = Aligned::zeros(layout.value_count());
         }
         layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
-        let state = if *products_differ { product_state } else { state };
-        let operator = Operator { layout, state, modes: params.modes, moments: &[], anchors: Anchors::None };
+        let (state, fibers) = if *products_differ { (product_state, product_pulls) } else { (state, pulls) };
+        let operator = Operator { layout, state, modes: params.modes, moments, fibers, anchors: Anchors::None };
         slabs.run(operator, input, Pass::Apply { out: &mut *product });
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
     }
 
     /// [`Multigrid::apply`] in f64.
     pub fn apply_wide(&mut self, x: &[Vec3], out: &mut [Vec3]) {
-        let Self { params, levels, product_state, products_differ, wide: [input, product], .. } = self;
-        let Level { layout, state, .. } = &levels[0];
+        let Self { params, levels, product_state, product_pulls, products_differ, wide: [input, product], .. } = self;
+        let Level { layout, state, pulls, .. } = &levels[0];
         input.resize(layout.value_count(), 0.0);
         product.resize(layout.value_count(), 0.0);
         layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
-        let state = if *products_differ { product_state } else { state };
-        precise::apply(layout, state, params.modes, input, product);
+        let (state, fibers) = if *products_differ { (&*product_state, &*product_pulls) } else { (state, pulls) };
+        precise::apply(layout, (state, fibers), params.modes, input, product);
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
     }
 

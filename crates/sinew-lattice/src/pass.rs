@@ -60,8 +60,10 @@ pub(crate) struct Operator<'a> {
     /// State of all blocks.
     pub state: &'a [f32],
     pub modes: ModeStiffness,
-    /// Moments of all blocks; empty where all cells are full. Levels with moments have full anchors, and no [`Pass::Apply`].
+    /// Moments of all blocks; empty where all cells are full. Levels with moments have full anchors, and no [`Pass::Apply`] unless they have fibres.
     pub moments: &'a [f32],
+    /// Tangents of the fibres of all blocks; empty where there are none. Levels with fibres have moments.
+    pub fibers: &'a [f32],
     /// Not part of [`Pass::Apply`].
     pub anchors: Anchors<'a>,
 }
@@ -210,18 +212,29 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
         [] => {}
         // A kernel each, so that the one without anchors is as it would be alone.
         [slab] if work.operator.moments.is_empty() => {
-            dispatch(BelowPass::<false> { slab, operator: &work.operator, offset, x });
+            dispatch(BelowPass::<false, false> { slab, operator: &work.operator, offset, x });
             match work.operator.anchors {
-                Anchors::None => dispatch(SlabPass::<_, false> { slab, work, anchors: NoAnchors, offset, x, out }),
-                Anchors::Diagonal(anchors) => dispatch(SlabPass::<_, false> { slab, work, anchors, offset, x, out }),
-                Anchors::Full(anchors) => dispatch(SlabPass::<_, false> { slab, work, anchors, offset, x, out }),
+                Anchors::None => {
+                    dispatch(SlabPass::<_, false, false> { slab, work, anchors: NoAnchors, offset, x, out })
+                }
+                Anchors::Diagonal(anchors) => {
+                    dispatch(SlabPass::<_, false, false> { slab, work, anchors, offset, x, out })
+                }
+                Anchors::Full(anchors) => dispatch(SlabPass::<_, false, false> { slab, work, anchors, offset, x, out }),
+            }
+        }
+        // Coarse levels, of which one kernel is enough; and all levels of muscles.
+        [slab] if work.operator.fibers.is_empty() => {
+            dispatch(BelowPass::<true, false> { slab, operator: &work.operator, offset, x });
+            if let Anchors::Full(anchors) = work.operator.anchors {
+                dispatch(SlabPass::<_, true, false> { slab, work, anchors, offset, x, out });
             }
         }
         [slab] => {
-            dispatch(BelowPass::<true> { slab, operator: &work.operator, offset, x });
-            // Coarse levels, of which one kernel is enough.
-            if let Anchors::Full(anchors) = work.operator.anchors {
-                dispatch(SlabPass::<_, true> { slab, work, anchors, offset, x, out });
+            dispatch(BelowPass::<true, true> { slab, operator: &work.operator, offset, x });
+            match work.operator.anchors {
+                Anchors::Full(anchors) => dispatch(SlabPass::<_, true, true> { slab, work, anchors, offset, x, out }),
+                _ => dispatch(FiberProduct { slab, operator: &work.operator, offset, x, out }),
             }
         }
         _ => {
@@ -238,33 +251,33 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
 }
 
 /// The layer of cells below a slab, for the partial sums of its first plane.
-struct BelowPass<'a, 'b, const MOMENTS: bool> {
+struct BelowPass<'a, 'b, const MOMENTS: bool, const FIBERS: bool> {
     slab: &'a mut Slab,
     operator: &'a Operator<'b>,
     offset: usize,
     x: &'a [f32],
 }
 
-impl<const MOMENTS: bool> LaneKernel for BelowPass<'_, '_, MOMENTS> {
+impl<const MOMENTS: bool, const FIBERS: bool> LaneKernel for BelowPass<'_, '_, MOMENTS, FIBERS> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { slab, operator, offset, x } = self;
-        let Operator { layout, state, modes, moments, .. } = *operator;
+        let Operator { layout, state, modes, moments, fibers, .. } = *operator;
         let Slab { first, below, part, carry, .. } = slab;
         part.fill(0.0);
         if *first > 0 && !layout.blocks(*first - 1).is_empty() {
             let next = layout.plane(*first);
             let next = &x[next.start - offset..next.end - offset];
-            PlanePass { layout, plane: *first - 1, state, this: below, next, part, carry, modes, moments }
-                .run::<I::F32, MOMENTS>(&mut Nothing);
+            PlanePass { layout, plane: *first - 1, state, this: below, next, part, carry, modes, moments, fibers }
+                .run::<I::F32, MOMENTS, FIBERS>(&mut Nothing);
         }
     }
 }
 
 /// The planes of a slab, after [`BelowPass`].
-struct SlabPass<'a, 'b, A, const MOMENTS: bool> {
+struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool> {
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     anchors: A,
@@ -273,13 +286,13 @@ struct SlabPass<'a, 'b, A, const MOMENTS: bool> {
     out: &'a mut [f32],
 }
 
-impl<A: AnchorTerm, const MOMENTS: bool> LaneKernel for SlabPass<'_, '_, A, MOMENTS> {
+impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool> LaneKernel for SlabPass<'_, '_, A, MOMENTS, FIBERS> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { slab, work, anchors, offset, x, out } = self;
-        let Operator { layout, state, modes, moments, .. } = work.operator;
+        let Operator { layout, state, modes, moments, fibers, .. } = work.operator;
         let Slab { first, last, above, part, carry, .. } = slab;
         let (first, last) = (*first, *last);
         for plane in first..last {
@@ -288,23 +301,62 @@ impl<A: AnchorTerm, const MOMENTS: bool> LaneKernel for SlabPass<'_, '_, A, MOME
             let next: &[f32] = if plane + 1 < last { &rest[..layout.plane(plane + 1).len()] } else { &*above };
             let out = &mut out[range.start - offset..range.end - offset];
             let (part, carry) = (&mut *part, &mut *carry);
-            let mut pass = PlanePass { layout, plane, state, this, next, part, carry, modes, moments };
+            let mut pass = PlanePass { layout, plane, state, this, next, part, carry, modes, moments, fibers };
             match work.task {
                 Task::Apply => {
                     // Products are without anchors: no kernel is made of them.
                     if !A::IS_SOME {
-                        pass.run::<I::F32, MOMENTS>(&mut Apply(out));
+                        pass.run::<I::F32, MOMENTS, FIBERS>(&mut Apply(out));
                     }
                 }
                 Task::Residual { b, inverse } => {
                     let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
-                    pass.run::<I::F32, MOMENTS>(&mut Residual { b, inverse, anchors, r: out });
+                    pass.run::<I::F32, MOMENTS, FIBERS>(&mut Residual { b, inverse, anchors, r: out });
                 }
                 Task::Smooth { b, inverse, a, c } => {
                     let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
-                    pass.run::<I::F32, MOMENTS>(&mut Smooth { b, inverse, anchors, d: out, a, c });
+                    pass.run::<I::F32, MOMENTS, FIBERS>(&mut Smooth { b, inverse, anchors, d: out, a, c });
                 }
             }
+        }
+    }
+}
+
+/// The product of a level with fibres, after [`BelowPass`].
+struct FiberProduct<'a, 'b> {
+    slab: &'a mut Slab,
+    operator: &'a Operator<'b>,
+    offset: usize,
+    x: &'a mut [f32],
+    out: &'a mut [f32],
+}
+
+impl LaneKernel for FiberProduct<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { slab, operator, offset, x, out } = self;
+        let Operator { layout, state, modes, moments, fibers, .. } = *operator;
+        let Slab { first, last, above, part, carry, .. } = slab;
+        for plane in *first..*last {
+            let range = layout.plane(plane);
+            let (this, rest) = x[range.start - offset..].split_at_mut(range.len());
+            let next: &[f32] = if plane + 1 < *last { &rest[..layout.plane(plane + 1).len()] } else { &*above };
+            let out = &mut out[range.start - offset..range.end - offset];
+            PlanePass {
+                layout,
+                plane,
+                state,
+                this,
+                next,
+                part: &mut *part,
+                carry: &mut *carry,
+                modes,
+                moments,
+                fibers,
+            }
+            .run::<I::F32, true, true>(&mut Apply(out));
         }
     }
 }

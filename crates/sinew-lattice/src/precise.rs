@@ -4,16 +4,23 @@ use sinew_math::lanes::{F64_LANES, Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::{LaneScalar, Scalar};
 
-use crate::kernel::{BLOCK, ModeStiffness, STATE};
+use crate::fibers::PULL;
+use crate::kernel::{BLOCK, ModeStiffness, STATE, add_pull};
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
 use crate::tangent::{Corner, corners_of};
 
 /// out = K x of a level whose cells are full.
-pub(crate) fn apply(layout: &Layout, state: &[f32], modes: ModeStiffness, x: &[f64], out: &mut [f64]) {
+pub(crate) fn apply(
+    layout: &Layout,
+    (state, fibers): (&[f32], &[f32]),
+    modes: ModeStiffness,
+    x: &[f64],
+    out: &mut [f64],
+) {
     for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f64]| out.fill(0.0));
     for_each_layer(layout, out, &|layer, out, offset| {
-        dispatch(Layer { layout, layer, state, modes, x, out, offset });
+        dispatch(Layer { layout, layer, state, fibers, modes, x, out, offset });
     });
     layout.sum_seams(out);
 }
@@ -22,6 +29,7 @@ struct Layer<'a> {
     layout: &'a Layout,
     layer: usize,
     state: &'a [f32],
+    fibers: &'a [f32],
     modes: ModeStiffness,
     x: &'a [f64],
     out: &'a mut [f64],
@@ -34,18 +42,30 @@ impl LaneKernel for Layer<'_> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let mut state = [[0.0; LANES]; STATE];
+        let mut pull = [[0.0; LANES]; PULL / LANES];
         for segment in self.layout.segments(self.layer) {
             for tile in segment.cell_tiles() {
                 let corners = corners_of(self.layout, self.layer, segment, tile);
                 let block = segment.block_of(tile);
                 widen(&self.state[block * BLOCK..], &mut state);
+                if !self.fibers.is_empty() {
+                    widen(&self.fibers[block * PULL..], &mut pull);
+                }
                 for half in (0..LANES).step_by(F64_LANES) {
                     let nodes = load_corners::<I::F64>(self.x, &corners, half);
                     let mut rows = [I::F64::zero(); STATE];
                     for (row, values) in rows.iter_mut().zip(&state) {
                         *row = I::F64::load(&values[half..]);
                     }
-                    add_corners(&forces(&rows, &nodes, &Bent::full(self.modes)), self.out, self.offset, &corners, half);
+                    let mut bent = Bent::full(self.modes);
+                    if !self.fibers.is_empty() {
+                        let mut rows = [I::F64::zero(); PULL / LANES];
+                        for (row, values) in rows.iter_mut().zip(&pull) {
+                            *row = I::F64::load(&values[half..]);
+                        }
+                        bent.pull = Some(rows);
+                    }
+                    add_corners(&forces(&rows, &nodes, &bent), self.out, self.offset, &corners, half);
                 }
             }
         }
@@ -93,10 +113,11 @@ pub(crate) fn add_corners<F: LaneScalar<Element = f64>>(
     }
 }
 
-/// How cells bend: where their flesh is, if not in their middle, and the factors of the modes xy, xz, yz and xyz; see [`crate::moments`].
+/// What cells are like beside their state: where their flesh is, if not in their middle, the factors of the modes xy, xz, yz and xyz (see [`crate::moments`]), and the tangent of their fibres.
 pub(crate) struct Bent<F> {
     pub center: Option<[F; 3]>,
     pub factors: [F; 4],
+    pub pull: Option<[F; 9]>,
 }
 
 impl<F: Scalar> Bent<F> {
@@ -104,7 +125,7 @@ impl<F: Scalar> Bent<F> {
     #[inline(always)]
     pub fn full(modes: ModeStiffness) -> Self {
         let (bilinear, trilinear) = (F::splat(modes.bilinear), F::splat(modes.trilinear));
-        Self { center: None, factors: [bilinear, bilinear, bilinear, trilinear] }
+        Self { center: None, factors: [bilinear, bilinear, bilinear, trilinear], pull: None }
     }
 }
 
@@ -148,6 +169,11 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent
             let (p, q) = ((c + 1) % 3, (c + 2) % 3);
             mode[k][c] = mu * m[j][c] + lambda * t * r[j][c] + (turn[p] * r[j][q] - turn[q] * r[j][p]);
         }
+    }
+    if let Some(pull) = &bent.pull {
+        let mut stress = [mode[1], mode[2], mode[4]];
+        add_pull(pull, &m, &mut stress);
+        [mode[1], mode[2], mode[4]] = stress;
     }
     let [xy, xz, yz, xyz] = bent.factors;
     for (k, factor) in [(0, F::zero()), (3, xy), (5, xz), (6, yz), (7, xyz)] {

@@ -96,7 +96,7 @@ impl Multigrid {
     /// b − K x in f64, and its largest component.
     fn defect(&self, work: &mut Work) -> f64 {
         let fine = &self.levels[0];
-        precise::apply(&fine.layout, &fine.state, self.params.modes, &work.x, &mut work.product);
+        precise::apply(&fine.layout, (&fine.state, &fine.pulls), self.params.modes, &work.x, &mut work.product);
         let mut most = 0.0f64;
         let parts = work.defect.iter_mut().zip(&work.b).zip(&work.product).zip(&*fine.free);
         for (((defect, b), product), &free) in parts {
@@ -140,8 +140,8 @@ impl Multigrid {
             for (p, z) in p.iter_mut().zip(&*fine.x) {
                 *p = *p * beta + z;
             }
-            let Level { layout, slabs, state, free, .. } = fine;
-            let operator = Operator { layout, state, modes, moments: &[], anchors: Anchors::None };
+            let Level { layout, slabs, state, moments, pulls, free, .. } = fine;
+            let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: Anchors::None };
             slabs.run(operator, &mut p, Pass::Apply { out: &mut q });
             for (q, free) in q.iter_mut().zip(&**free) {
                 *q *= free;
@@ -174,7 +174,7 @@ fn largest(v: &[f32]) -> f64 {
 }
 
 /// a · b; nodes of seams count once.
-fn dot(layout: &Layout, a: &[f32], b: &[f32]) -> f64 {
+pub(crate) fn dot(layout: &Layout, a: &[f32], b: &[f32]) -> f64 {
     let product = |k: usize| f64::from(a[k]) * f64::from(b[k]);
     let twice = |slots: &[NodeSlot]| -> f64 {
         slots[1..].iter().map(|slot| (0..3).map(|c| product(slot.component(c))).sum::<f64>()).sum()

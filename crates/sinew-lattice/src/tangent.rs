@@ -7,6 +7,7 @@ use sinew_math::parallel::for_each_block_mut;
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
+use crate::fibers::PULL;
 use crate::kernel::{BLOCK, MOMENT, ModeStiffness, columns};
 use crate::layers::{for_each_layer, for_each_layer_of_blocks};
 use crate::layout::{LANES, Layout, Segment};
@@ -290,10 +291,11 @@ pub(crate) fn add_diagonal(
     state: &[f32],
     modes: ModeStiffness,
     moments: &[f32],
+    fibers: &[f32],
     diagonal: &mut [f32],
 ) {
     for_each_layer(layout, diagonal, &|plane, diagonal, offset| {
-        dispatch(Diagonal { layout, plane, state, modes, moments, diagonal, offset });
+        dispatch(Diagonal { layout, plane, state, modes, moments, fibers, diagonal, offset });
     });
 }
 
@@ -303,6 +305,7 @@ struct Diagonal<'a> {
     state: &'a [f32],
     modes: ModeStiffness,
     moments: &'a [f32],
+    fibers: &'a [f32],
     diagonal: &'a mut [f32],
     offset: usize,
 }
@@ -322,7 +325,10 @@ impl LaneKernel for Diagonal<'_> {
                     let moments = &self.moments[block * MOMENT..(block + 1) * MOMENT];
                     for k in 0..8 {
                         let (weights, laplace) = corner_off_center::<I::F32>(moments, k);
-                        let sum = corner_diagonal::<I::F32>(state, weights, laplace);
+                        let mut sum = corner_diagonal::<I::F32>(state, weights, laplace);
+                        if !self.fibers.is_empty() {
+                            add_fiber_diagonal(&self.fibers[block * PULL..(block + 1) * PULL], weights, &mut sum);
+                        }
                         add_corner(sum, &corners[k], self.diagonal, self.offset);
                     }
                     continue;
@@ -372,6 +378,18 @@ fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usiz
         laplace += F::load(&moments[k * LANES..]);
     }
     (weights, laplace)
+}
+
+/// Adds (Σ aⱼ wⱼ)² Sᵢᵢ of fibres.
+#[inline(always)]
+fn add_fiber_diagonal<F: LaneScalar<Element = f32>>(fibers: &[f32], weights: [F; 3], sum: &mut [F; 3]) {
+    let mut along = F::zero();
+    for (j, weight) in weights.into_iter().enumerate() {
+        along = F::load(&fibers[j * LANES..]).mul_add(weight, along);
+    }
+    for (c, sum) in sum.iter_mut().enumerate() {
+        *sum = (along * along).mul_add(F::load(&fibers[(3 + c) * LANES..]), *sum);
+    }
 }
 
 /// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ wⱼ rⱼ.

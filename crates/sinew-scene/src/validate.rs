@@ -166,6 +166,13 @@ impl Checker<'_> {
                 self.report(problem.label(format!("both are {:?}", gradient.to)));
             }
         }
+        for (i, muscle) in body.muscle.iter().enumerate() {
+            self.check_region(body, &muscle.region, &format!("{path}.muscle[{i}].region"));
+        }
+        if !body.muscle.is_empty() && !body.mesh.is_lattice() {
+            let problem = self.at(&format!("{path}.muscle"), "muscles live in bodies on lattices");
+            self.report(problem.hint("give the mesh `element = \"lattice\"`"));
+        }
         for (i, pin) in body.pin.iter().enumerate() {
             self.check_region(body, &pin.region, &format!("{path}.pin[{i}].region"));
         }

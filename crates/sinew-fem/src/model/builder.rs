@@ -95,6 +95,16 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+    /// A muscle that cannot be.
+    #[error("body \"{body}\", muscle \"{muscle}\": {reason}")]
+    Muscle {
+        /// The body.
+        body: String,
+        /// The muscle.
+        muscle: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A place to attach is not in the flesh.
     #[error("body \"{body}\": {reason}")]
     Outside {
@@ -111,6 +121,21 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// Muscle fibres in cells of a body on a lattice.
+#[derive(Clone, Debug)]
+pub struct MuscleParams {
+    /// The body.
+    pub body: usize,
+    /// Name, unique in the body.
+    pub name: String,
+    /// Its cells.
+    pub cells: Vec<u32>,
+    /// Unit direction of the fibres of each at rest, in coordinates of the lattice.
+    pub directions: Vec<Vec3>,
+    /// Stress of each at rest length and full activation [Pa].
+    pub stress: Vec<f64>,
 }
 
 /// A group of nodes to pin.
@@ -199,6 +224,7 @@ pub struct ModelBuilder {
     bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
     pins: Vec<PinParams>,
     attachments: Vec<AttachParams>,
+    muscles: Vec<MuscleParams>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
@@ -273,6 +299,12 @@ impl ModelBuilder {
         stiffness: f64,
     ) -> &mut Self {
         self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness });
+        self
+    }
+
+    /// Muscle fibres in cells of a body on a lattice, active by the channel `BODY.activation.NAME` from 0 to 1. Where muscles share cells the last one has them.
+    pub fn muscle(&mut self, muscle: MuscleParams) -> &mut Self {
+        self.muscles.push(muscle);
         self
     }
 

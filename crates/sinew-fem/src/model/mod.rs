@@ -16,7 +16,7 @@ use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
-pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, PinParams, Side};
+pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, MuscleParams, PinParams, Side};
 pub use faces::balanced_triangles;
 pub use rigid::{RigidBody, RigidParams};
 
@@ -216,7 +216,10 @@ impl Model {
     /// Strain energy of all cells under `control` [J].
     pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
         let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * block.energy(x)).sum();
-        let lattices = self.lattices.iter().map(|block| self.body_stiffness(block.body, control) * block.energy(x));
+        let lattices = self.lattices.iter().map(|block| {
+            let stiffness = self.body_stiffness(block.body, control);
+            stiffness * block.energy(x, &block.activations(control, stiffness))
+        });
         blocks + lattices.sum::<f64>()
     }
 
@@ -279,10 +282,12 @@ impl Model {
         if mass > 0.0 { (momentum / mass, mass) } else { (Vec3::zero(), f64::INFINITY) }
     }
 
-    /// Channels of weight, pressures and forces: with all of them zero nothing pulls at the bodies.
+    /// Channels of weight, pressures, forces and muscles: with all of them zero nothing pulls at the bodies.
     pub fn load_channels(&self) -> impl Iterator<Item = ChannelId> {
         let loads = self.loads.iter().filter_map(|load| load.channels).flatten();
-        self.gravity.acceleration.into_iter().chain(self.pressures.iter().map(|pressure| pressure.channel)).chain(loads)
+        let muscles = self.lattices.iter().flat_map(|block| block.muscles()).map(|muscle| muscle.activation);
+        let pressures = self.pressures.iter().map(|pressure| pressure.channel);
+        self.gravity.acceleration.into_iter().chain(pressures).chain(loads).chain(muscles)
     }
 
     /// Channels of the rotation vectors of everything that is driven.

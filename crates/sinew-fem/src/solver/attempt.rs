@@ -12,6 +12,7 @@ use std::time::Instant;
 use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
+use super::cycles::Cycles;
 use super::guide::Guide;
 use super::newton::ORDINARY_ITERATIONS;
 use super::params::SolverParams;
@@ -142,6 +143,7 @@ impl Attempt<'_> {
         let mut is_running_away = false;
         let mut most = None;
         let mut best = Best { residual: f64::INFINITY, age: 0 };
+        let mut cycles = Cycles::new(self.params);
         let mut searches = if self.problem.contact.has_exits() { EXIT_SEARCHES } else { 0 };
         loop {
             if searches > 0 {
@@ -161,6 +163,13 @@ impl Attempt<'_> {
             let rounding = self.system.rounding_floor(&self.work.q);
             if residual <= self.params.tolerance * reference_norm || residual <= rounding {
                 return Ok(());
+            }
+            if cycles.go_on(relative) {
+                if let Some(reached) = self.cycle(merit, &mut cycles, report) {
+                    merit = reached;
+                    residual = norm(&self.work.gradient);
+                }
+                continue;
             }
             let iterations = report.newton_iterations;
             if iterations >= self.params.max_newton

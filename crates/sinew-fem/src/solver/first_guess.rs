@@ -8,6 +8,7 @@ use super::assembly::Linearization;
 use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, dot, norm};
 use super::guide::Guide;
 use super::integrator::Regime;
+use super::params::NonlinearSolver;
 use super::problem::Merit;
 use super::search::Caution;
 use crate::report::StepReport;
@@ -61,6 +62,10 @@ impl Attempt<'_> {
         let reference = norm(&self.work.gradient).min(self.force_scale());
         if let Some(guided) = self.untangle(merit, report) {
             return Ok((reference, guided));
+        }
+        // Nonlinear cycles spread over the flesh what the pins have done to their neighbours.
+        if moved > 0.0 && is_valid && self.params.nonlinear == NonlinearSolver::Fas {
+            return Ok((reference, merit));
         }
         if moved > 0.0 && (self.params.regime == Regime::Quasistatic || !is_valid) {
             // Moving only the pinned nodes crumples the cells at the pins: go back and let the interior follow. The reference stays

@@ -43,8 +43,9 @@ pub(super) struct LatticeSystem {
     /// For what is not on a lattice; `None` where everything is.
     cage: Option<CagePreconditioner>,
     parts: Mutex<Vec<LatticePart>>,
-    /// Mean of K's diagonal block of each unknown [N/m].
+    /// Mean of K's diagonal block of each unknown [N/m], of the last tangent; and at rest.
     stiffness: Vec<f32>,
+    rest_stiffness: Vec<f32>,
     scratch: CgScratch<f32>,
     rhs: Vec<Vec3<f32>>,
     solution: Vec<Vec3<f32>>,
@@ -102,6 +103,10 @@ impl LatticePart {
         });
         let multigrid = Multigrid::new(block.lattice(), block.lame(), &fixed, MultigridParams::default())
             .and_then(|multigrid| if ties.is_empty() { Ok(multigrid) } else { multigrid.with_ties(ties) })
+            .and_then(|multigrid| match block.fibers() {
+                Some(fibers) => multigrid.with_fibers(fibers),
+                None => Ok(multigrid),
+            })
             .expect("flesh at rest is definite, and the coarsest level is small");
         let nodes = fixed.len();
         let is_free = |[x, y, z]: [bool; 3]| Vec3::from([x, y, z].map(|fixed| if fixed { 0.0 } else { 1.0 }));
@@ -195,6 +200,7 @@ impl LatticeSystem {
             cage: (covered < nodes).then(|| cage(model, plan)),
             parts: Mutex::new(parts),
             stiffness: vec![0.0; nodes],
+            rest_stiffness: Vec::new(),
             scratch: CgScratch::new(),
             rhs: vec![Vec3::zero(); nodes],
             solution: vec![Vec3::zero(); nodes],
@@ -204,6 +210,7 @@ impl LatticeSystem {
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
         };
         system.measure_stiffness();
+        system.rest_stiffness.clone_from(&system.stiffness);
         system
     }
 
@@ -231,6 +238,7 @@ impl LatticeSystem {
         if let Some(cage) = &mut self.cage {
             cage.forget_grid();
         }
+        self.stiffness.copy_from_slice(&self.rest_stiffness);
         get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.begin_step());
     }
 
@@ -256,6 +264,7 @@ impl LatticeSystem {
                 *u = x - rest - shift;
             }
             let factor = model.body_stiffness(block.body, at.problem.ctx.control);
+            part.multigrid.set_activations(&block.activations(at.problem.ctx.control, factor));
             self.failure = self.failure.take().or(linearize(part, at.definite, factor));
         }
         self.measure_stiffness();
@@ -283,6 +292,23 @@ impl LatticeSystem {
                 *out += product;
             }
         }
+    }
+
+    /// One nonlinear cycle on each lattice for the forces `rhs`, what is not on a lattice staying where it is; right after [`assemble`](Self::assemble) with the definite tangent.
+    pub fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<(), SolveFailure> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        out.fill(Vec3::zero());
+        narrow(rhs, 1.0, &mut self.rhs);
+        for part in get(&mut self.parts) {
+            let unknowns = part.unknowns.clone();
+            part.multigrid.correct(&self.rhs[unknowns.clone()], &mut part.product).map_err(SolveFailure::Factor)?;
+            for (out, product) in out[unknowns].iter_mut().zip(&part.product) {
+                *out = product.to_f64();
+            }
+        }
+        Ok(())
     }
 
     /// Solves (A + s D) out = rhs to relative accuracy `forcing` with the A just assembled for `at`; returns the iterations.

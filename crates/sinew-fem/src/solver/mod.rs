@@ -5,6 +5,7 @@ mod attempt;
 #[cfg(test)]
 mod battery;
 mod couplings;
+mod cycles;
 mod explicit;
 mod first_guess;
 mod free;
@@ -25,7 +26,7 @@ mod v_cycle;
 pub use explicit::{ExplicitError, ExplicitSolver};
 pub use integrator::{NewmarkParams, Regime};
 pub use newton::NewtonSolver;
-pub use params::{Budget, LinearSolver, Projection, SolverParams};
+pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, SolverParams};
 
 pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 pub(crate) use problem::{Problem, ProblemScratch};
@@ -59,6 +60,11 @@ pub trait Solver: Send {
 
     /// Whether steps find equilibria, so that a step is made easier by moving the commands in smaller increments.
     fn is_static(&self) -> bool {
+        false
+    }
+
+    /// Whether steps of equilibria find their way when pins and bones turn by a quarter or more at once.
+    fn turns_at_once(&self) -> bool {
         false
     }
 

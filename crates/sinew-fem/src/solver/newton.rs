@@ -9,7 +9,7 @@ use super::Solver;
 use super::attempt::{Attempt, Failure, Work};
 use super::guide::Guide;
 use super::integrator::Regime;
-use super::params::SolverParams;
+use super::params::{NonlinearSolver, SolverParams};
 use super::problem::{Problem, ProblemScratch};
 use super::system::LinearSystem;
 use crate::contact::ContactStage;
@@ -177,6 +177,10 @@ impl Solver for NewtonSolver {
                 Err(failure.into_error(time, self.hard_iterations, blame))
             }
         }
+    }
+
+    fn turns_at_once(&self) -> bool {
+        self.params.nonlinear == NonlinearSolver::Fas
     }
 
     fn prepare(&self, model: &Model, state: &mut State) {

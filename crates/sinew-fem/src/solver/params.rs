@@ -31,6 +31,16 @@ pub enum LinearSolver {
     Multigrid,
 }
 
+/// How the nonlinear equations of a step are solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NonlinearSolver {
+    /// Newton's method.
+    #[default]
+    Newton,
+    /// Nonlinear multigrid cycles on bodies that are lattices while they make headway, Newton's method for the rest: for motions of a quarter turn in one step.
+    Fas,
+}
+
 /// What a step may cost, counted in iterations so that every machine gets the same result.
 ///
 /// A step that has used it up is accepted as it is: the iterate is finite and its merit no higher than at the start, only the residual
@@ -59,6 +69,8 @@ pub struct SolverParams {
     pub projection: Projection,
     /// How linear systems are solved.
     pub linear: LinearSolver,
+    /// How the equations of a step are solved.
+    pub nonlinear: NonlinearSolver,
     /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
     /// `solver/guide.rs`.
     pub untangle: bool,
@@ -74,6 +86,7 @@ impl Default for SolverParams {
             max_newton: 100,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
+            nonlinear: NonlinearSolver::Newton,
             untangle: false,
             budget: None,
         }

@@ -288,7 +288,9 @@ impl<'a> Problem<'a> {
             elastic += block.add_gradient(x, scale, gradient, &self.scratch.pack_energies);
         }
         for block in &self.model.lattices {
-            elastic += block.add_gradient(x, self.model.body_stiffness(block.body, self.ctx.control), gradient);
+            let stiffness = self.model.body_stiffness(block.body, self.ctx.control);
+            let activations = block.activations(self.ctx.control, stiffness);
+            elastic += block.add_gradient(x, &activations, stiffness, gradient);
         }
         for force in self.model.forces() {
             force.add_gradient(x, &self.ctx, gradient);

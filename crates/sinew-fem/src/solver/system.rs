@@ -284,6 +284,14 @@ impl LinearSystem {
         }
     }
 
+    /// One nonlinear cycle for the forces `rhs` from where the definite tangent was just assembled; false where there are no lattices.
+    pub fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<bool, SolveFailure> {
+        match &mut self.backend {
+            Backend::Lattice(lattice) => lattice.correct(rhs, out).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+
     /// Forgets the matrix of the last step: what a step knows of the past comes with the state, or a run that was resumed would differ.
     pub fn begin_step(&mut self, earlier_floor: f64) {
         self.has_values = false;

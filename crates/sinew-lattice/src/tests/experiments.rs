@@ -38,7 +38,7 @@ fn descend(cells: &HexLattice, modes: ModeStiffness, fixed: &[[bool; 3]], hold: 
         let at = |length: f64| -> Vec<Vec3> { u.iter().zip(&step).map(|(u, step)| *u - *step * length).collect() };
         let energy_at = |u: &[Vec3]| {
             let x: Vec<Vec3> = u.iter().enumerate().map(|(node, u)| cells.node_position(node) + *u).collect();
-            elastic.energy(&x)
+            elastic.energy(&x, &[])
         };
         let lengths = (0..30).map(|halvings| 0.5f64.powi(halvings));
         let next = lengths.map(at).zip(0..).find(|(u, k)| energy_at(u) <= energy + 1e-4 * 0.5f64.powi(*k) * slope)?;

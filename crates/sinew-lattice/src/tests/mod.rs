@@ -4,6 +4,8 @@ mod anchors;
 mod cycle;
 mod experiments;
 mod facts;
+mod fas;
+mod fibers;
 mod kernel;
 mod moments;
 mod physics;
@@ -28,6 +30,9 @@ impl Noise {
 }
 
 const H: f64 = 0.1;
+
+/// Of the two groups of fibres, where there are any.
+const ACTIVATIONS: [f64; 2] = [0.9, 0.4];
 
 /// Plain one-point quadrature (MCA-09): nothing holds the bilinear and trilinear modes.
 const ONE_POINT: ModeStiffness = ModeStiffness { bilinear: 0.0, trilinear: 0.0 };
@@ -122,8 +127,8 @@ fn lame(poisson: f64) -> [f64; 2] {
 fn gradient_at(elastic: &LatticeElastic, cells: &HexLattice, u: &[Vec3], gradient: &mut [Vec3]) -> f64 {
     let x: Vec<Vec3> = u.iter().enumerate().map(|(node, u)| cells.node_position(node) + *u).collect();
     gradient.fill(Vec3::zero());
-    let energy = elastic.add_gradient(&x, 1.0, gradient);
-    assert_eq!(energy, elastic.energy(&x));
+    let energy = elastic.add_gradient(&x, &ACTIVATIONS, 1.0, gradient);
+    assert_eq!(energy, elastic.energy(&x, &ACTIVATIONS));
     energy
 }
 

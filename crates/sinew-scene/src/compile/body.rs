@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Extension, Inversion, Law, MaterialSpec, VolumeForm};
-use sinew_fem::model::{PinParams, balanced_triangles};
+use sinew_fem::model::{MuscleParams, PinParams, balanced_triangles};
 use sinew_fem::start::{Start, scrambled};
 use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
@@ -60,6 +60,7 @@ impl Compiler<'_> {
             ));
         }
         self.lay_fibers(index, body, &mesh, &place, &mut materials).map_err(|problem| vec![problem])?;
+        self.add_muscles(index, body, &mesh, &regions, &inside).map_err(|problem| vec![problem])?;
         let densities = match inside.is_empty() {
             true => vec![body.density; mesh.cell_count()],
             false => inside.iter().map(|fraction| fraction * body.density).collect(),
@@ -156,24 +157,39 @@ impl Compiler<'_> {
         materials: &mut [MaterialSpec],
     ) -> Result<(), Diagnostic> {
         let Some(fibers) = &body.fibers else { return Ok(()) };
+        let path = format!("body[{index}].fibers.around");
         for (cell, spec) in materials.iter_mut().enumerate() {
             let MaterialSpec::FiberReinforced { fiber, .. } = spec else { continue };
-            let direction = match fibers {
-                Fibers::Along(direction) => Vec3::from(*direction),
-                Fibers::Around(axis) => {
-                    let arm = center_of(mesh, cell) - Vec3::from(axis.point);
-                    let around = Vec3::from(axis.direction).cross(arm);
-                    // A cell on the line, to the precision of its centre.
-                    if around.norm() <= 1e-9 * arm.norm() {
-                        let message =
-                            format!("the centre of cell {cell} lies on the line: no circle passes through it");
-                        let path = format!("body[{index}].fibers.around");
-                        return Err(self.scene.problem(&path, message));
-                    }
-                    around.normalized()
-                }
-            };
+            let direction =
+                fiber_direction(fibers, mesh, cell).map_err(|message| self.scene.problem(&path, message))?;
             *fiber = place.rotation.rotate(direction);
+        }
+        Ok(())
+    }
+
+    /// The muscles of a body on a lattice; weaker where its surface cuts their cells.
+    fn add_muscles(
+        &mut self,
+        index: usize,
+        body: &Body,
+        mesh: &CellMesh,
+        regions: &Regions,
+        inside: &[f64],
+    ) -> Result<(), Diagnostic> {
+        let mut names = UniqueNames::default();
+        for (k, muscle) in body.muscle.iter().enumerate() {
+            let problem = |key: &str, message| self.scene.problem(&format!("body[{index}].muscle[{k}].{key}"), message);
+            let cells = regions.cells(&muscle.region).map_err(|message| problem("region", message))?;
+            let (mut directions, mut stress) = (Vec::new(), Vec::new());
+            for &cell in &cells {
+                let direction = fiber_direction(&muscle.fibers, mesh, cell as usize)
+                    .map_err(|message| problem("fibers.around", message))?;
+                directions.push(direction);
+                stress.push(muscle.stress * inside.get(cell as usize).copied().unwrap_or(1.0));
+            }
+            let name = names.unique("muscle", &muscle.region);
+            self.driver.scalars.push((format!("{}.activation.{name}", body.name), muscle.activation.clone()));
+            self.builder.muscle(MuscleParams { body: index, name, cells, directions, stress });
         }
         Ok(())
     }
@@ -265,6 +281,22 @@ impl UniqueNames {
         let count = self.uses.entry((family, region.to_string())).or_default();
         *count += 1;
         if *count == 1 { region.to_string() } else { format!("{region}-{count}") }
+    }
+}
+
+/// Unit direction of the fibres of a cell, in body coordinates; why there is none, if so.
+fn fiber_direction(fibers: &Fibers, mesh: &CellMesh, cell: usize) -> Result<Vec3, String> {
+    match fibers {
+        Fibers::Along(direction) => Ok(Vec3::from(*direction).normalized()),
+        Fibers::Around(axis) => {
+            let arm = center_of(mesh, cell) - Vec3::from(axis.point);
+            let around = Vec3::from(axis.direction).cross(arm);
+            // A cell on the line, to the precision of its centre.
+            if around.norm() <= 1e-9 * arm.norm() {
+                return Err(format!("the centre of cell {cell} lies on the line: no circle passes through it"));
+            }
+            Ok(around.normalized())
+        }
     }
 }
 

@@ -119,6 +119,7 @@ impl Compiler<'_> {
             ModelError::Outside { body, .. } => format!("body.{body}.attach"),
             ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
             ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
+            ModelError::Muscle { body, .. } => format!("body.{body}.muscle"),
             ModelError::Rigid { name, .. } => format!("rigid.{name}"),
         };
         let problem = self.scene.problem(&path, error.to_string());

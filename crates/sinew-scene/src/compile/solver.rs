@@ -4,8 +4,8 @@ use sinew_fem::Substeps;
 use sinew_fem::model::Model;
 use sinew_fem::pacing::AdaptiveParams;
 use sinew_fem::solver::{
-    Budget, ExplicitError, ExplicitSolver, LinearSolver, NewmarkParams, NewtonSolver, Projection, Regime, Solver,
-    SolverParams,
+    Budget, ExplicitError, ExplicitSolver, LinearSolver, NewmarkParams, NewtonSolver, NonlinearSolver, Projection,
+    Regime, Solver, SolverParams,
 };
 
 use super::Compiler;
@@ -111,6 +111,10 @@ fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
             spec::LinearSolver::RestFactor => LinearSolver::RestFactor,
             spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
             spec::LinearSolver::Multigrid => LinearSolver::Multigrid,
+        },
+        nonlinear: match settings.nonlinear {
+            spec::NonlinearSolver::Newton => NonlinearSolver::Newton,
+            spec::NonlinearSolver::Fas => NonlinearSolver::Fas,
         },
         untangle: settings.untangle,
         budget: settings.live.as_ref().map(|live| Budget { newton: live.newton, linear: live.linear }),

@@ -201,6 +201,10 @@ pub(crate) fn read_tag<'n>(
             .label(format!("got {}", tagged.describe()));
     cx.report(match suggest::nearest(text, words.iter().copied()) {
         Some(near) => problem.hint(format!("did you mean {near:?}?")),
+        // The name of a file, where one says what to do with it.
+        None if tag == "from" && text.contains('.') => problem.hint(format!(
+            "to fill a surface write `from = \"fill\", surface = {text:?}`; for a mesh of cells `from = \"file\", file = {text:?}`"
+        )),
         None => problem,
     });
     None

@@ -10,7 +10,7 @@ const COMPONENTS: [&str; 23] = [
 ];
 
 /// Solver diagnostics have plots of their own.
-const ELSEWHERE: [&str; 4] = ["residual", "newton_iterations", "linear_iterations", "substeps"];
+const ELSEWHERE: [&str; 5] = ["residual", "newton_iterations", "nonlinear_cycles", "linear_iterations", "substeps"];
 
 /// Plots of all probes that change, the most telling first.
 pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {

@@ -98,6 +98,21 @@ table! {
 }
 
 table! {
+    /// Fibres that pull, in the cells of a region of a body on a lattice: with stress · (activation · f(l) + g(l)) along their direction at stretch l, where f is 1 at rest
+    /// length and 0 beyond 0.4 and 1.6, and g holds taut fibres. Where muscles share cells the last one has them.
+    pub struct Muscle as "muscle" {
+        /// The cells: those whose centre lies in the region, or whose nodes all belong to it.
+        region: String = text("name of a region"), default("all"), example("biceps");
+        /// Where its fibres run.
+        fibers: Fibers = one_of(), required, example({ along = [1, 0, 0] });
+        /// Pull per rest area at rest length and full activation [Pa].
+        stress: f64 = quantity(Dimension::PRESSURE).positive(), default("300 kPa");
+        /// How active it is over time, from 0 to 1.
+        activation: Track<f64> = track(number().at_least(0.0).at_most(1.0)), default(0), example([["0 s", 0], ["1 s", 1]]);
+    }
+}
+
+table! {
     /// Pressure on the boundary faces whose nodes all lie in a region; it follows the deformed surface.
     pub struct Pressure as "pressure" {
         /// The faces.
@@ -198,6 +213,8 @@ table! {
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
         /// Where fibres run, for a law that has them.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
+        /// Muscles in its flesh; for bodies on lattices.
+        muscle: Vec<Muscle> = list(table()), default([]), example([{ fibers = { along = [1, 0, 0] }, activation = 0.5 }]);
         /// Damping.
         damping: Damping = table(), default({});
         /// A shape far from rest to start from; at rest when left out.

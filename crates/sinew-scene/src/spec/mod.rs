@@ -97,6 +97,16 @@ words! {
 }
 
 words! {
+    /// How the nonlinear equations of a step are solved.
+    pub enum NonlinearSolver {
+        /// Newton's method.
+        "newton" => Newton,
+        /// Nonlinear multigrid on bodies that are lattices, then Newton's method: for motions that are sudden, such as a limb that turns by 90 degrees in one frame.
+        "fas" => Fas,
+    }
+}
+
+words! {
     /// When element Hessians are made definite.
     pub enum Projection {
         /// Only when negative curvature shows: keeps the quadratic convergence of Newton's method.
@@ -119,6 +129,8 @@ table! {
         max_newton: usize = whole(1, 100_000), default(100);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");
+        /// How the nonlinear equations of a step are solved.
+        nonlinear: NonlinearSolver = word(), default("newton");
         /// When element Hessians are made definite.
         projection: Projection = word(), default("on_demand");
         /// In quasistatics: a step that starts with inverted cells may start from the shape that the pins ask for instead, where that has less

@@ -1,7 +1,7 @@
 //! Which choices of the solver go together, and with what the scene holds.
 
 use super::Checker;
-use crate::spec::{LinearSolver, SolverKind, solver::Substeps};
+use crate::spec::{LinearSolver, NonlinearSolver, SolverKind, solver::Substeps};
 
 impl Checker<'_> {
     pub(super) fn check_solver(&mut self) {
@@ -39,6 +39,10 @@ impl Checker<'_> {
     /// Multigrid is for lattices, and lattices are for multigrid.
     fn check_linear_solver(&mut self) {
         let lattice = self.scene.body.iter().find(|body| body.mesh.is_lattice());
+        if self.scene.solver.nonlinear == NonlinearSolver::Fas && lattice.is_none() {
+            let problem = self.at("solver.nonlinear", "nonlinear multigrid needs a body on a lattice");
+            self.report(problem.hint("give a body `element = \"lattice\"`, or leave `nonlinear` out"));
+        }
         match (self.scene.solver.linear, lattice) {
             (LinearSolver::Multigrid, None) => {
                 let problem = self.at("solver.linear", "multigrid needs a body on a lattice");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sinew_geometry::CellKind;
 use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_geometry::lattice::HexLattice;
+use sinew_lattice::Fibers;
 use sinew_math::{Quaternion, Vec3};
 
 use super::super::collisions::contact_forces;
@@ -19,7 +20,7 @@ use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, SpringPoint};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
-use crate::lattice::LatticeBlock;
+use crate::lattice::{LatticeBlock, MOST_MUSCLES, Muscle};
 use crate::material::{Law, MaterialSpec};
 
 /// Work in progress of [`ModelBuilder::build`].
@@ -211,7 +212,14 @@ impl Assembler {
                     lattices.push(self.lattice_block(index, params, lattice)?);
                     Vec::new()
                 }
-                None => self.elastic_blocks(index, params, point_count)?,
+                None => {
+                    if let Some(muscle) = self.parts.muscles.iter().find(|muscle| muscle.body == index) {
+                        let reason = "only bodies on lattices have muscles".into();
+                        let (body, muscle) = (params.name.clone(), muscle.name.clone());
+                        return Err(ModelError::Muscle { body, muscle, reason });
+                    }
+                    self.elastic_blocks(index, params, point_count)?
+                }
             };
             stiffness_damping.extend(std::iter::repeat_n(params.stiffness_damping, blocks.len()));
             tissue_damping.extend(std::iter::repeat_n(params.tissue_damping, blocks.len()));
@@ -392,7 +400,46 @@ impl Assembler {
         }
         let lame = params.materials.iter().map(|spec| spec.lame().into()).collect();
         let unknowns = first..first + points.len();
-        Ok(LatticeBlock::new(index, points, unknowns, lattice.clone(), lame))
+        let (muscles, fibers) = self.muscles(index, params)?;
+        Ok(LatticeBlock::new(index, points, unknowns, lattice.clone(), lame, muscles, fibers))
+    }
+
+    /// The muscles of a body on a lattice, and the fibres of its cells.
+    fn muscles(&mut self, body: usize, params: &BodyParams) -> Result<(Vec<Muscle>, Option<Fibers>), ModelError> {
+        let count = params.mesh.cell_count();
+        let mut muscles = Vec::new();
+        let mut fibers =
+            Fibers { directions: vec![Vec3::unit(0); count], stress: vec![0.0; count], groups: vec![0; count] };
+        for muscle in self.parts.muscles.iter().filter(|muscle| muscle.body == body) {
+            let wrong = |reason: String| {
+                Err(ModelError::Muscle { body: params.name.clone(), muscle: muscle.name.clone(), reason })
+            };
+            if muscles.len() == MOST_MUSCLES {
+                return wrong(format!("a body has at most {MOST_MUSCLES} muscles"));
+            }
+            if muscle.directions.len() != muscle.cells.len() || muscle.stress.len() != muscle.cells.len() {
+                return wrong("a direction and a stress per cell, please".into());
+            }
+            for (k, &cell) in muscle.cells.iter().enumerate() {
+                let (direction, stress) = (muscle.directions[k], muscle.stress[k]);
+                if cell as usize >= count {
+                    return wrong(format!("there is no cell {cell}"));
+                }
+                if !((direction.norm() - 1.0).abs() < 1e-6) {
+                    return wrong(format!("the fibres of cell {cell} have no direction"));
+                }
+                if !(stress >= 0.0 && stress.is_finite()) {
+                    return wrong(format!("the fibres of cell {cell} would push"));
+                }
+                fibers.directions[cell as usize] = direction;
+                fibers.stress[cell as usize] = stress;
+                fibers.groups[cell as usize] = muscles.len() as u16;
+            }
+            let activation = self.channels.add(format!("{}.activation.{}", params.name, muscle.name), 0.0);
+            muscles.push(Muscle { name: muscle.name.clone(), activation, cell_count: muscle.cells.len() });
+        }
+        let has_muscles = !muscles.is_empty();
+        Ok((muscles, has_muscles.then_some(fibers)))
     }
 
     fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
