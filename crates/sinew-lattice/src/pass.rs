@@ -13,8 +13,8 @@ use crate::kernel::{
 };
 use crate::layout::{Layout, NodeSlot};
 
-/// Fewest blocks that are worth a thread: 16 µs of work.
-const LEAST_BLOCKS: usize = 256;
+/// Fewest blocks that are worth a thread: 8 µs of work.
+const LEAST_BLOCKS: usize = 128;
 
 /// Planes of a thread, with its scratch.
 #[derive(Clone, Debug)]

@@ -22,6 +22,8 @@ pub enum Method {
     MultigridCg,
     /// Conjugate gradients, with the diagonal as preconditioner.
     JacobiCg,
+    /// Conjugate gradients as they are.
+    Cg,
 }
 
 /// What came of a solve.
@@ -120,6 +122,7 @@ impl Multigrid {
         while report.iterations < most {
             // z, into x of the finest level.
             match method {
+                Method::Cg => self.levels[0].x.copy_from_slice(&r),
                 Method::JacobiCg => {
                     let Level { x, inverse, .. } = &mut self.levels[0];
                     for ((z, r), inverse) in x.iter_mut().zip(&*r).zip(&**inverse) {

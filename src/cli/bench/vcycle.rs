@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use sinew_geometry::lattice::HexLattice;
-use sinew_lattice::{LANES, Method, Multigrid, MultigridParams};
+use sinew_lattice::{LANES, Method, Multigrid, MultigridParams, TangentKind};
 use sinew_math::cholesky::CholeskyError;
 use sinew_math::lanes::{F32_LANES, Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{for_each_block_mut, in_pool};
@@ -22,6 +22,8 @@ const TRIAD_PIECE: usize = 1 << 14;
 /// Cycles whose defects are told, and the first and last that the factor is a mean over.
 const CYCLES: usize = 8;
 const FACTOR: std::ops::Range<usize> = 2..6;
+/// Most iterations of a curve.
+const CURVE: usize = 200;
 /// Most iterations until the defect is a ten-thousandth.
 const MOST_ITERATIONS: usize = 2000;
 
@@ -39,6 +41,10 @@ pub struct Arguments {
     /// Number of measurements; the best is told
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
+
+    /// Tells besides how the defect falls from iteration to iteration, of a cube and of a bent arm with a thin bone, by four methods
+    #[arg(long)]
+    curves: bool,
 
     /// Prints one JSON object
     #[arg(long)]
@@ -81,7 +87,7 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
     let per_cell = seconds * 1e9 / (sweeps * cells as f64);
     let capsule_per_cell = least(&capsules) * 1e9 / (sweeps * capsule_cells as f64);
     let lanes = (sparse.layout().block_count() * LANES) as f64;
-    Ok(json!({
+    let mut result = json!({
         "size": n,
         "cells": dense.layout().cell_count(),
         "levels": dense.level_count(),
@@ -110,7 +116,11 @@ fn measure_in_pool(arguments: &Arguments) -> Result<Value, CholeskyError> {
         "sweeps": dense.fine_sweeps(),
         "threads": rayon::current_num_threads(),
         "isa": super::isa_name(),
-    }))
+    });
+    if arguments.curves {
+        result["curves"] = json!({ "cube": cube.curves()?, "arm": Problem::arm(n, arguments.poisson).curves()? });
+    }
+    Ok(result)
 }
 
 /// A cube of n cells along each edge, 1 m wide.
@@ -139,6 +149,8 @@ struct Problem {
     lame: Vec<[f64; 2]>,
     fixed: Vec<[bool; 3]>,
     moved: Vec<Vec3>,
+    /// Displacements of the tangent; at rest if none.
+    bent: Option<Vec<Vec3>>,
 }
 
 impl Problem {
@@ -148,14 +160,60 @@ impl Problem {
         let fixed = lattice.node_places.iter().map(|place| [ends.contains(&place[0]); 3]).collect();
         let moved = |place: &[u32; 3]| Vec3::unit(0) * if place[0] == ends[1] { 0.5 } else { 0.0 };
         let moved = lattice.node_places.iter().map(moved).collect();
-        Self { lame: vec![lame; lattice.cells.len()], fixed, moved, lattice }
+        Self { lame: vec![lame; lattice.cells.len()], fixed, moved, bent: None, lattice }
     }
 
     fn system(&self, params: MultigridParams) -> Result<Multigrid, CholeskyError> {
         let mut system = Multigrid::new(&self.lattice, &self.lame, &self.fixed, params)?;
+        if let Some(bent) = &self.bent {
+            system.linearize(bent, TangentKind::Definite, 1.0)?;
+        }
         let b = self.right_side(&mut system);
         system.set_right_side(&b);
         Ok(system)
+    }
+
+    /// A round arm, four times as long as n / 4 cells wide, that bends by 69 degrees about a bone one cell across, which does not move; a force at its end.
+    fn arm(n: usize, poisson: f64) -> Self {
+        let (width, h) = ((n / 4) | 1, 1.0 / n as f64);
+        let mut lattice = HexLattice::dense(Vec3::zero(), h, [n, width, width]).expect("the size has been checked");
+        let middle = 0.5 * width as f64;
+        lattice.retain(|cell| {
+            let [y, z] = [1, 2].map(|axis| f64::from(cell.place[axis]) + 0.5 - middle);
+            y.hypot(z) < middle
+        });
+        let mut arm = Self::new(lattice, poisson);
+        let places = &arm.lattice.node_places;
+        let bone = [width as u32 / 2, width as u32 / 2 + 1];
+        arm.fixed = places.iter().map(|place| [bone.contains(&place[1]) && bone.contains(&place[2]); 3]).collect();
+        let center = Vec3::new(0.5, middle * h, middle * h);
+        let bent = |node: usize| {
+            let q = arm.lattice.node_position(node) - center;
+            let angle = 1.2 * (4.0 * q.x).clamp(0.0, 1.0);
+            let (along, sideways) = (q.x.max(0.0), Vec3::new(-angle.sin(), angle.cos(), 0.0));
+            let axis = Vec3::new(q.x.min(0.0) + along * angle.cos(), along * angle.sin(), 0.0);
+            axis + sideways * q.y + Vec3::unit(2) * q.z - q
+        };
+        arm.bent = Some((0..places.len()).map(bent).collect());
+        arm
+    }
+
+    /// Defects over the first one after each iteration, to a hundred-millionth or for two hundred iterations.
+    fn curves(&self) -> Result<Value, CholeskyError> {
+        let mut curves = json!({});
+        let methods = [
+            ("vcycle", Method::Cycles),
+            ("multigrid_cg", Method::MultigridCg),
+            ("jacobi_cg", Method::JacobiCg),
+            ("cg", Method::Cg),
+        ];
+        for (name, method) in methods {
+            let mut system = self.system(MultigridParams::default())?;
+            let b = self.right_side(&mut system);
+            let defects = system.solve(method, &b, &mut vec![Vec3::zero(); b.len()], 1e-8, CURVE).defects;
+            curves[name] = defects.iter().map(|defect| defect / defects[0]).collect::<Vec<f64>>().into();
+        }
+        Ok(curves)
     }
 
     fn right_side(&self, system: &mut Multigrid) -> Vec<Vec3> {

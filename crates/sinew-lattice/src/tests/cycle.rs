@@ -45,6 +45,28 @@ fn cycles_converge_as_the_paper_says() {
     assert!(ours[1] < 0.01 * ours[0] && ours[6] < 0.3 * ours[5], "{ours:?}");
 }
 
+/// X9: cycles go on at their rate, conjugate gradients take their time. Plain ones left 0.27, 0.014 and 2.6e-4 of the residual after 10, 50 and 100 iterations in the prototype of the
+/// extract, by another norm.
+#[test]
+fn residuals_fall_as_figure_seven_shows() {
+    let curve_of = |params, method, most| {
+        let defects = defects(32, params, method, most).defects;
+        defects.iter().map(|defect| defect / defects[0]).collect::<Vec<f64>>()
+    };
+    let curve = |method, most| curve_of(MultigridParams::default(), method, most);
+    let printed = curve_of(MultigridParams::paper(), Method::Cg, 100);
+    for (at, told) in [(10, 0.27), (50, 0.014), (100, 2.6e-4)] {
+        assert!((told / 5.0..told * 5.0).contains(&printed[at]), "after {at}: {}", printed[at]);
+    }
+    let plain = curve(Method::Cg, 100);
+    let cycles = curve(Method::Cycles, 6);
+    // Slower at first than ever after, or faster: a rate that stays.
+    let rates: Vec<f64> = cycles.windows(2).skip(2).map(|pair| pair[1] / pair[0]).collect();
+    assert!(rates.iter().all(|rate| (0.5..2.0).contains(&(rate / rates[0]))), "{cycles:?}");
+    assert!(curve(Method::MultigridCg, 6)[6] < 0.2 * cycles[6]);
+    assert!(cycles[3] < plain[100] && curve(Method::JacobiCg, 60)[60] < plain[60]);
+}
+
 #[test]
 fn conjugate_gradients_reach_what_f32_cannot() {
     for (method, most) in [(Method::MultigridCg, 20), (Method::JacobiCg, 200)] {
