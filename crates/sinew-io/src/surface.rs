@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sinew_geometry::{CellMesh, TriMesh};
 
 use crate::error::ReadError;
-use crate::mesh_data::{CellGroup, CellShape, MeshData};
+use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
 use crate::volume::kind_list;
 
 /// A surface, and how it came about.
@@ -15,6 +15,8 @@ pub struct SurfaceParts {
     pub mesh: TriMesh,
     /// Named groups of triangles.
     pub groups: BTreeMap<String, Vec<u32>>,
+    /// Fields at the corners of the triangles, three per triangle: vertices that were made one may have had different values.
+    pub corner_fields: Vec<Field>,
     /// What deserves attention.
     pub notes: Vec<String>,
 }
@@ -48,6 +50,7 @@ impl MeshData {
                 hint: "`sinew mesh convert --boundary` writes the surface of a volume; `skip` leaves a kind out",
             });
         }
+        let corner_fields = self.point_fields.iter().map(|field| at_corners(field, &triangles)).collect();
         let mut notes = self.notes;
         let mut mesh = TriMesh::new(self.points, triangles)?;
         let mut groups: BTreeMap<String, Vec<u32>> = BTreeMap::new();
@@ -63,7 +66,7 @@ impl MeshData {
                 mesh = welded;
             }
         }
-        Ok(SurfaceParts { mesh, groups, notes })
+        Ok(SurfaceParts { mesh, groups, corner_fields, notes })
     }
 
     /// The boundary of a volume mesh.
@@ -71,6 +74,13 @@ impl MeshData {
         let (surface, _) = mesh.boundary_surface()?;
         Ok(MeshData::from(&surface))
     }
+}
+
+/// Values of a field at the corners of triangles.
+fn at_corners(field: &Field, triangles: &[[u32; 3]]) -> Field {
+    let value = |&point: &u32| &field.values[point as usize * field.components..][..field.components];
+    let values = triangles.as_flattened().iter().flat_map(value).copied().collect();
+    Field { name: field.name.clone(), components: field.components, values }
 }
 
 impl From<&TriMesh> for MeshData {
@@ -105,6 +115,20 @@ mod tests {
         assert!(parts.mesh.is_closed() && (parts.mesh.volume() - 1.0).abs() < 1e-15);
         assert_eq!((parts.mesh.vertex_count(), parts.groups["top"].clone()), (8, vec![2, 3]));
         assert!(parts.notes[0].contains("16 vertices"), "{:?}", parts.notes);
+    }
+
+    /// Vertices that become one keep the values that each face gave them.
+    #[test]
+    fn fields_follow_the_corners() {
+        let mut data = cube_with_seams();
+        let values = (0..24).flat_map(|point| [f64::from(point / 4), -1.0]).collect();
+        data.point_fields.push(Field { name: "face".into(), components: 2, values });
+        let parts = data.into_surface(&BTreeSet::new()).unwrap();
+        let field = &parts.corner_fields[0];
+        assert_eq!((parts.mesh.vertex_count(), field.values.len()), (8, 2 * 3 * 12));
+        for (corner, value) in field.values.chunks_exact(2).enumerate() {
+            assert_eq!(value, [(corner / 6) as f64, -1.0]);
+        }
     }
 
     #[test]

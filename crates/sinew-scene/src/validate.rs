@@ -141,6 +141,26 @@ impl Checker<'_> {
         }
         self.check_regions(body, path);
         self.check_fibers(body, path);
+        for (i, map) in body.material_maps.iter().enumerate() {
+            let at = format!("{path}.material_maps[{i}]");
+            if map.attribute.is_some() == map.texture.is_some() {
+                let problem = self.at(&at, "a material map has either `attribute` or `texture`");
+                self.report(problem.hint("for instance `attribute = \"stiffness\"`"));
+            }
+            if map.young.is_none() && map.poisson.is_none() {
+                let problem = self.at(&at, "a material map says nothing about the material");
+                self.report(problem.hint("for instance `young = [\"10 kPa\", \"100 kPa\"]`"));
+            }
+            if map.range[0] == map.range[1] {
+                let problem = self.at(&format!("{at}.range"), "the two values of a range must differ");
+                self.report(problem);
+            }
+            if matches!(body.material, Material::MooneyRivlin(_)) {
+                let message = "the law `mooney_rivlin` has no Young's modulus to paint";
+                let problem = self.at(&at, message);
+                self.report(problem);
+            }
+        }
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
             self.check_region(body, &entry.region, &format!("{at}.region"));

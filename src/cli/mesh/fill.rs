@@ -73,7 +73,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     }
     arguments.writing.refuse(&arguments.output)?;
     let name = arguments.surface.display();
-    let SurfaceParts { mesh: surface, groups, notes } =
+    let SurfaceParts { mesh: surface, groups, notes, .. } =
         load(&arguments.surface)?.into_surface(&skip).map_err(|error| failure(format!("{name}: {error}")))?;
     for note in notes {
         talk.note(&format!("note: {note}"));

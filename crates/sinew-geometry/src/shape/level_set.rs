@@ -10,8 +10,7 @@ use sinew_math::{Mat3, Vec3, parallel};
 use thiserror::Error;
 
 use super::Shape;
-use crate::bvh::Bvh;
-use crate::mesh::{Aabb, TriMesh, WindingNumber, closest_on_triangle};
+use crate::mesh::{NearestPlaces, TriMesh, WindingNumber};
 
 /// Cells along the edge of a brick.
 const BRICK: usize = 4;
@@ -244,33 +243,25 @@ fn blend(t: Vec3, h: f64, first: [usize; 3], node: impl Fn([usize; 3]) -> Node) 
 /// Exact distances to a surface.
 struct Distance<'a> {
     surface: &'a TriMesh,
-    tree: Bvh,
+    places: NearestPlaces<'a>,
     winding: WindingNumber,
 }
 
 impl<'a> Distance<'a> {
     fn new(surface: &'a TriMesh) -> Self {
-        let boxes = (0..surface.triangle_count()).map(|i| Aabb::from_points(&surface.corners(i))).collect();
-        Self { surface, tree: Bvh::new(boxes), winding: surface.winding_numbers() }
+        Self { surface, places: NearestPlaces::new(surface), winding: surface.winding_numbers() }
     }
 
     fn at(&self, p: Vec3) -> Node {
-        let closest = |triangle: u32| {
-            let corners = self.surface.corners(triangle as usize);
-            let weights = closest_on_triangle(p, corners);
-            corners[0] * weights[0] + corners[1] * weights[1] + corners[2] * weights[2]
-        };
-        let Some((triangle, squared)) = self.tree.nearest(p, |triangle| (closest(triangle) - p).norm_squared()) else {
-            return Node::default();
-        };
-        let distance = squared.sqrt();
-        let [a, b, c] = self.surface.corners(triangle as usize);
+        let Some(nearest) = self.places.to(p) else { return Node::default() };
+        let distance = (nearest.position - p).norm_squared().sqrt();
+        let [a, b, c] = self.surface.corners(nearest.triangle);
         // On the surface itself the way to it has no direction.
         if distance <= 1e-9 * (1.0 + p.norm()) * (b - a).norm() {
             return Node { value: 0.0, gradient: (b - a).cross(c - a).normalized() };
         }
         let sign = if self.winding.is_inside(p) { -1.0 } else { 1.0 };
-        Node { value: sign * distance, gradient: (p - closest(triangle)) * (sign / distance) }
+        Node { value: sign * distance, gradient: (p - nearest.position) * (sign / distance) }
     }
 }
 

@@ -11,13 +11,15 @@ use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 
+use super::material_map::Canvas;
 use super::mesh::MeshParts;
 use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
 use crate::spec::body::{Body, StartShape, VolumeTerm};
-use crate::spec::material::{self, Fibers, Gradient, Material, MaterialRegion};
+use crate::spec::material::{self, Fibers, Gradient, Material, MaterialMap, MaterialRegion};
+use crate::value::{Dimension, format_quantity};
 
 /// What later steps need of a body.
 pub(super) struct CompiledBody {
@@ -49,10 +51,13 @@ impl Compiler<'_> {
     }
 
     fn add_body(&mut self, index: usize, body: &Body) -> Result<CompiledBody, Vec<Diagnostic>> {
-        let MeshParts { mesh, surface, inside, lattice } = self.mesh(index, body).map_err(|problem| vec![problem])?;
+        let MeshParts { mesh, surface, corner_fields, inside, lattice } =
+            self.mesh(index, body).map_err(|problem| vec![problem])?;
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let place = pose(body.position, body.rotation.as_ref());
-        let mut materials = self.materials(index, body, &mesh, &regions, &inside)?;
+        let surface_fields = surface.as_ref().map(|(surface, _)| (surface, &corner_fields[..]));
+        let canvas = Canvas { mesh: &mesh, surface: surface_fields };
+        let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
         if materials.iter().any(|spec| spec.law() != Law::Linear && spec.lame().1 < 0.0) {
             self.notes.push(format!(
                 "body \"{}\" widens when stretched (Poisson's ratio below zero): large strains lower the energy of such a law without end",
@@ -120,12 +125,19 @@ impl Compiler<'_> {
         &self,
         index: usize,
         body: &Body,
-        mesh: &CellMesh,
+        canvas: &Canvas<'_>,
         regions: &Regions,
         inside: &[f64],
     ) -> Result<Vec<MaterialSpec>, Vec<Diagnostic>> {
+        let mesh = canvas.mesh;
         let mut materials = vec![material_spec(&body.material); mesh.cell_count()];
         let mut problems = Vec::new();
+        for (k, map) in body.material_maps.iter().enumerate() {
+            if let Err(problem) = self.paint(&format!("body[{index}].material_maps[{k}]"), map, canvas, &mut materials)
+            {
+                problems.push(problem);
+            }
+        }
         for (k, part) in body.material_regions.iter().enumerate() {
             let path = format!("body[{index}].material_regions[{k}].region");
             match regions.cells(&part.region) {
@@ -145,6 +157,43 @@ impl Compiler<'_> {
             *spec = spec.scaled(fraction.max(LEAST_STIFFNESS));
         }
         if problems.is_empty() { Ok(materials) } else { Err(problems) }
+    }
+
+    /// Gives each cell the parameters of a map.
+    fn paint(
+        &self,
+        path: &str,
+        map: &MaterialMap,
+        canvas: &Canvas<'_>,
+        materials: &mut [MaterialSpec],
+    ) -> Result<(), Diagnostic> {
+        let (key, values) = match (&map.attribute, &map.texture) {
+            (Some(name), _) => ("attribute", canvas.attribute(name)),
+            (None, Some(file)) => ("texture", canvas.texture(&self.scene.source.resolve(file))),
+            (None, None) => return Ok(()),
+        };
+        let path = format!("{path}.{key}");
+        let values = values.map_err(|message| self.scene.problem(&path, message))?;
+        let is_missing = |value: &f64| !value.is_finite();
+        if let Some(cell) = values.iter().position(is_missing) {
+            let count = values.iter().filter(|value| is_missing(value)).count();
+            let place =
+                center_of(canvas.mesh, cell).to_array().map(|x| format_quantity(x, Dimension::LENGTH)).join(", ");
+            let message = format!("{count} of {} cells have no material", values.len());
+            let problem = self.scene.problem(&path, message).label(format!("the first is cell {cell} at ({place})"));
+            return Err(problem.hint("give every vertex a finite value, and every pixel that is used its opacity"));
+        }
+        let [low, high] = map.range;
+        for (spec, value) in materials.iter_mut().zip(values) {
+            let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
+            let between = |ends: Option<[f64; 2]>| ends.map(|[a, b]| a + share * (b - a));
+            let (young, poisson) = spec.moduli().young_poisson();
+            *spec = spec.with_moduli(ElasticModuli::YoungPoisson {
+                young: between(map.young).unwrap_or(young),
+                poisson: between(map.poisson).unwrap_or(poisson),
+            });
+        }
+        Ok(())
     }
 
     /// Gives each cell its fibre direction, turned as the body is.

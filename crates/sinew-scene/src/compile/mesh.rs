@@ -5,7 +5,7 @@ use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_geometry::lattice::{HexLattice, LatticeCell, LatticeOptions};
 use sinew_geometry::procedural::{self, TetPattern};
 use sinew_geometry::{CellMesh, TriMesh};
-use sinew_io::{SurfaceParts, VolumeParts};
+use sinew_io::{Field, SurfaceParts, VolumeParts};
 use sinew_math::Vec3;
 
 use super::Compiler;
@@ -21,6 +21,8 @@ pub(super) struct MeshParts {
     pub mesh: CellMesh,
     /// The surface that was filled, with its embedding.
     pub surface: Option<(TriMesh, Embedding)>,
+    /// Fields at the corners of its triangles.
+    pub corner_fields: Vec<Field>,
     /// Part of each cell that is inside the filled surface; empty when all is.
     pub inside: Vec<f64>,
     /// The lattice that the mesh was made of, if it is to be solved as one.
@@ -34,7 +36,7 @@ const BYTES_PER_CELL: f64 = 3000.0;
 
 impl From<CellMesh> for MeshParts {
     fn from(mesh: CellMesh) -> Self {
-        Self { mesh, surface: None, inside: Vec::new(), lattice: None }
+        Self { mesh, surface: None, corner_fields: Vec::new(), inside: Vec::new(), lattice: None }
     }
 }
 
@@ -56,7 +58,7 @@ impl Compiler<'_> {
             }
             None => None,
         };
-        Ok(MeshParts { mesh, surface, inside: parts.inside, lattice: None })
+        Ok(MeshParts { mesh, surface, corner_fields: parts.corner_fields, inside: parts.inside, lattice: None })
     }
 
     /// The mesh with the cells that its source has.
@@ -123,7 +125,8 @@ impl Compiler<'_> {
         let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
         let path = self.scene.source.resolve(&mesh.surface);
         let loaded = load_surface(&path, &mesh::cell_shapes(&mesh.skip));
-        let SurfaceParts { mesh: surface, groups, notes } = loaded.map_err(|error| problem(error.to_string()))?;
+        let SurfaceParts { mesh: surface, groups, corner_fields, notes } =
+            loaded.map_err(|error| problem(error.to_string()))?;
         self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.surface)));
         let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
         let repair = match mesh.repair {
@@ -171,7 +174,7 @@ impl Compiler<'_> {
             let nodes = carriers.collect();
             cells = cells.with_node_set(name, nodes).map_err(|error| problem(error.to_string()))?;
         }
-        Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), inside, lattice })
+        Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), corner_fields, inside, lattice })
     }
 }
 

@@ -6,6 +6,7 @@
 mod body;
 mod contact;
 mod drive;
+mod material_map;
 mod mesh;
 mod pins;
 mod regions;

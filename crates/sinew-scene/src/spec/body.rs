@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    material::{Damping, Fibers, Material, MaterialRegion},
+    material::{Damping, Fibers, Material, MaterialMap, MaterialRegion},
     mesh::Mesh,
     motion::{Motion, Rotation},
     region::{Region, region},
@@ -209,6 +209,8 @@ table! {
         /// Where the volume term of the law is evaluated. In cells with several quadrature points (hexahedra, and tetrahedra of `order = 2`)
         /// its mean keeps nearly incompressible flesh from locking. Left out: `mean` from Poisson's ratio 0.45 on, else `pointwise`.
         volume: Option<VolumeTerm> = word(), optional, example("mean");
+        /// Parameters painted on the body, as an attribute of its vertices or a texture.
+        material_maps: Vec<MaterialMap> = list(table()), default([]), example([{ attribute = "stiffness", young = ["10 kPa", "100 kPa"] }]);
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
         /// Where fibres run, for a law that has them.

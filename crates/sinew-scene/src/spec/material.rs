@@ -149,6 +149,23 @@ table! {
 }
 
 table! {
+    /// Material parameters painted on a body: each cell has those of the nearest place of its surface, or of its own nodes where the mesh is a file of cells. Later entries win, and
+    /// `material_regions` over all of them.
+    pub struct MaterialMap as "material map" {
+        /// An attribute of the vertices of the surface, or a field of the mesh: its first component. Either this or `texture`.
+        attribute: Option<String> = text("name of an attribute"), optional, example("stiffness");
+        /// A picture (.png) on the surface, which must be a glTF file with TEXCOORD_0: its brightness, from 0 to 1. Either this or `attribute`.
+        texture: Option<String> = text("path of a file"), optional, example("meshes/paint.png");
+        /// The values that stand for the first and the second value of the parameters below; what is beyond is taken to the nearer one.
+        range: [f64; 2] = fixed(number()), default([0, 1]);
+        /// Young's modulus at both ends of the range [Pa].
+        young: Option<[f64; 2]> = fixed(young()), optional, example(["10 kPa", "100 kPa"]);
+        /// Poisson's ratio at both ends of the range.
+        poisson: Option<[f64; 2]> = fixed(poisson()), optional, example([0.3, 0.45]);
+    }
+}
+
+table! {
     /// Other material parameters for the cells of a region; later entries win.
     pub struct MaterialRegion as "material region" {
         /// The region: cells whose centre lies in it, or whose nodes all belong to it.

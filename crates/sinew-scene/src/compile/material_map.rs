@@ -1,0 +1,150 @@
+//! Material parameters painted on a surface, as an attribute of its vertices or as a texture, or given as a field of a volume mesh.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use png::{ColorType, Decoder, Transformations};
+use sinew_geometry::mesh::NearestPlaces;
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_io::Field;
+use sinew_math::Vec3;
+
+/// The attribute that says where on a texture a corner lies.
+const PLACES: &str = "TEXCOORD_0";
+/// Pixels more transparent than this have no value.
+const OPAQUE: f64 = 0.5;
+
+/// What a body offers to take values from.
+pub(super) struct Canvas<'a> {
+    pub mesh: &'a CellMesh,
+    /// The surface that was filled, with fields at the corners of its triangles.
+    pub surface: Option<(&'a TriMesh, &'a [Field])>,
+}
+
+impl Canvas<'_> {
+    /// The value of each cell by an attribute: of the nearest place of the surface, or of the mesh itself. NaN where there is none.
+    pub fn attribute(&self, name: &str) -> Result<Vec<f64>, String> {
+        let (nodes, cells) = (self.mesh.node_fields(), self.mesh.cell_fields());
+        if let Some(field) = nodes.get(name) {
+            let value = |&node: &u32| field.values[node as usize * field.components];
+            let mean = |nodes: &[u32]| nodes.iter().map(value).sum::<f64>() / nodes.len() as f64;
+            return Ok(self.mesh.cells().map(|(_, nodes)| mean(nodes)).collect());
+        }
+        if let Some(field) = cells.get(name) {
+            return Ok(field.values.iter().step_by(field.components).copied().collect());
+        }
+        let fields = self.surface.map_or(&[][..], |(_, fields)| fields);
+        if let Some(field) = fields.iter().find(|field| field.name == name) {
+            let values = self.on_surface(field).into_iter().map(|value| value.map_or(f64::NAN, |value| value[0]));
+            return Ok(values.collect());
+        }
+        let known: Vec<&str> = nodes
+            .keys()
+            .chain(cells.keys())
+            .chain(fields.iter().map(|field| &field.name))
+            .map(String::as_str)
+            .collect();
+        Err(match known.is_empty() {
+            true => format!("there is no attribute \"{name}\": the mesh brings none"),
+            false => format!("there is no attribute \"{name}\"; the mesh has {}", known.join(", ")),
+        })
+    }
+
+    /// The value of each cell by the brightness of a picture at the nearest place of the surface, from 0 to 1. NaN where the picture is transparent.
+    pub fn texture(&self, path: &Path) -> Result<Vec<f64>, String> {
+        let fields = self.surface.map_or(&[][..], |(_, fields)| fields);
+        let Some(places) = fields.iter().find(|field| field.name == PLACES && field.components == 2) else {
+            return Err(format!("a texture needs a surface with places on it: a glTF file with {PLACES}"));
+        };
+        let picture = Picture::load(path)?;
+        let values = self.on_surface(places).into_iter();
+        Ok(values.map(|place| place.map_or(f64::NAN, |[u, v, _]| picture.at(u, v))).collect())
+    }
+
+    /// The first three components of a field at the place of the surface that is nearest to the centre of each cell.
+    fn on_surface(&self, field: &Field) -> Vec<Option<[f64; 3]>> {
+        let Some((surface, _)) = self.surface else { return vec![None; self.mesh.cell_count()] };
+        let places = NearestPlaces::new(surface);
+        let value = |center: Vec3| {
+            let place = places.to(center)?;
+            let mut sum = [0.0; 3];
+            for (corner, weight) in place.weights.into_iter().enumerate() {
+                let first = (3 * place.triangle + corner) * field.components;
+                for (sum, value) in sum.iter_mut().zip(&field.values[first..first + field.components]) {
+                    *sum += weight * value;
+                }
+            }
+            Some(sum)
+        };
+        let x = self.mesh.positions();
+        let center = |nodes: &[u32]| nodes.iter().map(|&n| x[n as usize]).sum::<Vec3>() / nodes.len() as f64;
+        self.mesh.cells().map(|(_, nodes)| value(center(nodes))).collect()
+    }
+}
+
+/// A picture in grey, with opacity.
+struct Picture {
+    size: [usize; 2],
+    /// Brightness and opacity of the pixels, from 0 to 1.
+    pixels: Vec<[f64; 2]>,
+}
+
+impl Picture {
+    fn load(path: &Path) -> Result<Self, String> {
+        let failed = |reason: String| format!("{}: {reason}", path.display());
+        let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+        let mut decoder = Decoder::new(BufReader::new(file));
+        decoder.set_transformations(Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().map_err(|error| failed(error.to_string()))?;
+        let size = reader.output_buffer_size().ok_or_else(|| failed("the picture is too large".into()))?;
+        let mut bytes = vec![0; size];
+        let info = reader.next_frame(&mut bytes).map_err(|error| failed(error.to_string()))?;
+        let channels = info.color_type.samples();
+        let has_opacity = matches!(info.color_type, ColorType::GrayscaleAlpha | ColorType::Rgba);
+        let pixel = |pixel: &[u8]| {
+            let colors = &pixel[..channels - usize::from(has_opacity)];
+            let brightness = colors.iter().map(|&c| f64::from(c)).sum::<f64>() / (255.0 * colors.len() as f64);
+            let opacity = if has_opacity { f64::from(pixel[channels - 1]) / 255.0 } else { 1.0 };
+            [brightness, opacity]
+        };
+        let pixels: Vec<[f64; 2]> = bytes[..info.buffer_size()].chunks_exact(channels).map(pixel).collect();
+        Ok(Self { size: [info.width as usize, info.height as usize], pixels })
+    }
+
+    /// Brightness at (u, v), v downwards, between the centres of pixels; beyond the picture it repeats, at its edges it does not blend with the other side. NaN where it is transparent.
+    fn at(&self, u: f64, v: f64) -> f64 {
+        if !(u.is_finite() && v.is_finite()) {
+            return f64::NAN;
+        }
+        let place = [u, v].map(|x| if (0.0..=1.0).contains(&x) { x } else { x - x.floor() });
+        let [x, y] = [0, 1].map(|axis| place[axis] * self.size[axis] as f64 - 0.5);
+        let (mut sum, mut opacity) = (0.0, 0.0);
+        for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            let along = |at: f64, step: i64, size: usize| {
+                let weight = if step == 1 { at - at.floor() } else { 1.0 - (at - at.floor()) };
+                ((at.floor() as i64 + step).clamp(0, size as i64 - 1) as usize, weight)
+            };
+            let ((i, wx), (j, wy)) = (along(x, dx, self.size[0]), along(y, dy, self.size[1]));
+            let [brightness, opaque] = self.pixels[j * self.size[0] + i];
+            sum += wx * wy * opaque * brightness;
+            opacity += wx * wy * opaque;
+        }
+        if opacity < OPAQUE { f64::NAN } else { sum / opacity }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_read_between_their_pixels() {
+        let picture = Picture { size: [2, 1], pixels: vec![[0.0, 1.0], [1.0, 1.0]] };
+        for (u, value) in [(0.25, 0.0), (0.5, 0.5), (0.75, 1.0), (0.0, 0.0), (1.0, 1.0), (-0.75, 0.0), (1.6, 0.7)] {
+            assert!((picture.at(u, 0.3) - value).abs() < 1e-12, "{u}");
+        }
+        let hole = Picture { size: [2, 1], pixels: vec![[0.0, 0.0], [1.0, 1.0]] };
+        assert!(hole.at(0.3, 0.0).is_nan() && hole.at(0.7, 0.0) == 1.0 && hole.at(f64::NAN, 0.0).is_nan());
+    }
+}
