@@ -398,8 +398,8 @@ fn lattices_that_cannot_be_are_refused() {
         |cell: &str| format!("{{ from = \"fill\", surface = \"skin.obj\", cell = \"{cell}\", element = \"lattice\" }}");
     let skin = |text: String| [("skin.obj", text)];
     complaint("lattice_open", &scene(&fill("2 cm"), ""), &skin(cube(1)), &["skin.obj", "open"]);
-    let short = r#"{ from = "skin.obj", cell = "1 cm", element = "lattice" }"#;
-    complaint("lattice_short", &scene(short, ""), &[], &["from = \"fill\", surface = \"skin.obj\""]);
+    let short = r#"{ from = "skin.xyz", cell = "1 cm", element = "lattice" }"#;
+    complaint("lattice_short", &scene(short, ""), &[], &["from = \"fill\", surface = \"skin.xyz\""]);
     complaint("lattice_tiny", &scene(&fill("10 um"), ""), &skin(cube(0)), &["hint", "fits"]);
     complaint("lattice_large", &scene(&fill("1 m"), ""), &skin(cube(0)), &["whole body", "25 mm or less"]);
     let block = r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm", element = "lattice" }"#;

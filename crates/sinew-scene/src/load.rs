@@ -15,7 +15,7 @@ use crate::{
     diagnostic::{Diagnostic, SceneError, SourceText, Span},
     overrides::{self, Override},
     source::Source,
-    spec::Scene,
+    spec::{Scene, mesh},
     validate,
 };
 
@@ -58,6 +58,7 @@ impl Scene {
             overrides::apply(&mut root, set, i + 1, &mut problems);
         }
 
+        mesh::write_out(&mut root);
         let mut cx = Context::recovering(has_syntax_errors);
         let mut scene = table::<Self>().decode(&root, &mut cx);
         if has_syntax_errors {

@@ -5,11 +5,14 @@ use serde_json::{Map, Value as Json, json};
 use crate::{
     decode::{
         Codec,
-        shape::{Body, Definition, Definitions, FieldShape, Interval, Shape},
-        table::table,
+        shape::{Body, Definition, Definitions, FieldShape, Interval, Shape, Variant},
+        table::{Alternatives, table},
         tree::{self, Node, Value},
     },
-    spec::Scene,
+    spec::{
+        Scene,
+        mesh::{Mesh, SHORT_FORMS},
+    },
 };
 
 /// All tables of a scene, the scene itself first.
@@ -46,26 +49,33 @@ fn definition_schema(definition: &Definition) -> Json {
             schema["maxProperties"] = json!(1);
             schema
         }
-        Body::Tagged { tag, variants } => json!({
-            "oneOf": variants
-                .iter()
-                .map(|variant| {
-                    let mut schema = table_schema(&variant.fields, Some((tag, variant.word)));
-                    schema["description"] = json!(variant.doc);
-                    schema
-                })
-                .collect::<Vec<_>>()
-        }),
+        Body::Tagged { tag, variants } => {
+            let described = |variant: &Variant, mut schema: Json| {
+                schema["description"] = json!(variant.doc);
+                schema
+            };
+            let whole = variants.iter().map(|variant| {
+                described(variant, table_schema(&variant.fields, Some((tag, json!({ "const": variant.word })))))
+            });
+            let short = variants.iter().filter(|_| definition.name == Mesh::NAME).filter_map(|variant| {
+                let (_, key, endings) = SHORT_FORMS.iter().find(|(word, ..)| *word == variant.word)?;
+                let file = json!({ "type": "string", "pattern": format!("\\.({})$", endings.join("|")) });
+                let fields: Vec<FieldShape> =
+                    variant.fields.iter().filter(|field| field.key != *key).cloned().collect();
+                Some(described(variant, table_schema(&fields, Some((tag, file)))))
+            });
+            json!({ "oneOf": whole.chain(short).collect::<Vec<_>>() })
+        }
     };
     schema["description"] = json!(definition.doc);
     schema
 }
 
-fn table_schema(fields: &[FieldShape], tag: Option<(&str, &str)>) -> Json {
+fn table_schema(fields: &[FieldShape], tag: Option<(&str, Json)>) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();
-    if let Some((tag, word)) = tag {
-        properties.insert(tag.to_string(), json!({ "const": word }));
+    if let Some((tag, value)) = tag {
+        properties.insert(tag.to_string(), value);
         required.push(json!(tag));
     }
     for field in fields {
@@ -179,6 +189,13 @@ pub(crate) mod tests {
         if schema["const"].is_string() && schema["const"] != *value {
             return fails("const");
         }
+        // Patterns of quantities are left to the decoder; those of files end with one of some endings.
+        let endings = schema["pattern"].as_str().and_then(|pattern| pattern.strip_prefix("\\.(")?.strip_suffix(")$"));
+        if let (Some(endings), Some(text)) = (endings, value.as_str())
+            && !endings.split('|').any(|ending| text.ends_with(&format!(".{ending}")))
+        {
+            return fails("pattern");
+        }
         if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
             return fails("enum");
         }
@@ -231,6 +248,7 @@ pub(crate) mod tests {
         for text in [
             "duration = 1",
             "duration = \"1 s\"\ngravity = [0, 0, \"-9.81 m/s^2\"]\n[solver]\ntype = \"quasistatic\"",
+            "duration = 1\n[[body]]\nname = \"a\"\nmesh = { from = \"../../scenes/lattice/meshes/ring.obj\", cell = \"1 cm\", element = \"lattice\" }\nmaterial = { type = \"corotated\", young = 1, poisson = 0 }",
             "duration = 1\n[control]\n\"a.b\" = [[0, 1], [1, 2]]\n[expect]\nx = 3\ny = [{ min = 1, at = \"end\" }]",
         ] {
             assert_eq!(check_text(text), Ok(()));
@@ -244,6 +262,7 @@ pub(crate) mod tests {
             "duration = 1\nup = \"w\"",
             "duration = 1\ngravity = [1, 2]",
             "duration = 1\n[[body]]\nname = \"a\"\nmesh = { from = \"cube\" }",
+            "duration = 1\n[[body]]\nname = \"a\"\nmesh = { from = \"cube.xyz\" }",
         ] {
             assert!(check_text(text).is_err(), "{text}");
             assert!(Scene::from_str(text, "a", ".").is_err(), "{text}");

@@ -60,6 +60,14 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
+    /// The same, to be changed.
+    pub fn entry_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        match &mut self.value {
+            Value::Table(entries) => entries.iter_mut().find(|entry| entry.key == key),
+            _ => None,
+        }
+    }
+
     /// The entries of a table; none for other values.
     pub fn entries(&self) -> &[Entry] {
         match &self.value {

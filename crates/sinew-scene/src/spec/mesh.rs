@@ -7,6 +7,7 @@ use sinew_io::CellShape;
 use crate::decode::{
     codec::{length, number, text, whole, word},
     compound::{fixed, list, vector},
+    tree::{Entry, Node, Value},
 };
 
 words! {
@@ -242,8 +243,35 @@ table! {
     }
 }
 
+/// Names of files in place of the word: `from = "hand.obj"` is short for `from = "fill", surface = "hand.obj"`. The word, the key of the file, and how such files end.
+pub(crate) const SHORT_FORMS: [(&str, &str, &[&str]); 2] = [
+    ("fill", "surface", &["obj", "ply", "stl", "glb", "gltf"]),
+    ("file", "file", &["vtu", "vtk", "msh", "ele", "inp", "feb", "mesh"]),
+];
+
+/// Writes out the short forms of the meshes of all bodies.
+pub(crate) fn write_out(root: &mut Node) {
+    let bodies = root.entry_mut("body").map(|entry| &mut entry.node.value);
+    let Some(Value::List(bodies)) = bodies else { return };
+    for mesh in bodies.iter_mut().filter_map(|body| body.entry_mut("mesh")) {
+        let Some(from) = mesh.node.entry("from").cloned() else { continue };
+        let ending =
+            from.node.as_text().and_then(|text| text.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
+        let Some(ending) = ending else { continue };
+        let form = SHORT_FORMS.iter().find(|(_, _, endings)| endings.contains(&ending.as_str()));
+        let (Some(&(word, key, _)), Value::Table(entries)) = (form, &mut mesh.node.value) else { continue };
+        if entries.iter().any(|entry| entry.key == key) {
+            continue;
+        }
+        for entry in entries.iter_mut().filter(|entry| entry.key == "from") {
+            entry.node.value = Value::Text(word.into());
+        }
+        entries.push(Entry { key: key.into(), ..from });
+    }
+}
+
 tagged! {
-    /// Where the cells of a body come from.
+    /// Where the cells of a body come from. The name of a file is short for `"fill"` or `"file"`: `from = "hand.obj"` for `from = "fill", surface = "hand.obj"`.
     pub enum Mesh as "mesh" by "from" {
         /// A block with its lowest corner at the origin.
         "box" => Box(BoxMesh),
