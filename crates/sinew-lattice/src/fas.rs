@@ -15,7 +15,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use crate::aligned::Aligned;
 use crate::level::{Guess, Level};
 use crate::multigrid::{Multigrid, MultigridParams};
-use crate::nonlinear::{Cells, decompress, forces, offset_gradients};
+use crate::nonlinear::{Cells, decompress, forces, gradients_of};
 use crate::pass::Operator;
 use crate::solve::dot;
 use crate::tangent::{TangentKind, TangentOf, linearize};
@@ -42,7 +42,8 @@ pub(crate) struct Visit {
 }
 
 impl Level {
-    fn cells(&self, params: &MultigridParams, scale: f64) -> Cells<'_> {
+    /// What its forces depend on.
+    pub fn cells(&self, params: &MultigridParams, scale: f64) -> Cells<'_> {
         let Self { layout, h, moments, fibers, active, .. } = self;
         Cells { layout, h: *h, modes: params.modes, moments, fibers: &fibers.rest, active, scale }
     }
@@ -106,7 +107,7 @@ impl Level {
             total.iter_mut().zip(x).for_each(|(total, x)| *total += factor * x);
         });
         let mut gradients = std::mem::take(&mut self.gradients);
-        offset_gradients(self.cells(params, scale), &self.visit.offsets, &self.visit.total, &mut gradients);
+        gradients_of(self.cells(params, scale), &self.visit.offsets, &self.visit.total, &mut gradients);
         self.gradients = gradients;
         self.follow(scale);
         self.find_residual(params, scale);

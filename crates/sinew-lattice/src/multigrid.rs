@@ -14,9 +14,10 @@ use crate::kernel::{ModeStiffness, STATE};
 use crate::layout::Layout;
 use crate::level::{Guess, Level};
 use crate::moments::{self, Moments};
+use crate::nonlinear::gradients_of;
 use crate::pass::{Anchors, Operator, Pass};
 use crate::precise;
-use crate::tangent::{TangentKind, TangentOf, gradients_of, linearize};
+use crate::tangent::{TangentKind, TangentOf, linearize};
 use crate::ties::{LevelTies, Ties};
 use crate::transfer::Transfer;
 
@@ -286,12 +287,14 @@ impl Multigrid {
     /// # Errors
     /// When the matrix of the coarsest level is not definite.
     pub fn linearize(&mut self, displacements: &[Vec3], tangent: TangentKind, scale: f64) -> Result<(), CholeskyError> {
-        let Level { layout, h, x, gradients, .. } = &mut self.levels[0];
-        layout.spread(x, |node| {
+        let fine = &mut self.levels[0];
+        fine.layout.spread(&mut fine.x, |node| {
             let u = displacements[node];
             [u.x as f32, u.y as f32, u.z as f32]
         });
-        gradients_of(layout, *h, x, gradients);
+        let mut gradients = std::mem::take(&mut fine.gradients);
+        gradients_of(fine.cells(&self.params, scale), &[], &fine.x, &mut gradients);
+        fine.gradients = gradients;
         for k in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(k);
             coarser[0].average_gradients(&finer[k - 1]);

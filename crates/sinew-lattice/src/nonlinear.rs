@@ -1,4 +1,4 @@
-//! Forces of a level at deformations far from those of its tangent: what nonlinear multigrid has instead of K x.
+//! Deformation gradients of a level, and its forces at deformations far from those of its tangent: what nonlinear multigrid has instead of K x.
 //!
 //! The deformation gradient of a cell is an offset and the gradient of a correction, F = F₀ + G u (MCA-37). Offsets come from the finer level, so coarse levels need no displacements of
 //! their own, and rotations are those of F. The modes that one point does not see are linear in u.
@@ -34,8 +34,8 @@ pub(crate) struct Cells<'a> {
     pub scale: f64,
 }
 
-/// gradients = offsets + G u.
-pub(crate) fn offset_gradients(cells: Cells<'_>, offsets: &[f32], u: &[f32], gradients: &mut [f32]) {
+/// gradients = offsets + G u; without offsets I + G u.
+pub(crate) fn gradients_of(cells: Cells<'_>, offsets: &[f32], u: &[f32], gradients: &mut [f32]) {
     for_each_layer_of_blocks(cells.layout, GRADIENT, gradients, &|plane, gradients, first| {
         dispatch(Gradients { cells, plane, offsets, u, gradients, first });
     });
@@ -109,12 +109,15 @@ impl LaneKernel for Gradients<'_> {
                 let mut modes = load_corners::<I::F32>(self.u, &corners_of(layout, self.plane, segment, tile));
                 transform(&mut modes);
                 let linear = linear_modes(&modes, &center_of(moments, block));
-                let offsets = &self.offsets[block * GRADIENT..(block + 1) * GRADIENT];
                 let out = &mut self.gradients[(block - self.first) * GRADIENT..(block - self.first + 1) * GRADIENT];
                 for i in 0..3 {
                     for j in 0..3 {
                         let at = (3 * i + j) * LANES;
-                        linear[j][i].mul_add(scale, I::F32::load(&offsets[at..])).store(&mut out[at..at + LANES]);
+                        let offset = match self.offsets.is_empty() {
+                            true => I::F32::splat(if i == j { 1.0 } else { 0.0 }),
+                            false => I::F32::load(&self.offsets[block * GRADIENT + at..]),
+                        };
+                        linear[j][i].mul_add(scale, offset).store(&mut out[at..at + LANES]);
                     }
                 }
             }

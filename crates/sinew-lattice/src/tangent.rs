@@ -9,7 +9,7 @@ use sinew_math::{LaneScalar, Mat3, Scalar};
 
 use crate::fibers::PULL;
 use crate::kernel::{BLOCK, MOMENT, ModeStiffness, columns};
-use crate::layers::{for_each_layer, for_each_layer_of_blocks};
+use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout, Segment};
 
 /// Values of the deformation gradients of a block: rows of Fxx, Fxy, …, Fzz.
@@ -216,54 +216,6 @@ fn quaternion<F: LaneScalar<Element = f32>>(r: &Mat3<F>) -> [F; 4] {
     }
     let scale = norm.rsqrt();
     [q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale]
-}
-
-/// Deformation gradients of all blocks from displacements in slots: F = I + Σ signs u / 4h.
-pub(crate) fn gradients_of(layout: &Layout, h: f64, u: &[f32], gradients: &mut [f32]) {
-    for_each_layer_of_blocks(layout, GRADIENT, gradients, &|plane, gradients, first| {
-        dispatch(Gradients { layout, plane, h, u, gradients, first });
-    });
-}
-
-struct Gradients<'a> {
-    layout: &'a Layout,
-    plane: usize,
-    h: f64,
-    u: &'a [f32],
-    gradients: &'a mut [f32],
-    /// First block of the layer.
-    first: usize,
-}
-
-impl LaneKernel for Gradients<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Isa>(self) {
-        let scale = I::F32::splat(0.25 / self.h);
-        // Loops here and below, no closures: those are not always inlined.
-        for segment in self.layout.segments(self.plane) {
-            for tile in segment.cell_tiles() {
-                let corners = corners_of(self.layout, self.plane, segment, tile);
-                let block = segment.block_of(tile) - self.first;
-                let out = &mut self.gradients[block * GRADIENT..(block + 1) * GRADIENT];
-                for i in 0..3 {
-                    let mut modes = [I::F32::zero(); 3];
-                    for (k, corner) in corners.iter().enumerate() {
-                        let at = corner.at + i * corner.stride;
-                        let value = I::F32::load(&self.u[at..at + LANES]);
-                        for (axis, mode) in modes.iter_mut().enumerate() {
-                            *mode = if k >> axis & 1 == 1 { *mode + value } else { *mode - value };
-                        }
-                    }
-                    for j in 0..3 {
-                        let rest = I::F32::splat(if i == j { 1.0 } else { 0.0 });
-                        modes[j].mul_add(scale, rest).store(&mut out[(3 * i + j) * LANES..(3 * i + j + 1) * LANES]);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Where a corner of sixteen cells is, in the array of the level.

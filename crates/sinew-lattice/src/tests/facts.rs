@@ -7,7 +7,8 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 use super::physics::{affine, modified_newton_radius};
 use super::*;
 use crate::layout::{LANES, Layout};
-use crate::tangent::{GRADIENT, gradients_of};
+use crate::nonlinear::{Cells, gradients_of};
+use crate::tangent::GRADIENT;
 use crate::{LatticeElastic, ModeStiffness, Multigrid, MultigridParams, TangentKind};
 
 /// μ and λ of [`material`].
@@ -97,7 +98,9 @@ fn gradient_operator_is_that_of_the_centre_of_a_cell() {
         let mut slots = vec![0.0f32; layout.value_count()];
         layout.spread(&mut slots, |node| [u[node].x as f32, u[node].y as f32, u[node].z as f32]);
         let mut gradients = vec![0.0f32; (block + 1) * GRADIENT];
-        gradients_of(&layout, H, &slots, &mut gradients);
+        let modes = ModeStiffness::EXACT;
+        let full = Cells { layout: &layout, h: H, modes, moments: &[], fibers: &[], active: &[], scale: 1.0 };
+        gradients_of(full, &[], &slots, &mut gradients);
         let entry = |k: usize| f64::from(gradients[block * GRADIENT + k * LANES + lane]);
         Mat3 { rows: [0, 3, 6].map(|k| [entry(k), entry(k + 1), entry(k + 2)]) }
     };
