@@ -42,8 +42,6 @@ pub struct Muscle {
     pub name: String,
     /// How active it is, from 0 to 1.
     pub activation: ChannelId,
-    /// Number of cells.
-    pub cell_count: usize,
 }
 
 /// Activations of the muscles of a body, over the factor on its stiffness, which multiplies all that cells do.

@@ -5,6 +5,8 @@
 //! $$\delta P = \left[ T' n \otimes n + \tfrac{T}{l} (I - n \otimes n) \right] \delta F\, a \otimes a,$$
 //! definite where T' is not negative; the definite tangent has zero instead.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::for_each_block_mut;
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
@@ -212,16 +214,13 @@ pub(crate) struct PullOf<'a> {
 
 /// Tangents of the fibres of all blocks, [`PULL`]. Returns whether one of them is not definite.
 pub(crate) fn linearize(of: PullOf<'_>, gradients: &[f32], out: &mut [f32]) -> bool {
-    let differs = std::sync::atomic::AtomicBool::new(false);
+    let differs = AtomicBool::new(false);
     for_each_block_mut(out, PIECE * PULL, |begin, out: &mut [f32]| {
         let (first, count) = (begin / PULL, out.len() / PULL);
-        let part = |values: &'_ [f32], size: usize| -> std::ops::Range<usize> {
-            debug_assert!(values.len() >= (first + count) * size);
-            first * size..(first + count) * size
-        };
-        let of = PullOf { rest: &of.rest[part(of.rest, REST)], active: &of.active[part(of.active, LANES)], ..of };
-        if dispatch(Linearize { of, gradients: &gradients[part(gradients, GRADIENT)], out }) {
-            differs.store(true, std::sync::atomic::Ordering::Relaxed);
+        let part = |size: usize| first * size..(first + count) * size;
+        let of = PullOf { rest: &of.rest[part(REST)], active: &of.active[part(LANES)], ..of };
+        if dispatch(Linearize { of, gradients: &gradients[part(GRADIENT)], out }) {
+            differs.store(true, Ordering::Relaxed);
         }
     });
     differs.into_inner()

@@ -174,6 +174,7 @@ impl Level {
     /// Gives the cells fibres. The kernel that knows them knows moments besides: cells that had none are full.
     pub fn lay_fibers(&mut self, fibers: &Fibers, modes: ModeStiffness) {
         self.fibers = LaneFibers::new(&self.layout, fibers);
+        self.active = Aligned::zeros(self.layout.block_count() * LANES);
         self.pulls = Aligned::zeros(self.layout.block_count() * PULL);
         if self.moments.is_empty() {
             self.moments = moments::full(&self.layout, modes);

@@ -260,7 +260,6 @@ impl Multigrid {
                 fibers = fibers.coarsened(&level.parents, count);
             }
         }
-        self.set_activations(&vec![0.0; usize::from(u16::MAX) + 1]);
         let Level { layout, anchors, .. } = &mut self.levels[0];
         anchors.set_zero(layout);
         self.start()

@@ -99,7 +99,7 @@ fn a_stretched_muscle_pulls_as_its_curve_says() {
     }
 }
 
-/// Fibres that pull thirty times as hard as the flesh between them is stiff.
+/// Fibres that pull with up to 26 times the μ of the flesh between them.
 #[test]
 fn active_fibers_hardly_slow_the_cycle() {
     let cells = dense([32, 12, 12]);

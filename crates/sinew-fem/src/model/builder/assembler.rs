@@ -436,7 +436,7 @@ impl Assembler {
                 fibers.groups[cell as usize] = muscles.len() as u16;
             }
             let activation = self.channels.add(format!("{}.activation.{}", params.name, muscle.name), 0.0);
-            muscles.push(Muscle { name: muscle.name.clone(), activation, cell_count: muscle.cells.len() });
+            muscles.push(Muscle { name: muscle.name.clone(), activation });
         }
         let has_muscles = !muscles.is_empty();
         Ok((muscles, has_muscles.then_some(fibers)))
