@@ -14,7 +14,7 @@ use crate::transfer::Transfer;
 const LEAST_PIVOT: f64 = 1e-6;
 
 /// Which blocks there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AnchorKind {
     #[default]
     None,
@@ -93,7 +93,7 @@ impl NodeAnchors {
     }
 
     /// Blocks D_c = Σ w_f D_f of a coarser level: the sums of the rows of PᵀDP, which are never softer than that, since a mean squared is at most the mean of squares.
-    /// `holds` are springs of fixed components and a factor on them; `sums` is scratch over the finer level.
+    /// `holds` are springs of fixed components and a factor on them; `sums` is scratch over the finer level; `least` is what the kernel of the level cannot do without.
     pub fn restrict(
         &mut self,
         transfer: &Transfer,
@@ -103,13 +103,10 @@ impl NodeAnchors {
         sums: &mut [f32],
         layout: &Layout,
         free: &[f32],
-        needs_full: bool,
+        least: AnchorKind,
     ) {
-        let kind = match finer.kind {
-            _ if needs_full => AnchorKind::Full,
-            AnchorKind::None if !holds.is_empty() => AnchorKind::Diagonal,
-            kind => kind,
-        };
+        let least = if holds.is_empty() { least } else { least.max(AnchorKind::Diagonal) };
+        let kind = finer.kind.max(least);
         if kind == AnchorKind::None {
             self.clear();
             return;

@@ -367,6 +367,8 @@ impl<F: LaneScalar<Element = f32>> Finish<F> for Nothing {
 pub(crate) struct PlanePass<'a> {
     pub layout: &'a Layout,
     pub plane: usize,
+    /// What is met there.
+    pub segments: &'a [Segment],
     /// State of all blocks.
     pub state: &'a [f32],
     /// x of this plane, and of the next where there are cells above.
@@ -400,7 +402,7 @@ impl PlanePass<'_> {
         assert!(!FIBERS || self.fibers.len() >= layout.block_count() * PULL);
         assert!(self.part.len() >= part_length(layout) && self.carry.len() >= carry_length(layout));
         let mut ends = [[F::zero(); 3]; 2];
-        for segment in layout.segments(self.plane) {
+        for segment in self.segments {
             if segment.is_head {
                 ends = [[F::zero(); 3]; 2];
             }

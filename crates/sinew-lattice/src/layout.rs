@@ -89,6 +89,74 @@ impl Segment {
     }
 }
 
+/// What a sweep meets, plane by plane.
+#[derive(Clone, Debug)]
+pub(crate) struct Segments {
+    segments: Vec<Segment>,
+    /// First segment of each plane, and one past the last.
+    starts: Vec<usize>,
+}
+
+impl Default for Segments {
+    fn default() -> Self {
+        Self { segments: Vec::new(), starts: vec![0] }
+    }
+}
+
+impl Segments {
+    /// Of a plane, in the order of a sweep.
+    #[inline(always)]
+    pub fn of_plane(&self, plane: usize) -> &[Segment] {
+        &self.segments[self.starts[plane]..self.starts[plane + 1]]
+    }
+
+    /// Blocks with cells of a plane.
+    pub fn block_count(&self, plane: usize) -> usize {
+        self.of_plane(plane).iter().map(|segment| segment.cell_tiles().len()).sum()
+    }
+
+    /// The tiles of a row. `has` says whether cells so many planes below, rows before and tiles to the left of a tile touch its nodes: it is met when one of these eight blocks has such.
+    fn extend_row(
+        &mut self,
+        row: usize,
+        tiles: Range<usize>,
+        has: impl Fn(usize, usize, usize, usize) -> bool,
+        block_at: impl Fn(usize) -> u32,
+    ) {
+        let mut open: Option<Segment> = None;
+        for tile in tiles.start..tiles.end + 1 {
+            let is_met = tile < tiles.end && (0..8).any(|k| has(k >> 2, k >> 1 & 1, k & 1, tile));
+            let kind = match (is_met, has(0, 0, 0, tile), has(0, 1, 0, tile)) {
+                (false, ..) => None,
+                (_, true, true) => Some(Kind::Continue),
+                (_, true, false) => Some(Kind::Start),
+                (_, false, true) => Some(Kind::Flush),
+                (_, false, false) => Some(Kind::Idle),
+            };
+            if let Some(segment) = &mut open {
+                if kind == Some(segment.kind) {
+                    segment.last = tile as u32 + 1;
+                    continue;
+                }
+                self.segments.push(*segment);
+            }
+            let is_head = open.is_none();
+            open = kind.map(|kind| Segment {
+                row: row as u32,
+                first: tile as u32,
+                last: tile as u32 + 1,
+                block: block_at(tile),
+                kind,
+                is_head,
+            });
+        }
+    }
+
+    fn end_plane(&mut self) {
+        self.starts.push(self.segments.len());
+    }
+}
+
 /// Slots of one level.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -98,11 +166,11 @@ pub struct Layout {
     rows: Vec<Row>,
     /// First value of each plane, and one past the last.
     plane_starts: Vec<usize>,
-    segments: Vec<Segment>,
-    /// First segment of each plane, and one past the last.
-    segment_starts: Vec<usize>,
+    segments: Segments,
     /// First block of the cells above each plane, and one past the last.
     block_starts: Vec<usize>,
+    /// Whether the last lane of each block has a cell, whose right nodes are in the next tile.
+    reaches_on: Vec<bool>,
     /// Block and lane of each cell: block · 16 + lane.
     cell_slots: Vec<u32>,
     /// First entry of each node in `node_slots`, and one past the last.
@@ -167,15 +235,19 @@ impl Layout {
             let [x, y, _] = cell.place.map(|p| p as usize);
             block_of[block_key(plane_of(index), y, x / LANES)] * LANES as u32 + (x % LANES) as u32
         });
-        let cell_slots = cell_slots.collect();
+        let cell_slots: Vec<u32> = cell_slots.collect();
+        let mut reaches_on = vec![false; blocks as usize];
+        for &slot in cell_slots.iter().filter(|&&slot| slot as usize % LANES == LANES - 1) {
+            reaches_on[slot as usize / LANES] = true;
+        }
         let mut layout = Self {
             row_count,
             tile_count,
             rows: vec![Row::default(); plane_count * row_count],
             plane_starts: vec![0],
-            segments: Vec::new(),
-            segment_starts: vec![0],
+            segments: Segments::default(),
             block_starts,
+            reaches_on,
             cell_slots,
             node_offsets: Vec::new(),
             node_slots: Vec::new(),
@@ -199,12 +271,14 @@ impl Layout {
         layout
     }
 
-    /// Rows and segments of a plane. A tile is met when one of the eight blocks around it has cells.
+    /// Rows and segments of a plane. A tile is met when cells of one of the eight blocks around it touch its nodes.
     fn add_plane(&mut self, plane: usize, block_at: &impl Fn(Option<usize>, Option<usize>, Option<usize>) -> u32) {
         let mut base = 0;
+        let reaches_on = std::mem::take(&mut self.reaches_on);
         for row in 0..self.row_count {
             let has = |down: usize, back: usize, left: usize, tile: usize| {
-                block_at(plane.checked_sub(down), row.checked_sub(back), tile.checked_sub(left)) != NONE
+                let block = block_at(plane.checked_sub(down), row.checked_sub(back), tile.checked_sub(left));
+                block != NONE && (left == 0 || reaches_on[block as usize])
             };
             let is_met = |tile: usize| (0..8).any(|k| has(k >> 2, k >> 1 & 1, k & 1, tile));
             let mut met = (0..self.tile_count).filter(|&tile| is_met(tile));
@@ -213,36 +287,12 @@ impl Layout {
             let stride = (LANES * (last + 1 - first)) as u32;
             self.rows[plane * self.row_count + row] = Row { base, stride, first: first as u32 };
             base += 3 * stride;
-            let mut open: Option<Segment> = None;
-            for tile in first..=last + 1 {
-                let kind = match (tile <= last && is_met(tile), has(0, 0, 0, tile), has(0, 1, 0, tile)) {
-                    (false, ..) => None,
-                    (_, true, true) => Some(Kind::Continue),
-                    (_, true, false) => Some(Kind::Start),
-                    (_, false, true) => Some(Kind::Flush),
-                    (_, false, false) => Some(Kind::Idle),
-                };
-                if let Some(segment) = &mut open {
-                    if kind == Some(segment.kind) {
-                        segment.last = tile as u32 + 1;
-                        continue;
-                    }
-                    self.segments.push(*segment);
-                }
-                let is_head = open.is_none();
-                open = kind.map(|kind| Segment {
-                    row: row as u32,
-                    first: tile as u32,
-                    last: tile as u32 + 1,
-                    block: block_at(Some(plane), Some(row), Some(tile)),
-                    kind,
-                    is_head,
-                });
-            }
+            self.segments.extend_row(row, first..last + 1, has, |tile| block_at(Some(plane), Some(row), Some(tile)));
         }
+        self.reaches_on = reaches_on;
         // One tile more, since the last row is read one node beyond its end.
         self.plane_starts.push(self.plane_starts[plane] + base as usize + LANES);
-        self.segment_starts.push(self.segments.len());
+        self.segments.end_plane();
     }
 
     fn place_nodes(&mut self, sheets: &Sheets, starts: &[usize], cells: &[LatticeCell], node_count: usize) {
@@ -401,8 +451,45 @@ impl Layout {
         self.rows[plane * self.row_count + row]
     }
 
+    /// What a sweep over all blocks meets in a plane.
     pub(crate) fn segments(&self, plane: usize) -> &[Segment] {
-        &self.segments[self.segment_starts[plane]..self.segment_starts[plane + 1]]
+        self.segments.of_plane(plane)
+    }
+
+    /// What a sweep over these blocks alone meets.
+    pub(crate) fn segments_of(&self, blocks: &[bool]) -> Segments {
+        let block_tiles = self.tile_count - 1;
+        let key = |plane: usize, row: usize, tile: usize| (plane * self.row_count + row) * block_tiles + tile;
+        let mut block_of = vec![NONE; self.plane_count() * self.row_count * block_tiles];
+        for plane in 0..self.plane_count() {
+            for segment in self.segments.of_plane(plane) {
+                for tile in segment.cell_tiles() {
+                    let block = segment.block_of(tile);
+                    if blocks[block] {
+                        block_of[key(plane, segment.row as usize, tile)] = block as u32;
+                    }
+                }
+            }
+        }
+        let mut segments = Segments::default();
+        for plane in 0..self.plane_count() {
+            for row in 0..self.row_count {
+                let block_at = |down: usize, back: usize, left: usize, tile: usize| {
+                    let place = (plane.checked_sub(down), row.checked_sub(back), tile.checked_sub(left));
+                    let (Some(plane), Some(row), Some(tile)) = place else { return NONE };
+                    if tile < block_tiles { block_of[key(plane, row, tile)] } else { NONE }
+                };
+                let Row { first, stride, .. } = self.row(plane, row);
+                let tiles = first as usize..first as usize + stride as usize / LANES;
+                let has = |down: usize, back: usize, left: usize, tile: usize| {
+                    let block = block_at(down, back, left, tile);
+                    block != NONE && (left == 0 || self.reaches_on[block as usize])
+                };
+                segments.extend_row(row, tiles, has, |tile| block_at(0, 0, 0, tile));
+            }
+            segments.end_plane();
+        }
+        segments
     }
 }
 

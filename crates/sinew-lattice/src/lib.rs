@@ -8,6 +8,7 @@
 
 mod aligned;
 mod anchors;
+mod band;
 mod coarsest;
 mod elastic;
 mod fas;

@@ -8,6 +8,7 @@ use sinew_math::{Mat3, Vec3};
 
 use crate::aligned::Aligned;
 use crate::anchors::AnchorKind;
+use crate::band::Band;
 use crate::coarsest::Coarsest;
 use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
 use crate::kernel::{ModeStiffness, STATE};
@@ -56,6 +57,8 @@ pub enum CoarseRule {
 pub struct MultigridParams {
     /// Sweeps before and after each visit of the coarser level; Chebyshev's take more of them where flesh is nearly incompressible.
     pub sweeps: usize,
+    /// Sweeps more over the nodes near boundaries and what is fixed, after the sweeps before and before those after.
+    pub band_sweeps: usize,
     /// What a sweep is.
     pub smoother: Smoother,
     /// Stiffness of the bilinear and trilinear modes.
@@ -73,6 +76,7 @@ impl Default for MultigridParams {
     fn default() -> Self {
         Self {
             sweeps: 5,
+            band_sweeps: 0,
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
             coarse: CoarseRule::Moments,
@@ -140,7 +144,14 @@ impl Multigrid {
         params: MultigridParams,
     ) -> Result<Self, CholeskyError> {
         let threads = if params.threads == 0 { rayon::current_num_threads() } else { params.threads };
-        let mut levels = vec![Level::new(lattice, lame, fixed, threads)];
+        let new_level = |lattice: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]]| {
+            let mut level = Level::new(lattice, lame, fixed, threads);
+            if params.band_sweeps > 0 {
+                level.band = Some(Band::new(lattice, &level.layout, fixed, threads));
+            }
+            level
+        };
+        let mut levels = vec![new_level(lattice, lame, fixed)];
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
         let mut moments = vec![Moments::FULL; lattice.cells.len()];
         let mut coarsening = None;
@@ -163,7 +174,7 @@ impl Multigrid {
             moments = moments::coarsen(last, &lame, &moments, &next);
             fixed = coarse_fixed(&next, &fixed);
             lame = coarse_lame;
-            let mut coarse = Level::new(&next.lattice, &lame, &fixed, threads);
+            let mut coarse = new_level(&next.lattice, &lame, &fixed);
             if params.coarse == CoarseRule::Moments {
                 coarse.moments = moments::in_lanes(&coarse.layout, &moments, params.modes);
             }
@@ -450,8 +461,10 @@ impl Multigrid {
         let fine = &self.levels[0];
         fine.layout.collect(&fine.x, z, |z, value| *z = Vec3::from(value));
         let cells: usize = self.levels.iter().map(|level| level.layout.cell_count()).sum();
+        let in_bands: usize =
+            self.levels.iter().filter_map(|level| level.band.as_ref()).map(|band| band.cell_count).sum();
         self.work.cycles += 1;
-        self.work.cell_sweeps += (cells * (2 * self.fine_sweeps() + 1)) as f64;
+        self.work.cell_sweeps += (cells * (2 * self.fine_sweeps() + 1) + in_bands * 2 * self.params.band_sweeps) as f64;
         self.work.seconds += start.elapsed().as_secs_f64();
     }
 
@@ -482,6 +495,7 @@ impl Multigrid {
         }
         let params = self.params;
         self.levels[k].smooth(&params, guess);
+        self.levels[k].smooth_band(&params);
         let (finer, coarser) = self.levels.split_at_mut(k + 1);
         let (fine, coarse) = (&mut finer[k], &mut coarser[0]);
         fine.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
@@ -494,6 +508,7 @@ impl Multigrid {
         if let Some(transfer) = &fine.transfer {
             transfer.prolong(&coarse.layout, &coarse.x, &fine.layout, &fine.inverse, &mut fine.x);
         }
+        fine.smooth_band(&params);
         fine.smooth(&params, Guess::Kept);
     }
 

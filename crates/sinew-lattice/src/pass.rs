@@ -11,7 +11,7 @@ use crate::kernel::{
     AnchorTerm, Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, Nothing, PlanePass, Residual, Smooth,
     carry_length, part_length,
 };
-use crate::layout::{Layout, NodeSlot};
+use crate::layout::{Layout, NodeSlot, Segment, Segments};
 
 /// Fewest blocks that are worth a thread: 8 µs of work.
 const LEAST_BLOCKS: usize = 128;
@@ -27,10 +27,12 @@ struct Slab {
     carry: Aligned,
 }
 
-/// How a level is shared among threads.
+/// How a level, or some of its blocks, are shared among threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Slabs {
     slabs: Vec<Slab>,
+    /// What is met where only some blocks are.
+    some: Option<Segments>,
     /// Steps of the nodes of seams before a sweep.
     seam_steps: Vec<[f32; 3]>,
 }
@@ -60,7 +62,7 @@ pub(crate) struct Operator<'a> {
     /// State of all blocks.
     pub state: &'a [f32],
     pub modes: ModeStiffness,
-    /// Moments of all blocks; empty where all cells are full. Levels with moments have full anchors, and no [`Pass::Apply`] unless they have fibres.
+    /// Moments of all blocks; empty where all cells are full. Levels with moments have anchors, and no [`Pass::Apply`] unless they have fibres, and then full ones.
     pub moments: &'a [f32],
     /// Tangents of the fibres of all blocks; empty where there are none. Levels with fibres have moments.
     pub fibers: &'a [f32],
@@ -71,7 +73,15 @@ pub(crate) struct Operator<'a> {
 /// What does not change during a pass.
 struct Work<'a> {
     operator: Operator<'a>,
+    some: Option<&'a Segments>,
     task: Task<'a>,
+}
+
+impl<'a> Work<'a> {
+    /// What a pass meets in a plane.
+    fn segments(&self, plane: usize) -> &'a [Segment] {
+        self.some.map_or_else(|| self.operator.layout.segments(plane), |some| some.of_plane(plane))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -84,18 +94,28 @@ enum Task<'a> {
 impl Slabs {
     /// Cuts a level for as many threads as there are, by the number of blocks.
     pub fn new(layout: &Layout, threads: usize) -> Self {
+        Self::cut(layout, threads, |plane| layout.blocks(plane).len(), None)
+    }
+
+    /// The same of some blocks. Only nodes all of whose cells are in them may have a part in D⁻¹: what passes make of others means nothing.
+    pub fn of_blocks(layout: &Layout, threads: usize, blocks: &[bool]) -> Self {
+        let some = layout.segments_of(blocks);
+        Self::cut(layout, threads, |plane| some.block_count(plane), Some(some.clone()))
+    }
+
+    fn cut(layout: &Layout, threads: usize, blocks_of: impl Fn(usize) -> usize, some: Option<Segments>) -> Self {
         let planes = layout.plane_count();
-        let blocks = layout.block_count();
+        let blocks: usize = (0..planes).map(&blocks_of).sum();
         let count = threads.clamp(1, (blocks / LEAST_BLOCKS).max(1)).min(planes.max(1));
         let mut slabs = Vec::new();
-        let mut first = 0;
+        let (mut first, mut before) = (0, 0);
         for k in 0..count {
             let share = blocks * (k + 1) / count;
-            let mut last = first + 1;
-            while last < planes && (k + 1 == count || layout.blocks(last).start < share) {
+            let mut last = first;
+            while last < planes && (last == first || k + 1 == count || before < share) {
+                before += blocks_of(last);
                 last += 1;
             }
-            let last = last.min(planes);
             if first < last {
                 let plane_length = |plane: usize| layout.plane(plane).len();
                 slabs.push(Slab {
@@ -109,7 +129,7 @@ impl Slabs {
             }
             first = last;
         }
-        Self { slabs, seam_steps: vec![[0.0; 3]; layout.seams().count()] }
+        Self { slabs, some, seam_steps: vec![[0.0; 3]; layout.seams().count()] }
     }
 
     /// One pass over all planes.
@@ -132,7 +152,7 @@ impl Slabs {
             Pass::Residual { b, inverse, out } => (Task::Residual { b, inverse }, out),
             Pass::Smooth { b, inverse, out, a, c } => (Task::Smooth { b, inverse, a, c }, out),
         };
-        let work = Work { operator, task };
+        let work = Work { operator, some: self.some.as_ref(), task };
         for (slots, step) in layout.seams().zip(&mut self.seam_steps) {
             *step = std::array::from_fn(|c| out[slots[0].component(c)]);
         }
@@ -164,6 +184,10 @@ impl Slabs {
                     for c in 0..3 {
                         let at = |slot: &NodeSlot| slot.component(c);
                         let first = at(&slots[0]);
+                        if inverse[first] == 0.0 {
+                            // It does not move, and not all of its slots need have been met.
+                            continue;
+                        }
                         let old = x[first] - out[first];
                         let surplus = a as f32 * before[c] + factor as f32 * solved[c];
                         let step =
@@ -212,7 +236,7 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
         [] => {}
         // A kernel each, so that the one without anchors is as it would be alone.
         [slab] if work.operator.moments.is_empty() => {
-            dispatch(BelowPass::<false, false> { slab, operator: &work.operator, offset, x });
+            dispatch(BelowPass::<false, false> { slab, work, offset, x });
             match work.operator.anchors {
                 Anchors::None => {
                     dispatch(SlabPass::<_, false, false> { slab, work, anchors: NoAnchors, offset, x, out })
@@ -223,18 +247,22 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
                 Anchors::Full(anchors) => dispatch(SlabPass::<_, false, false> { slab, work, anchors, offset, x, out }),
             }
         }
-        // Coarse levels, of which one kernel is enough; and all levels of muscles.
+        // Coarse levels, which always have anchors; and all levels of muscles, which have full ones.
         [slab] if work.operator.fibers.is_empty() => {
-            dispatch(BelowPass::<true, false> { slab, operator: &work.operator, offset, x });
-            if let Anchors::Full(anchors) = work.operator.anchors {
-                dispatch(SlabPass::<_, true, false> { slab, work, anchors, offset, x, out });
+            dispatch(BelowPass::<true, false> { slab, work, offset, x });
+            match work.operator.anchors {
+                Anchors::None => {}
+                Anchors::Diagonal(anchors) => {
+                    dispatch(SlabPass::<_, true, false> { slab, work, anchors, offset, x, out })
+                }
+                Anchors::Full(anchors) => dispatch(SlabPass::<_, true, false> { slab, work, anchors, offset, x, out }),
             }
         }
         [slab] => {
-            dispatch(BelowPass::<true, true> { slab, operator: &work.operator, offset, x });
+            dispatch(BelowPass::<true, true> { slab, work, offset, x });
             match work.operator.anchors {
                 Anchors::Full(anchors) => dispatch(SlabPass::<_, true, true> { slab, work, anchors, offset, x, out }),
-                _ => dispatch(FiberProduct { slab, operator: &work.operator, offset, x, out }),
+                _ => dispatch(FiberProduct { slab, work, offset, x, out }),
             }
         }
         _ => {
@@ -253,7 +281,7 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
 /// The layer of cells below a slab, for the partial sums of its first plane.
 struct BelowPass<'a, 'b, const MOMENTS: bool, const FIBERS: bool> {
     slab: &'a mut Slab,
-    operator: &'a Operator<'b>,
+    work: &'a Work<'b>,
     offset: usize,
     x: &'a [f32],
 }
@@ -263,14 +291,15 @@ impl<const MOMENTS: bool, const FIBERS: bool> LaneKernel for BelowPass<'_, '_, M
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { slab, operator, offset, x } = self;
-        let Operator { layout, state, modes, moments, fibers, .. } = *operator;
+        let Self { slab, work, offset, x } = self;
+        let Operator { layout, state, modes, moments, fibers, .. } = work.operator;
         let Slab { first, below, part, carry, .. } = slab;
         part.fill(0.0);
         if *first > 0 && !layout.blocks(*first - 1).is_empty() {
             let next = layout.plane(*first);
             let next = &x[next.start - offset..next.end - offset];
-            PlanePass { layout, plane: *first - 1, state, this: below, next, part, carry, modes, moments, fibers }
+            let (plane, segments) = (*first - 1, work.segments(*first - 1));
+            PlanePass { layout, plane, segments, state, this: below, next, part, carry, modes, moments, fibers }
                 .run::<I::F32, MOMENTS, FIBERS>(&mut Nothing);
         }
     }
@@ -301,7 +330,9 @@ impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool> LaneKernel for Slab
             let next: &[f32] = if plane + 1 < last { &rest[..layout.plane(plane + 1).len()] } else { &*above };
             let out = &mut out[range.start - offset..range.end - offset];
             let (part, carry) = (&mut *part, &mut *carry);
-            let mut pass = PlanePass { layout, plane, state, this, next, part, carry, modes, moments, fibers };
+            let segments = work.segments(plane);
+            let mut pass =
+                PlanePass { layout, plane, segments, state, this, next, part, carry, modes, moments, fibers };
             match work.task {
                 Task::Apply => {
                     // Products are without anchors: no kernel is made of them.
@@ -325,7 +356,7 @@ impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool> LaneKernel for Slab
 /// The product of a level with fibres, after [`BelowPass`].
 struct FiberProduct<'a, 'b> {
     slab: &'a mut Slab,
-    operator: &'a Operator<'b>,
+    work: &'a Work<'b>,
     offset: usize,
     x: &'a mut [f32],
     out: &'a mut [f32],
@@ -336,8 +367,8 @@ impl LaneKernel for FiberProduct<'_, '_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { slab, operator, offset, x, out } = self;
-        let Operator { layout, state, modes, moments, fibers, .. } = *operator;
+        let Self { slab, work, offset, x, out } = self;
+        let Operator { layout, state, modes, moments, fibers, .. } = work.operator;
         let Slab { first, last, above, part, carry, .. } = slab;
         for plane in *first..*last {
             let range = layout.plane(plane);
@@ -347,6 +378,7 @@ impl LaneKernel for FiberProduct<'_, '_> {
             PlanePass {
                 layout,
                 plane,
+                segments: work.segments(plane),
                 state,
                 this,
                 next,

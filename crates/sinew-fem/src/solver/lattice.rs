@@ -19,6 +19,7 @@ use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
 use super::couplings::{Coupled, Couplings};
+use super::params::SolverParams;
 use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, hold_softly};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;
@@ -81,7 +82,7 @@ struct LatticePart {
 }
 
 impl LatticePart {
-    fn new(model: &Model, plan: &AssemblyPlan, block: &LatticeBlock) -> Self {
+    fn new(model: &Model, plan: &AssemblyPlan, block: &LatticeBlock, cycle: MultigridParams) -> Self {
         let fixed: Vec<[bool; 3]> = block.unknowns().map(|unknown| model.kinematics.fixed(unknown)).collect();
         let ties = ties_of(model, block);
         let mut tied = Vec::new();
@@ -101,7 +102,7 @@ impl LatticePart {
             }
             is_same
         });
-        let multigrid = Multigrid::new(block.lattice(), block.lame(), &fixed, MultigridParams::default())
+        let multigrid = Multigrid::new(block.lattice(), block.lame(), &fixed, cycle)
             .and_then(|multigrid| if ties.is_empty() { Ok(multigrid) } else { multigrid.with_ties(ties) })
             .and_then(|multigrid| match block.fibers() {
                 Some(fibers) => multigrid.with_fibers(fibers),
@@ -189,10 +190,12 @@ fn ties_of(model: &Model, block: &LatticeBlock) -> Ties {
 }
 
 impl LatticeSystem {
-    pub fn new(model: &Model, plan: &AssemblyPlan, budget: Option<usize>) -> Self {
+    pub fn new(model: &Model, plan: &AssemblyPlan, params: &SolverParams) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
-        let parts: Vec<LatticePart> = model.lattices.iter().map(|block| LatticePart::new(model, plan, block)).collect();
+        let cycle = MultigridParams { band_sweeps: params.band_sweeps, ..MultigridParams::default() };
+        let part = |block| LatticePart::new(model, plan, block, cycle);
+        let parts: Vec<LatticePart> = model.lattices.iter().map(part).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
         let mut system = Self {
             matrix: BlockCsr::zeros(plan.pattern.clone()),
@@ -206,7 +209,7 @@ impl LatticeSystem {
             solution: vec![Vec3::zero(); nodes],
             wide: None,
             failure: None,
-            budget,
+            budget: params.budget.map(|budget| budget.linear),
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
         };
         system.measure_stiffness();

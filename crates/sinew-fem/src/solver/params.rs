@@ -69,6 +69,8 @@ pub struct SolverParams {
     pub projection: Projection,
     /// How linear systems are solved.
     pub linear: LinearSolver,
+    /// Sweeps of multigrid over the boundaries of bodies on lattices, besides those over all of them.
+    pub band_sweeps: usize,
     /// How the equations of a step are solved.
     pub nonlinear: NonlinearSolver,
     /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
@@ -86,6 +88,7 @@ impl Default for SolverParams {
             max_newton: 100,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,
+            band_sweeps: 0,
             nonlinear: NonlinearSolver::Newton,
             untangle: false,
             budget: None,

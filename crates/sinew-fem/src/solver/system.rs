@@ -125,7 +125,7 @@ impl LinearSystem {
             solver => (solver, "as asked".to_string()),
         };
         let (backend, name) = if solver == LinearSolver::Multigrid {
-            let lattice = Box::new(LatticeSystem::new(model, &plan, params.budget.map(|budget| budget.linear)));
+            let lattice = Box::new(LatticeSystem::new(model, &plan, params));
             let name = format!("conjugate gradients with {}", lattice.describe());
             (Backend::Lattice(lattice), name)
         } else if solver == LinearSolver::Cholesky {

@@ -1,6 +1,7 @@
 //! What the tests share: lattices, noise, materials.
 
 mod anchors;
+mod band;
 mod cycle;
 mod experiments;
 mod facts;

@@ -112,6 +112,7 @@ fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
             spec::LinearSolver::Cholesky => LinearSolver::Cholesky,
             spec::LinearSolver::Multigrid => LinearSolver::Multigrid,
         },
+        band_sweeps: settings.band_sweeps,
         nonlinear: match settings.nonlinear {
             spec::NonlinearSolver::Newton => NonlinearSolver::Newton,
             spec::NonlinearSolver::Fas => NonlinearSolver::Fas,

@@ -129,6 +129,8 @@ table! {
         max_newton: usize = whole(1, 100_000), default(100);
         /// How linear systems are solved.
         linear: LinearSolver = word(), default("auto");
+        /// Sweeps of multigrid over the boundaries of bodies on lattices, besides those over all of them: for thin flesh.
+        band_sweeps: usize = whole(0, 100), default(0);
         /// How the nonlinear equations of a step are solved.
         nonlinear: NonlinearSolver = word(), default("newton");
         /// When element Hessians are made definite.

@@ -43,6 +43,10 @@ impl Checker<'_> {
             let problem = self.at("solver.nonlinear", "nonlinear multigrid needs a body on a lattice");
             self.report(problem.hint("give a body `element = \"lattice\"`, or leave `nonlinear` out"));
         }
+        if self.scene.solver.band_sweeps > 0 && lattice.is_none() {
+            let problem = self.at("solver.band_sweeps", "sweeps over boundaries need a body on a lattice");
+            self.report(problem.hint("give a body `element = \"lattice\"`, or leave `band_sweeps` out"));
+        }
         match (self.scene.solver.linear, lattice) {
             (LinearSolver::Multigrid, None) => {
                 let problem = self.at("solver.linear", "multigrid needs a body on a lattice");
