@@ -1,0 +1,16 @@
+//! Characters as animation programs make them: a tree of nodes, surfaces with weights, and key frames.
+//!
+//! A [`Rig`] is plain data, in metres and seconds, as glTF has it. [`Rig::pose`] says where every node is at a time, [`Rig::blend`] where blend skinning
+//! takes the vertices of a surface (MCA-50).
+
+mod affine;
+mod animation;
+mod appearance;
+mod blend;
+mod rig;
+
+pub use affine::Affine;
+pub use animation::{Animation, Channel, Interpolation, Keys};
+pub use appearance::{Appearance, GltfLists, Image, Material};
+pub use blend::skin_matrices;
+pub use rig::{MorphTarget, Node, Part, Rig, RigError, Skin, Surface, Transform, Weights};
