@@ -72,23 +72,31 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         let place = self.document.container.place(buffer.offset);
         let wrong = |reason: String| ReadError::Syntax { place, reason: format!("buffers[{index}].uri {reason}") };
         match (buffer.uri.as_deref(), self.document.container.bin) {
-            (Some(uri), _) if uri.starts_with("data:") => {
-                let (kind, text) = uri.split_once(',').ok_or_else(|| wrong("is data without a comma".into()))?;
-                if !kind.ends_with(";base64") {
-                    return Err(wrong("is data in another encoding than base64".into()));
-                }
-                let (bytes, used) = base64::decode(text.as_bytes()).map_err(|(at, reason)| {
-                    wrong(format!("is wrong at character {}: {reason}", kind.len() + 1 + at))
-                })?;
-                if used < text.len() {
-                    return Err(wrong(format!("goes on after its end at character {}", kind.len() + 1 + used)));
-                }
-                Ok(Cow::Owned(bytes))
-            }
+            (Some(uri), _) if uri.starts_with("data:") => decode_data_uri(uri).map(Cow::Owned).map_err(wrong),
             (Some(uri), _) => self.companions.open(&percent_decoded(uri), place).map(Cow::Owned),
             (None, Some((bin, _))) if index == 0 => Ok(Cow::Borrowed(bin)),
             (None, _) => Err(wrong("is missing, and the file carries no binary chunk for it".into())),
         }
+    }
+
+    /// All bytes of a buffer view.
+    pub(super) fn view_bytes(&self, index: usize) -> Result<&[u8], ReadError> {
+        let view: &View = &self.document.views[index];
+        let buffer = self.bytes(view.buffer)?;
+        let bytes = buffer.get(view.byte_offset..).and_then(|rest| rest.get(..view.byte_length));
+        bytes.ok_or_else(|| ReadError::Count {
+            place: self.document.container.place(view.offset),
+            what: format!("bytes of bufferViews[{index}]"),
+            promised: (view.byte_offset as u64).saturating_add(view.byte_length as u64),
+            found: buffer.len() as u64,
+        })
+    }
+
+    /// A file beside this one. Its bytes count as those of buffers do.
+    pub(super) fn open_companion(&self, uri: &str, place: Place) -> Result<Vec<u8>, ReadError> {
+        let bytes = self.companions.open(&percent_decoded(uri), place)?;
+        self.opened_bytes.set(self.opened_bytes.get().saturating_add(bytes.len()));
+        Ok(bytes)
     }
 
     /// The bytes from the first to the last element, and the distance between elements.
@@ -109,15 +117,7 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
                 format!("bufferViews[{index}].byteStride is {stride}, less than the {size} bytes of an element");
             return Err(ReadError::Syntax { place: container.place(view.offset), reason });
         }
-        let buffer = self.bytes(view.buffer)?;
-        let Some(bytes) = buffer.get(view.byte_offset..).and_then(|rest| rest.get(..view.byte_length)) else {
-            return Err(ReadError::Count {
-                place: container.place(view.offset),
-                what: format!("bytes of bufferViews[{index}]"),
-                promised: (view.byte_offset as u64).saturating_add(view.byte_length as u64),
-                found: buffer.len() as u64,
-            });
-        };
+        let bytes = self.view_bytes(index)?;
         let used = count.checked_sub(1).and_then(|n| n.checked_mul(stride)).and_then(|n| n.checked_add(size));
         match (bytes.get(numbers.byte_offset..), used) {
             (Some(rest), Some(used)) if used <= rest.len() => Ok((&rest[..used], stride)),
@@ -159,6 +159,21 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         if accessor.width != 1 || !matches!(kind, NumberKind::U8 | NumberKind::U16 | NumberKind::U32) {
             return Err(self.wrong(index, "holds indices, which must be unsigned whole numbers, one each"));
         }
+        self.whole_numbers(index)
+    }
+
+    /// The joints of vertices: numbers in the list of a skin, four each.
+    pub(super) fn joints(&self, index: usize) -> Result<Vec<u32>, ReadError> {
+        let accessor = &self.document.accessors[index];
+        if accessor.width != 4 || !matches!(accessor.numbers.kind, NumberKind::U8 | NumberKind::U16) {
+            return Err(self.wrong(index, "holds joints, which must be unsigned bytes or shorts, four each"));
+        }
+        self.whole_numbers(index)
+    }
+
+    /// All numbers of an accessor of unsigned whole numbers, flat.
+    fn whole_numbers(&self, index: usize) -> Result<Vec<u32>, ReadError> {
+        let accessor = &self.document.accessors[index];
         self.values(index, |kind, bytes, stride| match kind {
             NumberKind::U8 => spread(bytes, stride, accessor, |b: [u8; 1]| u32::from(b[0])),
             NumberKind::U16 => spread(bytes, stride, accessor, |b| u32::from(u16::from_le_bytes(b))),
@@ -272,6 +287,21 @@ fn strided<T, const N: usize>(bytes: &[u8], stride: usize, width: usize, convert
         values.extend(element.as_chunks::<N>().0.iter().take(width).map(|number| convert(*number)));
     }
     values
+}
+
+/// The bytes of a `data:` URI; errors say what is wrong with it.
+pub(super) fn decode_data_uri(uri: &str) -> Result<Vec<u8>, String> {
+    let (kind, text) = uri.split_once(',').ok_or("is data without a comma")?;
+    if !kind.ends_with(";base64") {
+        return Err("is data in another encoding than base64".into());
+    }
+    let at_character = |at: usize| kind.len() + 1 + at;
+    let (bytes, used) = base64::decode(text.as_bytes())
+        .map_err(|(at, reason)| format!("is wrong at character {}: {reason}", at_character(at)))?;
+    if used < text.len() {
+        return Err(format!("goes on after its end at character {}", at_character(used)));
+    }
+    Ok(bytes)
 }
 
 /// A URI as the name of a file: `my%20mesh.bin` is `my mesh.bin`.

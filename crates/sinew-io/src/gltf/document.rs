@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::binary::NumberKind;
-use crate::error::ReadError;
+use crate::error::{Place, ReadError};
 use crate::gltf::container::Container;
 use crate::gltf::json::{Json, Value};
 
@@ -22,7 +22,7 @@ const HARMLESS: [&str; 8] = [
     "KHR_node_visibility",
 ];
 const QUANTIZATION: &str = "KHR_mesh_quantization";
-const DRACO: &str = "KHR_draco_mesh_compression";
+pub(super) const DRACO: &str = "KHR_draco_mesh_compression";
 
 /// The lists of a file.
 pub(super) struct Document<'t, 'a> {
@@ -63,7 +63,7 @@ pub(super) struct Accessor {
     pub offset: usize,
     pub numbers: Numbers,
     pub count: usize,
-    /// Numbers per element; 0 for matrices, which nothing here uses.
+    /// Numbers per element; 0 for the matrices that nothing here uses, whose columns may have gaps.
     pub width: usize,
     pub normalized: bool,
     pub sparse: Option<Box<Sparse>>,
@@ -119,15 +119,13 @@ impl<'t, 'a> Object<'t, 'a> {
 
     /// The object itself is wrong.
     pub(super) fn wrong(&self, reason: &str) -> ReadError {
-        let place = self.container.place(self.value.offset());
-        ReadError::Syntax { place, reason: format!("{} {reason}", self.path) }
+        ReadError::Syntax { place: self.place(), reason: format!("{} {reason}", self.path) }
     }
 
     /// A member is wrong.
     pub(super) fn wrong_at(&self, value: Value, key: &str, reason: &str) -> ReadError {
-        let dot = if self.path.is_empty() { "" } else { "." };
         let place = self.container.place(value.offset());
-        ReadError::Syntax { place, reason: format!("{}{dot}{key} {reason}", self.path) }
+        ReadError::Syntax { place, reason: format!("{} {reason}", self.path_of(key)) }
     }
 
     pub(super) fn whole(&self, key: &str) -> Result<Option<usize>, ReadError> {
@@ -154,9 +152,59 @@ impl<'t, 'a> Object<'t, 'a> {
     }
 
     pub(super) fn object(&self, key: &str) -> Result<Option<Object<'t, 'a>>, ReadError> {
+        self.value.get(key).map(|value| Object::new(self.container, value, self.path_of(key))).transpose()
+    }
+
+    /// Where the object stands.
+    pub(super) fn place(&self) -> Place {
+        self.container.place(self.value.offset())
+    }
+
+    /// The path of a member.
+    pub(super) fn path_of(&self, key: &str) -> String {
         let dot = if self.path.is_empty() { "" } else { "." };
-        let path = || format!("{}{dot}{key}", self.path);
-        self.value.get(key).map(|value| Object::new(self.container, value, path())).transpose()
+        format!("{}{dot}{key}", self.path)
+    }
+
+    /// The name, empty where there is none.
+    pub(super) fn name_or_empty(&self) -> String {
+        self.name().map(Cow::into_owned).unwrap_or_default()
+    }
+
+    /// An index that must be there.
+    pub(super) fn needed_index(&self, key: &str, what: &str, count: usize) -> Result<usize, ReadError> {
+        self.index(key, what, count)?.ok_or_else(|| self.wrong(&format!("has no `{key}`")))
+    }
+
+    /// The values of a list, none where it is missing.
+    pub(super) fn list(&self, key: &str) -> Result<Vec<Value<'t, 'a>>, ReadError> {
+        match self.value.get(key) {
+            Some(value) if !value.is_array() => Err(self.wrong_at(value, key, "must be a list")),
+            value => Ok(value.map_or(Vec::new(), |value| value.items().collect())),
+        }
+    }
+
+    /// The objects of a list, none where it is missing.
+    pub(super) fn objects(&self, key: &str) -> Result<Vec<Object<'t, 'a>>, ReadError> {
+        let values = self.list(key)?.into_iter().enumerate();
+        values.map(|(i, value)| Object::new(self.container, value, self.path_of(&format!("{key}[{i}]")))).collect()
+    }
+
+    /// A finite number.
+    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, ReadError> {
+        let wrong = |value| self.wrong_at(value, key, "must be a finite number");
+        let finite = |value: Value| value.number().filter(|number| number.is_finite());
+        self.value.get(key).map(|value| finite(value).ok_or_else(|| wrong(value))).transpose()
+    }
+
+    /// As many finite numbers as there are.
+    pub(super) fn number_list(&self, key: &str) -> Result<Option<Vec<f64>>, ReadError> {
+        if self.value.get(key).is_none() {
+            return Ok(None);
+        }
+        let wrong = |value| self.wrong_at(value, key, "must be finite numbers");
+        let finite = |value: Value| value.number().filter(|number| number.is_finite());
+        self.list(key)?.into_iter().map(|value| finite(value).ok_or_else(|| wrong(value))).collect::<Result<_, _>>().map(Some)
     }
 
     /// `count` finite numbers.
@@ -184,18 +232,14 @@ impl<'t, 'a> Document<'t, 'a> {
         let root = Object::new(container, json.root(), String::new())?;
         check_version(&root)?;
         check_extensions(&root)?;
-        let list = |key: &str| match root.value.get(key) {
-            Some(value) if !value.is_array() => Err(root.wrong_at(value, key, "must be a list")),
-            value => Ok(value.map_or(Vec::new(), |value| value.items().collect::<Vec<_>>())),
-        };
         let mut document = Document {
             container,
             root: root.value,
-            nodes: list("nodes")?,
-            scenes: list("scenes")?,
+            nodes: root.list("nodes")?,
+            scenes: root.list("scenes")?,
             meshes: Vec::new(),
             primitives: Vec::new(),
-            materials: list("materials")?
+            materials: root.list("materials")?
                 .into_iter()
                 .map(|value| value.get("name").and_then(Value::text).filter(|name| !name.is_empty()))
                 .collect(),
@@ -203,14 +247,14 @@ impl<'t, 'a> Document<'t, 'a> {
             views: Vec::new(),
             buffers: Vec::new(),
         };
-        for (i, value) in list("buffers")?.into_iter().enumerate() {
+        for (i, value) in root.list("buffers")?.into_iter().enumerate() {
             let buffer = Object::new(container, value, format!("buffers[{i}]"))?;
             let byte_length = buffer.needed("byteLength")?;
             let uri = value.get("uri");
             let offset = uri.unwrap_or(value).offset();
             document.buffers.push(Buffer { offset, uri: uri.and_then(Value::text), byte_length });
         }
-        for (i, value) in list("bufferViews")?.into_iter().enumerate() {
+        for (i, value) in root.list("bufferViews")?.into_iter().enumerate() {
             let view = Object::new(container, value, format!("bufferViews[{i}]"))?;
             let buffer = view.index("buffer", "buffer", document.buffers.len())?;
             document.views.push(View {
@@ -221,11 +265,11 @@ impl<'t, 'a> Document<'t, 'a> {
                 stride: view.whole("byteStride")?,
             });
         }
-        for (i, value) in list("accessors")?.into_iter().enumerate() {
+        for (i, value) in root.list("accessors")?.into_iter().enumerate() {
             let accessor = Object::new(container, value, format!("accessors[{i}]"))?;
             document.accessors.push(parse_accessor(&accessor, document.views.len())?);
         }
-        for (i, value) in list("meshes")?.into_iter().enumerate() {
+        for (i, value) in root.list("meshes")?.into_iter().enumerate() {
             let mesh = Object::new(container, value, format!("meshes[{i}]"))?;
             let first = document.primitives.len();
             let primitives = value.get("primitives").filter(|list| list.is_array());
@@ -297,7 +341,7 @@ fn check_extensions(root: &Object) -> Result<(), ReadError> {
     Ok(())
 }
 
-fn compressed(place: crate::Place, name: &str) -> ReadError {
+pub(super) fn compressed(place: Place, name: &str) -> ReadError {
     let what = format!("compressed geometry ({name})");
     let hint = "export without mesh compression, or unpack it with `gltf-transform copy in.glb out.glb`";
     ReadError::Unsupported { place, what, hint }
@@ -334,7 +378,9 @@ fn parse_accessor(accessor: &Object, view_count: usize) -> Result<Accessor, Read
         Some("VEC2") => 2,
         Some("VEC3") => 3,
         Some("VEC4") => 4,
-        Some("MAT2" | "MAT3" | "MAT4") => 0,
+        // Four numbers of any kind fill whole words, so that the columns follow one another.
+        Some("MAT4") => 16,
+        Some("MAT2" | "MAT3") => 0,
         _ => return Err(accessor.wrong("has no known `type`")),
     };
     Ok(Accessor {

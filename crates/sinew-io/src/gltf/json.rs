@@ -343,6 +343,28 @@ impl<'t, 'a> Value<'t, 'a> {
         (number >= 0.0 && number.fract() == 0.0 && number <= 9_007_199_254_740_992.0).then_some(number as usize)
     }
 
+    /// The same in the terms of `serde_json`. The error is the byte of a number that no double can hold.
+    pub(super) fn to_serde(self) -> Result<serde_json::Value, usize> {
+        Ok(match self.node().kind {
+            Kind::Null => serde_json::Value::Null,
+            Kind::True => true.into(),
+            Kind::False => false.into(),
+            Kind::Number => serde_json::from_str(self.slice()).map_err(|_| self.offset())?,
+            Kind::Plain | Kind::Escaped => self.text().unwrap_or_default().into_owned().into(),
+            Kind::Array => serde_json::Value::Array(self.items().map(Value::to_serde).collect::<Result<_, _>>()?),
+            Kind::Object => {
+                let mut members = serde_json::Map::new();
+                // Of equal names the first counts, as everywhere here.
+                for (name, value) in self.members() {
+                    if let serde_json::map::Entry::Vacant(slot) = members.entry(name) {
+                        slot.insert(value.to_serde()?);
+                    }
+                }
+                serde_json::Value::Object(members)
+            }
+        })
+    }
+
     pub(super) fn boolean(self) -> Option<bool> {
         match self.node().kind {
             Kind::True => Some(true),

@@ -13,6 +13,10 @@ mod encode;
 mod json;
 mod morph;
 mod read;
+mod rig_read;
+mod rig_read_animation;
+mod rig_read_appearance;
+mod rig_read_surface;
 mod shading;
 mod tree;
 mod write;
@@ -37,6 +41,17 @@ pub fn read(bytes: &[u8], companions: &dyn Companions) -> Result<MeshData, ReadE
 /// with `material:` in front of their name materials. Of the point fields `NORMAL`, `TEXCOORD_0` and `COLOR_0` are kept.
 pub fn write(mesh: &MeshData, glb: bool) -> Result<Vec<u8>, WriteError> {
     write::write(mesh, glb)
+}
+
+/// Reads a character: all nodes, surfaces with weights and morph targets, skins, animations, materials and pictures.
+///
+/// Everything is as the file has it, in metres, seconds and +Y up. Weights that do not sum to one stay so and are noted, as is
+/// what a [`sinew_rig::Rig`] has no place for: tangents, cameras, points and lines. Pictures that are not found have no bytes.
+///
+/// # Errors
+/// At the byte or line that is wrong, with the path of the JSON value.
+pub fn read_rig(bytes: &[u8], companions: &dyn Companions) -> Result<sinew_rig::Rig, ReadError> {
+    rig_read::read_rig(bytes, companions)
 }
 
 /// Reads any bytes; a mesh among them must survive being written and read again.

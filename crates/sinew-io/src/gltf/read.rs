@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use sinew_math::Vec3;
+use sinew_rig::Affine;
 
 use crate::error::{Place, ReadError};
 use crate::format::Companions;
@@ -11,7 +12,7 @@ use crate::gltf::accessor::Buffers;
 use crate::gltf::container::Container;
 use crate::gltf::document::{ATTRIBUTES, Document, Primitive};
 use crate::gltf::json::Json;
-use crate::gltf::tree::{Affine, Placed, place_meshes};
+use crate::gltf::tree::{Placed, place_meshes};
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
 
 /// A mesh may stand at many places, and its vertices are then read many times: so many vertices and indices per byte of the
@@ -282,7 +283,7 @@ fn transform_normals(normals: &mut [f64], scene_from_mesh: &Affine) {
 }
 
 /// Shape and nodes of the cells that a list of nodes means in a mode; `None` for unknown modes and incomplete cells.
-fn cells_of_mode(mode: usize, nodes: Vec<u32>) -> Option<(CellShape, Vec<u32>)> {
+pub(super) fn cells_of_mode(mode: usize, nodes: Vec<u32>) -> Option<(CellShape, Vec<u32>)> {
     let count = nodes.len();
     // Strips join their parts by triangles without area.
     let is_real = |[a, b, c]: &[u32; 3]| a != b && b != c && c != a;

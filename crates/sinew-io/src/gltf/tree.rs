@@ -1,6 +1,7 @@
 //! The node tree: which mesh stands where.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
+use sinew_rig::{Affine, Transform};
 
 use crate::error::ReadError;
 use crate::gltf::document::{Document, Object};
@@ -8,31 +9,6 @@ use crate::gltf::json::Value;
 
 /// No exporter nests deeper; a tree that does is an attack or a cycle in the making.
 const DEEPEST: usize = 256;
-
-/// x ↦ linear x + translation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Affine {
-    pub linear: Mat3,
-    pub translation: Vec3,
-}
-
-impl Affine {
-    pub(super) fn identity() -> Affine {
-        Affine { linear: Mat3::identity(), translation: Vec3::zero() }
-    }
-
-    pub(super) fn apply(&self, x: Vec3) -> Vec3 {
-        self.linear * x + self.translation
-    }
-
-    fn after(&self, first: &Affine) -> Affine {
-        Affine { linear: self.linear * first.linear, translation: self.apply(first.translation) }
-    }
-
-    fn is_finite(&self) -> bool {
-        self.linear.is_finite() && self.translation.to_array().iter().all(|x| x.is_finite())
-    }
-}
 
 /// A mesh in the scene.
 pub(super) struct Placed<'a> {
@@ -43,8 +19,9 @@ pub(super) struct Placed<'a> {
     pub has_skin: bool,
 }
 
-/// The children of each node are visited once: their parents are unique, and no chain of parents is closed.
-fn check_tree(document: &Document) -> Result<Vec<Option<u32>>, ReadError> {
+/// The parent of each node. The children of each node are visited once: their parents are unique, and no chain of parents is
+/// closed.
+pub(super) fn check_tree(document: &Document) -> Result<Vec<Option<u32>>, ReadError> {
     let container = document.container;
     let mut parents: Vec<Option<u32>> = vec![None; document.nodes.len()];
     for (i, &value) in document.nodes.iter().enumerate() {
@@ -84,7 +61,7 @@ fn check_tree(document: &Document) -> Result<Vec<Option<u32>>, ReadError> {
 }
 
 /// The nodes at the top of the default scene, with the JSON values that name them.
-fn roots<'t>(document: &Document<'t, '_>, parents: &[Option<u32>]) -> Result<Vec<usize>, ReadError> {
+pub(super) fn roots<'t>(document: &Document<'t, '_>, parents: &[Option<u32>]) -> Result<Vec<usize>, ReadError> {
     let file = Object::new(document.container, document.root, String::new())?;
     let default = file.index("scene", "scene", document.scenes.len())?;
     let Some(&scene) = document.scenes.get(default.unwrap_or(0)) else {
@@ -110,14 +87,15 @@ fn roots<'t>(document: &Document<'t, '_>, parents: &[Option<u32>]) -> Result<Vec
 }
 
 /// The transform of a node in its parent.
-fn transform(node: &Object) -> Result<Affine, ReadError> {
+pub(super) fn transform(node: &Object) -> Result<Transform, ReadError> {
     if let Some(m) = node.numbers::<16>("matrix")? {
         let value = node.value.get("matrix").unwrap_or(node.value);
         if m[3] != 0.0 || m[7] != 0.0 || m[11] != 0.0 || m[15] != 1.0 {
             return Err(node.wrong_at(value, "matrix", "must end its columns with 0, 0, 0, 1"));
         }
         let column = |k: usize| Vec3::new(m[4 * k], m[4 * k + 1], m[4 * k + 2]);
-        return Ok(Affine { linear: Mat3::from_columns(column(0), column(1), column(2)), translation: column(3) });
+        let linear = Mat3::from_columns(column(0), column(1), column(2));
+        return Ok(Transform::Matrix(Affine { linear, translation: column(3) }));
     }
     let translation = node.numbers::<3>("translation")?.unwrap_or([0.0; 3]);
     let scale = node.numbers::<3>("scale")?.unwrap_or([1.0; 3]);
@@ -130,14 +108,11 @@ fn transform(node: &Object) -> Result<Affine, ReadError> {
                 let value = node.value.get("rotation").unwrap_or(node.value);
                 return Err(node.wrong_at(value, "rotation", "must be a quaternion of length 1"));
             }
-            quaternion.normalized().to_matrix()
+            quaternion.normalized()
         }
-        None => Mat3::identity(),
+        None => Quaternion::identity(),
     };
-    let [x, y, z] = scale;
-    let linear = rotation * Mat3::diagonal(Vec3::new(x, y, z));
-    let [x, y, z] = translation;
-    Ok(Affine { linear, translation: Vec3::new(x, y, z) })
+    Ok(Transform::Parts { translation: Vec3::from(translation), rotation, scale: Vec3::from(scale) })
 }
 
 /// All meshes of the default scene, in the order of the tree.
@@ -165,7 +140,7 @@ pub(super) fn place_meshes<'a>(document: &Document<'_, 'a>) -> Result<Vec<Placed
             if levels.len() > DEEPEST {
                 return Err(node.wrong(&format!("lies more than {DEEPEST} levels deep")));
             }
-            let scene_from_mesh = scene_from_parent.after(&transform(&node)?);
+            let scene_from_mesh = scene_from_parent.after(&transform(&node)?.to_affine());
             if !scene_from_mesh.is_finite() {
                 return Err(node.wrong("has a transform beyond all numbers"));
             }
