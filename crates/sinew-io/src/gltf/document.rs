@@ -204,7 +204,11 @@ impl<'t, 'a> Object<'t, 'a> {
         }
         let wrong = |value| self.wrong_at(value, key, "must be finite numbers");
         let finite = |value: Value| value.number().filter(|number| number.is_finite());
-        self.list(key)?.into_iter().map(|value| finite(value).ok_or_else(|| wrong(value))).collect::<Result<_, _>>().map(Some)
+        self.list(key)?
+            .into_iter()
+            .map(|value| finite(value).ok_or_else(|| wrong(value)))
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     /// `count` finite numbers.
@@ -239,7 +243,8 @@ impl<'t, 'a> Document<'t, 'a> {
             scenes: root.list("scenes")?,
             meshes: Vec::new(),
             primitives: Vec::new(),
-            materials: root.list("materials")?
+            materials: root
+                .list("materials")?
                 .into_iter()
                 .map(|value| value.get("name").and_then(Value::text).filter(|name| !name.is_empty()))
                 .collect(),

@@ -12,7 +12,7 @@ pub(super) enum Use {
     Vertices,
     /// Indices of primitives.
     Indices,
-    /// Keys of animations.
+    /// Keys of animations and matrices of skins, which no viewer keeps in buffers of its own.
     Keys,
 }
 
@@ -32,7 +32,7 @@ impl Encoder {
 
     /// Adds an accessor of everything that `fill` writes to the end of the buffer.
     fn accessor(&mut self, mut description: Value, purpose: Use, fill: impl FnOnce(&mut Vec<u8>)) -> usize {
-        // All components have four bytes, so that the end of one part is aligned for the next.
+        // All elements have a multiple of four bytes, so that the end of one part is aligned for the next.
         let start = self.buffer.len();
         fill(&mut self.buffer);
         let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": self.buffer.len() - start});
@@ -65,6 +65,34 @@ impl Encoder {
         self.accessor(description, purpose, |buffer| extend(buffer, vectors.as_flattened(), |x| x.to_le_bytes()))
     }
 
+    /// Adds matrices, column by column.
+    pub(super) fn matrices(&mut self, matrices: &[[f32; 16]]) -> usize {
+        let description = json!({"componentType": 5126, "count": matrices.len(), "type": "MAT4"});
+        self.accessor(description, Use::Keys, |buffer| extend(buffer, matrices.as_flattened(), |x| x.to_le_bytes()))
+    }
+
+    /// Adds the joints of vertices.
+    pub(super) fn joints(&mut self, joints: &[[u16; 4]]) -> usize {
+        let description = json!({"componentType": 5123, "count": joints.len(), "type": "VEC4"});
+        self.accessor(description, Use::Vertices, |buffer| extend(buffer, joints.as_flattened(), |x| x.to_le_bytes()))
+    }
+
+    /// Adds vectors that are all zero, which take no bytes.
+    pub(super) fn zeros(&mut self, count: usize) -> usize {
+        let zero = [0.0; 3];
+        let description = json!({"componentType": 5126, "count": count, "type": "VEC3", "min": zero, "max": zero});
+        self.accessors.push(description);
+        self.accessors.len() - 1
+    }
+
+    /// Adds the bytes of a file; the number is that of the view.
+    pub(super) fn file(&mut self, bytes: &[u8]) -> usize {
+        self.views.push(json!({"buffer": 0, "byteOffset": self.buffer.len(), "byteLength": bytes.len()}));
+        self.buffer.extend_from_slice(bytes);
+        self.buffer.resize(self.buffer.len().next_multiple_of(4), 0);
+        self.views.len() - 1
+    }
+
     /// Adds indices.
     pub(super) fn indices(&mut self, indices: &[u32]) -> usize {
         let description = json!({"componentType": 5125, "count": indices.len(), "type": "SCALAR"});
@@ -78,8 +106,10 @@ impl Encoder {
         // glTF has no empty lists, and no buffer of no bytes.
         if !views.is_empty() {
             root["bufferViews"] = views.into();
-            root["accessors"] = accessors.into();
             root["buffers"] = json!([{"byteLength": buffer.len()}]);
+        }
+        if !accessors.is_empty() {
+            root["accessors"] = accessors.into();
         }
         if !glb && !buffer.is_empty() {
             let uri = format!("data:application/octet-stream;base64,{}", base64::encode(&buffer));
@@ -113,10 +143,10 @@ impl Encoder {
     }
 }
 
-fn extend<T: Copy>(buffer: &mut Vec<u8>, numbers: &[T], bytes: impl Fn(T) -> [u8; 4]) {
+fn extend<T: Copy, const N: usize>(buffer: &mut Vec<u8>, numbers: &[T], bytes: impl Fn(T) -> [u8; N]) {
     let start = buffer.len();
-    buffer.resize(start + 4 * numbers.len(), 0);
-    for (slot, &number) in buffer[start..].as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+    buffer.resize(start + N * numbers.len(), 0);
+    for (slot, &number) in buffer[start..].as_chunks_mut::<N>().0.iter_mut().zip(numbers) {
         *slot = bytes(number);
     }
 }

@@ -17,6 +17,9 @@ mod rig_read;
 mod rig_read_animation;
 mod rig_read_appearance;
 mod rig_read_surface;
+mod rig_write;
+mod rig_write_appearance;
+mod rig_write_check;
 mod shading;
 mod tree;
 mod write;
@@ -54,8 +57,25 @@ pub fn read_rig(bytes: &[u8], companions: &dyn Companions) -> Result<sinew_rig::
     rig_read::read_rig(bytes, companions)
 }
 
-/// Reads any bytes; a mesh among them must survive being written and read again.
+/// Writes a character, as GLB or as JSON text with the buffer inside; pictures are inside too.
+///
+/// Numbers become single precision, weights stay as they are. Materials are those of [`sinew_rig::Appearance::gltf`] where they
+/// are as many as [`sinew_rig::Appearance::materials`], and made from the latter otherwise. Left out is what glTF has no place
+/// for: surfaces without triangles, animations without channels. The scene has the nodes without parent that are shown.
+///
+/// # Errors
+/// Where the parts of the character do not fit one another, or numbers exceed single precision.
+pub fn write_rig(rig: &sinew_rig::Rig, glb: bool) -> Result<Vec<u8>, WriteError> {
+    rig_write::write_rig(rig, glb)
+}
+
+/// Reads any bytes; a mesh or a character among them must survive being written and read again.
 pub fn fuzz_one(bytes: &[u8]) {
+    fuzz_mesh(bytes);
+    fuzz_rig(bytes);
+}
+
+fn fuzz_mesh(bytes: &[u8]) {
     let Ok(mesh) = read(bytes, &NoCompanions) else { return };
     for glb in [true, false] {
         let Ok(written) = write(&mesh, glb) else { continue };
@@ -78,5 +98,35 @@ pub fn fuzz_one(bytes: &[u8]) {
     }
 }
 
+fn fuzz_rig(bytes: &[u8]) {
+    let Ok(rig) = read_rig(bytes, &NoCompanions) else { return };
+    for glb in [true, false] {
+        let Ok(written) = write_rig(&rig, glb) else { continue };
+        let again = match read_rig(&written, &NoCompanions) {
+            Ok(again) => again,
+            Err(error) => panic!("what was written cannot be read: {error}"),
+        };
+        assert_eq!(rig_counts(&rig), rig_counts(&again), "counts");
+    }
+}
+
+/// Sizes of everything in a character that a file can hold.
+fn rig_counts(rig: &sinew_rig::Rig) -> Vec<usize> {
+    let appearance = &rig.appearance;
+    let shown_count = rig.nodes.iter().filter(|node| node.is_shown).count();
+    let mut counts = vec![rig.nodes.len(), shown_count, appearance.materials.len(), appearance.images.len()];
+    counts.extend(rig.skins.iter().map(|skin| skin.joints.len()));
+    for part in rig.surfaces.iter().flat_map(|surface| &surface.parts) {
+        counts.extend([part.positions.len(), part.normals.len(), part.texcoords.len(), part.colors.len()]);
+        counts.extend([part.triangles.len(), part.weights.width, part.weights.joints.len(), part.morph_targets.len()]);
+    }
+    for animation in &rig.animations {
+        counts.extend(animation.channels.iter().map(|channel| channel.times.len()));
+    }
+    counts
+}
+
+#[cfg(test)]
+mod rig_tests;
 #[cfg(test)]
 mod tests;

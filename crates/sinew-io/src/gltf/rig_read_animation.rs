@@ -31,7 +31,9 @@ impl RigReader<'_, '_, '_> {
             animations.push(read);
         }
         for node in fixed {
-            self.notes.push(format!("nodes[{node}] has a matrix and is animated, which glTF forbids: keys replace the matrix"));
+            self.notes.push(format!(
+                "nodes[{node}] has a matrix and is animated, which glTF forbids: keys replace the matrix"
+            ));
         }
         Ok(animations)
     }
@@ -41,7 +43,7 @@ impl RigReader<'_, '_, '_> {
         let sampler = &samplers[channel.needed_index("sampler", "sampler", samplers.len())?];
         let target = channel.object("target")?.ok_or_else(|| channel.wrong("has no `target`"))?;
         let Some(node) = target.index("node", "node", rig.nodes.len())? else {
-            self.notes.push(format!("{} is left out: it has no node", target.path_of("node")));
+            self.left_out.insert("animation channels without a node".into());
             return Ok(None);
         };
         let path = target.value.get("path").and_then(|path| path.text()).unwrap_or_default();
@@ -52,11 +54,11 @@ impl RigReader<'_, '_, '_> {
             "rotation" => (4, 1),
             "weights" if targets > 0 => (1, targets),
             "weights" => {
-                self.notes.push(format!("{} is left out: nodes[{node}] has no morph targets", target.path_of("path")));
+                self.left_out.insert("animation channels of weights without morph targets".into());
                 return Ok(None);
             }
             _ => {
-                self.notes.push(format!("{} is left out: nothing is called `{path}`", target.path_of("path")));
+                self.left_out.insert(format!("animation channels of `{path}`"));
                 return Ok(None);
             }
         };
@@ -68,7 +70,8 @@ impl RigReader<'_, '_, '_> {
         let expected = (times.len() as u64).saturating_mul(per_key as u64 * values_per_key);
         let found = self.document.accessors[output].count as u64;
         if found != expected {
-            let (place, what) = (sampler.place(), format!("{}: values in accessors[{output}]", sampler.path_of("output")));
+            let (place, what) =
+                (sampler.place(), format!("{}: values in accessors[{output}]", sampler.path_of("output")));
             return Err(ReadError::Count { place, what, promised: expected, found });
         }
         let numbers = self.floats(output, &sampler.path_of("output"), &[width])?;

@@ -101,7 +101,8 @@ impl RigReader<'_, '_, '_> {
                 self.left_out.insert(format!("TEXCOORD_{set} without TEXCOORD_{expected}"));
                 break;
             }
-            let places = self.attribute(&attributes.path_of(&format!("TEXCOORD_{set}")), accessor, vertex_count, &[2])?;
+            let places =
+                self.attribute(&attributes.path_of(&format!("TEXCOORD_{set}")), accessor, vertex_count, &[2])?;
             part.texcoords.push(single(&places));
         }
         if let Some(color) = color {
@@ -227,7 +228,8 @@ impl RigReader<'_, '_, '_> {
         vertex_count: usize,
         limit: Option<JointLimit>,
     ) -> Result<Weights, ReadError> {
-        let alone = |has: &str, lacks: &str, set: &u32| attributes.wrong(&format!("has {has}_{set} without {lacks}_{set}"));
+        let alone =
+            |has: &str, lacks: &str, set: &u32| attributes.wrong(&format!("has {has}_{set} without {lacks}_{set}"));
         if let Some(set) = joints.keys().find(|&set| !weights.contains_key(set)) {
             return Err(alone("JOINTS", "WEIGHTS", set));
         }
