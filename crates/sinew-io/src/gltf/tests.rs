@@ -31,7 +31,8 @@ fn triangle() -> (Value, Vec<u8>) {
     (document, bin)
 }
 
-fn glb(document: &Value, bin: &[u8]) -> Vec<u8> {
+/// A file with a binary chunk.
+pub(super) fn glb(document: &Value, bin: &[u8]) -> Vec<u8> {
     let mut json = document.to_string().into_bytes();
     json.resize(json.len().next_multiple_of(4), b' ');
     let mut bin = bin.to_vec();
