@@ -1,5 +1,6 @@
 //! glTF files of other programs, and files made by hand for what those programs never write, give the numbers that their makers
-//! put in. `trimesh-*` is trimesh 5.2, `blender-*` Blender 5.0, `vtk-*` VTK 9.7; `hand-*` passed the Khronos validator.
+//! put in. `trimesh-*` is trimesh 5.2, `blender-*` Blender 5.0, `vtk-*` VTK 9.7; `hand-*` passed the Khronos validator, and
+//! `hand-rigged.glb` was written by `gltf::write_rig`.
 
 use std::f64::consts::SQRT_2;
 use std::path::{Path, PathBuf};
@@ -156,6 +157,21 @@ fn the_default_scene_is_placed_by_its_tree_and_mirrors_stay_right_side_out() {
     assert_solid(&mesh, "sheared", 8.0, [10.0, 0.0, 8.0]);
     assert_eq!(mesh.cell_sets["material:bone"].len(), 36);
     assert!(mesh.notes.iter().any(|note| note.contains("several scenes")));
+}
+
+#[test]
+fn characters_are_read_whole() {
+    let bytes = std::fs::read(folder().join("hand-rigged.glb")).unwrap();
+    let rig = gltf::read_rig(&bytes, &sinew_io::NoCompanions).unwrap();
+    assert_eq!((rig.nodes.len(), rig.skins.len(), rig.animations.len(), rig.surfaces.len()), (7, 2, 2, 2));
+    let part = &rig.surfaces[0].parts[0];
+    assert_eq!((part.weights.width, part.morph_targets.len(), part.texcoords.len()), (8, 2, 2));
+    // Reading it as a surface gives the same vertices, without skins.
+    let mesh = corpus("hand-rigged.glb");
+    let vertex_count: usize =
+        rig.surfaces.iter().flat_map(|surface| &surface.parts).map(|part| part.positions.len()).sum();
+    assert_eq!(mesh.points.len(), vertex_count);
+    assert!(mesh.notes.iter().any(|note| note.contains("skins are left out")));
 }
 
 #[test]
