@@ -1,8 +1,9 @@
 //! glTF 2.0, as JSON text (`.gltf`) and as GLB (`.glb`).
 //!
 //! Read are the surfaces of the default scene, placed by its node tree, in glTF's own axes: metres, +Y up. Written are still
-//! surfaces ([`write`]) and shots in motion ([`animated`]). Every mistake is shown at its byte or line, with the path of the
-//! JSON value that is wrong.
+//! surfaces ([`write`]) and shots in motion ([`animated`]). Characters with joints, weights and key frames are read and written
+//! as a whole ([`read_rig`], [`write_rig`]). Every mistake is shown at its byte or line, with the path of the JSON value that is
+//! wrong.
 
 pub mod animated;
 
