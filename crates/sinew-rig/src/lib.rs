@@ -7,6 +7,7 @@ mod affine;
 mod animation;
 mod appearance;
 mod blend;
+pub mod characters;
 mod rig;
 
 pub use affine::Affine;

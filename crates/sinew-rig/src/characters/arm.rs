@@ -1,0 +1,146 @@
+//! An arm: shoulder cap, biceps and triceps, elbow, forearm and a fist.
+
+use sinew_math::Vec3;
+
+use super::body::{Body, BoneHint, Chart, Joint};
+use super::field::{Field, Lump};
+use super::mesher::Symmetry;
+use super::motion::{Motion, pulses, quick, turn};
+use super::weights::{Chain, Link};
+
+/// Bend of the elbow at rest [degrees].
+const REST_BEND: f64 = 5.0;
+
+/// Places of an arm along x, with y towards the biceps and −z towards the thumb [m].
+pub(super) const SHOULDER: Vec3 = Vec3::new(0.04, 0.0, 0.0);
+pub(super) const ELBOW: Vec3 = Vec3::new(0.335, 0.0, 0.0);
+/// The forearm is bent a little.
+pub(super) const WRIST: Vec3 = Vec3::new(0.587, 0.022, 0.0);
+const CLAVICLE: Vec3 = Vec3::new(-0.035, 0.0, 0.0);
+
+/// Along the elbow's hinge: bending takes x to y.
+pub(super) const HINGE: Vec3 = Vec3::new(0.0, 0.0, 1.0);
+
+fn along_forearm(part: f64, up: f64, front: f64) -> Vec3 {
+    let axis = (WRIST - ELBOW).normalized();
+    ELBOW.lerp(WRIST, part) + Vec3::new(-axis.y, axis.x, 0.0) * up + Vec3::unit(2) * front
+}
+
+/// Upper arm, forearm and fist from the shoulder on, without the shoulder itself.
+pub(super) fn limb_lumps() -> Vec<Lump> {
+    let v = Vec3::new;
+    let (x, z) = (Vec3::unit(0), Vec3::unit(2));
+    let forearm = (WRIST - ELBOW).normalized();
+    let up = v(-forearm.y, forearm.x, 0.0);
+    let at_fist = |along: f64, up_by: f64, front: f64| WRIST + forearm * along + up * up_by + z * front;
+    let mut lumps = vec![
+        Lump::cone(SHOULDER, ELBOW, [0.043, 0.033]).blend(0.02),
+        // Deltoid.
+        Lump::ellipsoid(v(0.075, 0.012, 0.0), v(1.0, -0.08, 0.0), z, [0.085, 0.050, 0.042]).blend(0.02),
+        // Biceps and triceps: its long head, and the outer one towards the elbow.
+        Lump::ellipsoid(v(0.205, 0.026, 0.002), x, z, [0.095, 0.034, 0.031]).blend(0.012),
+        Lump::ellipsoid(v(0.175, -0.024, 0.008), x, z, [0.105, 0.034, 0.029]).blend(0.016),
+        Lump::ellipsoid(v(0.215, -0.020, -0.014), x, z, [0.075, 0.025, 0.026]).blend(0.016),
+        // Both ends of the humerus, and the tip of the ulna.
+        Lump::cone(v(0.326, -0.004, -0.026), v(0.326, -0.004, 0.027), [0.019, 0.019]).blend(0.02),
+        Lump::cone(v(0.335, -0.027, 0.004), v(0.355, -0.024, 0.004), [0.0125, 0.010]).blend(0.012),
+        // Forearm: bellies of the flexors and of the brachioradialis, then tendons.
+        Lump::cone(ELBOW, along_forearm(0.75, 0.0, 0.0), [0.034, 0.024]).blend(0.022),
+        Lump::ellipsoid(along_forearm(0.30, 0.007, 0.014), forearm, z, [0.095, 0.030, 0.031]).blend(0.016),
+        Lump::ellipsoid(along_forearm(0.24, 0.004, -0.017), forearm, z, [0.105, 0.027, 0.029]).blend(0.016),
+        Lump::cone(along_forearm(0.62, 0.0, 0.0), along_forearm(1.05, 0.0, 0.0), [0.0235, 0.0225])
+            .flattened(z, [1.22, 0.88])
+            .blend(0.02),
+        // The fist: its back, fingers rolled in, the ball of the thumb and the thumb across them.
+        Lump::ellipsoid(at_fist(0.052, -0.002, 0.0), forearm, z, [0.050, 0.040, 0.027]).blend(0.018),
+        Lump::ellipsoid(at_fist(0.030, 0.012, -0.020), forearm, z, [0.032, 0.020, 0.018]).blend(0.014),
+    ];
+    for (k, front) in [-0.030, -0.0105, 0.0095, 0.028].into_iter().enumerate() {
+        let size = [1.0, 1.05, 1.0, 0.88][k];
+        let reach = [0.082, 0.086, 0.082, 0.075][k];
+        // Knuckle to middle joint, and back towards the palm.
+        let knuckle = at_fist(reach, -0.009, front);
+        let middle = at_fist(reach + 0.002, 0.026 * size, front * 0.95);
+        let tip = at_fist(reach - 0.030, 0.033 * size, front * 0.92);
+        lumps.push(Lump::cone(knuckle, middle, [0.0125 * size, 0.0108 * size]).blend(0.006));
+        lumps.push(Lump::cone(middle, tip, [0.0108 * size, 0.0105 * size]).blend(0.004));
+    }
+    let thumb = [at_fist(0.030, 0.016, -0.036), at_fist(0.060, 0.036, -0.034), at_fist(0.068, 0.048, -0.006)];
+    lumps.push(Lump::cone(thumb[0], thumb[1], [0.0135, 0.0115]).blend(0.010));
+    lumps.push(Lump::cone(thumb[1], thumb[2], [0.0115, 0.0095]).blend(0.004));
+    lumps
+}
+
+/// Links from the shoulder to the wrist for joints of those numbers.
+pub(super) fn limb_links(joints: [usize; 3]) -> [Link; 3] {
+    let forearm = (WRIST - ELBOW).normalized();
+    [
+        Link { joint: joints[0], at: SHOULDER + Vec3::new(0.010, 0.0, 0.0), direction: Vec3::unit(0), reach: 0.050 },
+        Link { joint: joints[1], at: ELBOW, direction: (Vec3::unit(0) + forearm).normalized(), reach: 0.042 },
+        Link { joint: joints[2], at: WRIST, direction: forearm, reach: 0.026 },
+    ]
+}
+
+/// Humerus, ulna and radius, moved by nodes of those numbers.
+pub(super) fn limb_bones(humerus: usize, ulna: usize) -> [BoneHint; 5] {
+    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius };
+    [
+        bone(humerus, SHOULDER, ELBOW, 0.012),
+        bone(humerus, ELBOW - HINGE * 0.024, ELBOW + HINGE * 0.024, 0.012),
+        // The ulna is close to the skin at the elbow.
+        bone(ulna, Vec3::new(0.340, -0.024, 0.004), along_forearm(1.0, -0.004, 0.016), 0.008),
+        bone(ulna, along_forearm(0.06, 0.006, -0.014), along_forearm(0.98, 0.0, -0.014), 0.008),
+        bone(ulna, along_forearm(0.92, 0.0, -0.012), along_forearm(0.92, 0.0, 0.014), 0.010),
+    ]
+}
+
+pub(super) fn body() -> Body {
+    let joint = |name: &str, parent, position| Joint { name: name.into(), parent, position };
+    let joints = vec![
+        joint("clavicle", None, CLAVICLE),
+        joint("shoulder", Some(0), SHOULDER),
+        joint("elbow", Some(1), ELBOW),
+        joint("wrist", Some(2), WRIST),
+    ];
+    let v = Vec3::new;
+    let mut trunk = vec![
+        // Where it was cut off: a rounded cap with a bit of chest and trapezius.
+        Lump::upright(v(-0.015, -0.004, 0.0), [0.060, 0.072, 0.058]),
+        Lump::cone(v(-0.040, 0.025, 0.0), v(0.03, 0.018, 0.0), [0.032, 0.036]).blend(0.02),
+    ];
+    trunk.extend(limb_lumps());
+    let root = Link { joint: 0, at: CLAVICLE, direction: Vec3::unit(0), reach: 1.0 };
+    let links = std::iter::once(root).chain(limb_links([1, 2, 3])).collect();
+    let mut bones = vec![BoneHint { joint: 0, from: v(-0.045, 0.020, 0.0), to: v(0.010, 0.028, 0.0), radius: 0.010 }];
+    bones.extend(limb_bones(1, 2));
+    bones.push(BoneHint { joint: 3, from: WRIST, to: WRIST + v(0.075, 0.004, 0.0), radius: 0.014 });
+    Body {
+        joints,
+        chains: vec![Chain { links, limb: None }],
+        field: Field { trunk, chain_count: 1, ..Field::default() },
+        symmetry: Symmetry::None,
+        chart: Chart::AroundX,
+        bones,
+        motions: vec![
+            Motion { name: "curl", turns: |time, seconds| curl(pulses(time, seconds, 1, quick(125.0))) },
+            Motion { name: "reach", turns: |time, seconds| reach(pulses(time, seconds, 1, quick(80.0))) },
+        ],
+        skin_area: 0.21,
+    }
+}
+
+/// The elbow bends from 5 to 130 degrees, the wrist a little.
+fn curl(part: f64) -> super::motion::Turns {
+    vec![(2, turn(HINGE, (130.0 - REST_BEND) * part)), (3, turn(HINGE, 15.0 * part))]
+}
+
+/// Up and to the front: clavicle and shoulder rise, the upper arm turns, the elbow bends half.
+fn reach(part: f64) -> super::motion::Turns {
+    let (y, z) = (Vec3::unit(1), Vec3::unit(2));
+    vec![
+        (0, turn(z, 22.0 * part) * turn(y, -12.0 * part)),
+        (1, turn(y, -55.0 * part) * turn(z, 58.0 * part) * turn(Vec3::unit(0), 20.0 * part)),
+        (2, turn(HINGE, 75.0 * part)),
+        (3, turn(HINGE, -20.0 * part)),
+    ]
+}

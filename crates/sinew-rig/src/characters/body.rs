@@ -1,0 +1,237 @@
+//! Joints, lumps and motions of a character, and the rig they become.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use sinew_geometry::TriMesh;
+use sinew_math::{Mat3, Vec3};
+
+use super::field::Field;
+use super::mesher::{Symmetry, surface_net};
+use super::motion::Motion;
+use super::weights::{Chain, skin_weights};
+use super::{Character, CharacterParams, arm, hand, torso};
+use crate::affine::Affine;
+use crate::appearance::{Appearance, Material};
+use crate::rig::{Node, Part, Rig, Skin, Surface, Transform};
+
+/// Vertices that nobody needs more of: 5 million fill some gigabytes in what follows.
+const VERTEX_LIMIT: usize = 5_000_000;
+
+/// A bone as a capsule, in the world of the rest pose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoneHint {
+    /// The node that moves it, in [`Rig::nodes`].
+    pub joint: usize,
+    /// One end [m].
+    pub from: Vec3,
+    /// The other end [m].
+    pub to: Vec3,
+    /// Radius [m].
+    pub radius: f64,
+}
+
+/// Why there is no such character.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CharacterError {
+    /// A number that is not positive, or not finite.
+    #[error("`{name}` must be positive, but is {value}")]
+    NotPositive {
+        /// Which one.
+        name: &'static str,
+        /// What it was.
+        value: f64,
+    },
+    /// Parts of the skin run together.
+    #[error("edges of {edge} m cannot follow the {}: parts of its skin run together\nhint: try an edge of {} m", .character.name(), .character.usual_edge())]
+    TooCoarse {
+        /// Who.
+        character: Character,
+        /// Mean edge [m].
+        edge: f64,
+    },
+    /// More vertices than allowed.
+    #[error("edges of {edge} m need about {vertex_count} vertices, and {limit} are allowed\nhint: make the edge longer")]
+    TooFine {
+        /// Mean edge [m].
+        edge: f64,
+        /// Estimated number.
+        vertex_count: usize,
+        /// The largest one.
+        limit: usize,
+    },
+    /// A skin that is no surface, which is our fault.
+    #[error("the skin is no surface")]
+    Mesh(#[from] sinew_geometry::MeshError),
+}
+
+/// A joint of the rest pose; no joint is turned there.
+pub(super) struct Joint {
+    pub name: String,
+    pub parent: Option<usize>,
+    /// In the world [m].
+    pub position: Vec3,
+}
+
+/// How texture coordinates are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chart {
+    /// Around the x axis, with a seam below.
+    AroundX,
+    /// Front and back beside each other, with a seam where they meet.
+    FrontAndBack,
+}
+
+/// All there is to know about a character.
+pub(super) struct Body {
+    pub joints: Vec<Joint>,
+    pub chains: Vec<Chain>,
+    pub field: Field,
+    pub symmetry: Symmetry,
+    pub chart: Chart,
+    /// Bones; joints are nodes of the same number.
+    pub bones: Vec<BoneHint>,
+    pub motions: Vec<Motion>,
+    /// About how much skin there is [m²].
+    pub skin_area: f64,
+}
+
+impl Body {
+    pub fn of(character: Character) -> Self {
+        match character {
+            Character::Arm => arm::body(),
+            Character::Hand => hand::body(),
+            Character::Torso => torso::body(),
+        }
+    }
+}
+
+/// Bones of a character for simulations: capsules in the world of the rest pose.
+pub fn bone_hints(character: Character) -> Vec<BoneHint> {
+    Body::of(character).bones
+}
+
+/// A character: joints, a skin with weights, animations and a material.
+///
+/// Nodes are the joints, each with its place relative to its parent and no turn, and last the node of the skin.
+///
+/// # Errors
+/// When a number makes no sense, the edge is too long for the shape, or so short that there were too many vertices.
+pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
+    let CharacterParams { character, edge, frame_rate, seconds } = *params;
+    for (name, value) in [("edge", edge), ("frame_rate", frame_rate), ("seconds", seconds)] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(CharacterError::NotPositive { name, value });
+        }
+    }
+    let body = Body::of(character);
+    // Vertices per area of a net of equilateral triangles.
+    let vertex_count = (body.skin_area / (edge * edge * 0.75f64.sqrt())) as usize;
+    if vertex_count > VERTEX_LIMIT {
+        return Err(CharacterError::TooFine { edge, vertex_count, limit: VERTEX_LIMIT });
+    }
+    let too_coarse = CharacterError::TooCoarse { character, edge };
+    if vertex_count < 50 {
+        return Err(too_coarse);
+    }
+    let net = surface_net(&body.field, edge, body.symmetry);
+    let surface = TriMesh::new(net.positions, net.triangles)?;
+    if surface.topology().euler_characteristic != 2 || surface.components().count != 1 {
+        return Err(too_coarse);
+    }
+    let part = skin(&body, &surface);
+    let material =
+        Material { name: "skin".into(), base_color: [0.80, 0.56, 0.45, 1.0], metallic: 0.0, roughness: 0.6, ..Material::default() };
+    let mut nodes: Vec<Node> = body.joints.iter().map(|joint| joint_node(joint, &body.joints)).collect();
+    nodes.push(Node {
+        name: character.name().into(),
+        parent: None,
+        transform: Transform::identity(),
+        surface: Some(0),
+        skin: Some(0),
+        morph_weights: None,
+        is_shown: true,
+    });
+    let inverse_binds = body.joints.iter().map(|joint| Affine { linear: Mat3::identity(), translation: -joint.position });
+    let skin =
+        Skin { name: character.name().into(), joints: (0..body.joints.len()).collect(), inverse_binds: inverse_binds.collect() };
+    Ok(Rig {
+        nodes,
+        surfaces: vec![Surface { name: character.name().into(), parts: vec![part], morph_weights: Vec::new() }],
+        skins: vec![skin],
+        animations: body.motions.iter().map(|motion| motion.animation(frame_rate, seconds)).collect(),
+        appearance: Appearance { materials: vec![material], ..Appearance::default() },
+        notes: Vec::new(),
+    })
+}
+
+fn joint_node(joint: &Joint, joints: &[Joint]) -> Node {
+    let origin = joint.parent.map_or(Vec3::zero(), |parent| joints[parent].position);
+    Node {
+        name: joint.name.clone(),
+        parent: joint.parent,
+        transform: Transform::from_translation(joint.position - origin),
+        surface: None,
+        skin: None,
+        morph_weights: None,
+        is_shown: true,
+    }
+}
+
+/// The skin with normals, texture coordinates and weights; vertices of the seam are there twice.
+fn skin(body: &Body, surface: &TriMesh) -> Part {
+    let (sources, uvs, triangles) = charted(surface, body.chart);
+    let normals: Vec<[f32; 3]> = surface
+        .positions()
+        .par_iter()
+        .map(|p| body.field.slope(*p).gradient.normalized().to_array().map(|c| c as f32))
+        .collect();
+    let weights = skin_weights(&body.field, &body.chains, surface.positions());
+    let pick = |source: &u32| *source as usize;
+    Part {
+        positions: sources.iter().map(|source| surface.positions()[pick(source)]).collect(),
+        normals: sources.iter().map(|source| normals[pick(source)]).collect(),
+        texcoords: vec![uvs],
+        colors: Vec::new(),
+        triangles,
+        weights: weights.picked(&sources),
+        morph_targets: Vec::new(),
+        material: Some(0),
+    }
+}
+
+/// For each vertex the one of the closed surface it is a copy of, its texture coordinates, and the triangles.
+fn charted(surface: &TriMesh, chart: Chart) -> (Vec<u32>, Vec<[f32; 2]>, Vec<[u32; 3]>) {
+    let bounds = surface.bounds();
+    let size = bounds.size();
+    let part = |p: Vec3, axis: usize| (p[axis] - bounds.min[axis]) / size[axis];
+    let mut sources: Vec<u32> = Vec::new();
+    let mut uvs = Vec::new();
+    let mut number: HashMap<(u32, bool), u32> = HashMap::new();
+    let mut triangles = Vec::with_capacity(surface.triangle_count());
+    for (index, triangle) in surface.triangles().iter().enumerate() {
+        let corners = surface.corners(index);
+        let around = corners.map(|p| (p.z.atan2(p.y) / std::f64::consts::TAU).rem_euclid(1.0));
+        let crosses_seam = around.iter().any(|u| *u > 0.75) && around.iter().any(|u| *u < 0.25);
+        let faces_back = (corners[1] - corners[0]).cross(corners[2] - corners[0]).z < 0.0;
+        triangles.push([0, 1, 2].map(|k| {
+            // Whether this is the copy beyond the seam.
+            let is_beyond = match chart {
+                Chart::AroundX => crosses_seam && around[k] < 0.5,
+                Chart::FrontAndBack => faces_back,
+            };
+            *number.entry((triangle[k], is_beyond)).or_insert_with(|| {
+                sources.push(triangle[k]);
+                let p = corners[k];
+                let uv = match chart {
+                    Chart::AroundX => [around[k] + f64::from(u8::from(is_beyond)), part(p, 0)],
+                    Chart::FrontAndBack if is_beyond => [1.0 - 0.5 * part(p, 0), 1.0 - part(p, 1)],
+                    Chart::FrontAndBack => [0.5 * part(p, 0), 1.0 - part(p, 1)],
+                };
+                uvs.push(uv.map(|c| c as f32));
+                sources.len() as u32 - 1
+            })
+        }));
+    }
+    (sources, uvs, triangles)
+}

@@ -1,0 +1,312 @@
+//! Bodies as the zero set of a field: lumps along bones that melt together where they belong together.
+//!
+//! Lumps of a branch are joined by the quadratic smooth minimum, with $h = \tfrac12 + \tfrac{a-b}{2k}$ within 0 and 1:
+//!
+//! $$\min_k(a, b) = (1-h)\,a + h\,b - k\,h(1-h)$$
+//!
+//! Its derivatives by a and b are just 1−h and h, so slopes of the field are means of the slopes of lumps, and the shares that
+//! lumps have in a place are the same means. Slopes of lumps are at most 1, hence so are those of the field.
+//! Each branch melts into the trunk; two branches melt into each other near the trunk only.
+
+use sinew_math::{Mat3, Vec3};
+
+use crate::affine::Affine;
+
+/// A round cone (the hull of two balls), stretched along three axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lump {
+    /// Centre of the first ball.
+    center: Vec3,
+    /// Unit axes, orthogonal; the first one points to the second ball.
+    axes: [Vec3; 3],
+    /// Stretch along each axis.
+    stretch: Vec3,
+    /// Distance of the balls before stretching.
+    length: f64,
+    /// Radii of the balls before stretching.
+    radii: [f64; 2],
+    /// Over how much field value it melts into the lumps before it [m].
+    blend: f64,
+    /// Who moves it, and who moves its mirror image.
+    chains: [usize; 2],
+    /// Whether its mirror image at x = 0 is part of the body as well.
+    is_paired: bool,
+}
+
+impl Lump {
+    /// A round cone between two centres.
+    pub fn cone(from: Vec3, to: Vec3, radii: [f64; 2]) -> Self {
+        let along = to - from;
+        let length = along.norm();
+        let axis = if length > 0.0 { along / length } else { Vec3::unit(0) };
+        let axes = complete(axis, Vec3::unit(2));
+        let stretch = Vec3::splat(1.0);
+        Self { center: from, axes, stretch, length, radii, blend: 0.01, chains: [0; 2], is_paired: false }
+    }
+
+    /// An ellipsoid; the first radius is along `along`, the second one towards `wide`.
+    pub fn ellipsoid(center: Vec3, along: Vec3, wide: Vec3, radii: [f64; 3]) -> Self {
+        let axes = complete(along.normalized(), wide);
+        Self { axes, stretch: Vec3::from(radii), length: 0.0, radii: [1.0; 2], ..Self::cone(center, center, [1.0; 2]) }
+    }
+
+    /// An ellipsoid along x, y and z.
+    pub fn upright(center: Vec3, radii: [f64; 3]) -> Self {
+        Self::ellipsoid(center, Vec3::unit(0), Vec3::unit(1), radii)
+    }
+
+    /// Stretched across its length: by the first factor towards `wide`, by the second one across that.
+    pub fn flattened(mut self, wide: Vec3, factors: [f64; 2]) -> Self {
+        self.axes = complete(self.axes[0], wide);
+        self.stretch = Vec3::new(1.0, factors[0], factors[1]);
+        self
+    }
+
+    /// With a width of melting [m].
+    pub fn blend(self, blend: f64) -> Self {
+        Self { blend, ..self }
+    }
+
+    /// Moved by a chain of joints.
+    pub fn moved_by(self, chain: usize) -> Self {
+        Self { chains: [chain; 2], ..self }
+    }
+
+    /// With its mirror image, which another chain moves.
+    pub fn paired(self, mirrored_chain: usize) -> Self {
+        Self { chains: [self.chains[0], mirrored_chain], is_paired: true, ..self }
+    }
+
+    /// The same one elsewhere; the map must be a rotation, a reflection and one scale.
+    pub fn placed(self, map: &Affine) -> Self {
+        let scale = (map.linear * Vec3::unit(0)).norm();
+        let axes = self.axes.map(|axis| (map.linear * axis).normalized());
+        let lengths = self.length * scale;
+        if self.length > 0.0 {
+            let radii = self.radii.map(|radius| radius * scale);
+            return Self { center: map.apply(self.center), axes, length: lengths, radii, ..self }
+                .blend(self.blend * scale);
+        }
+        let stretch = self.stretch * scale;
+        Self { center: map.apply(self.center), axes, stretch, ..self }.blend(self.blend * scale)
+    }
+
+    /// Value of the field and its slope.
+    ///
+    /// The closest of the balls between both ends: with ρ the distance from the axis, y the way along it, and sin β = (r₀ − r₁)/L,
+    /// the surface is seen along (cos β, sin β) from the centre at y − ρ tan β.
+    fn slope(&self, p: Vec3) -> Slope {
+        let d = p - self.center;
+        let q = Vec3::new(
+            d.dot(self.axes[0]) / self.stretch.x,
+            d.dot(self.axes[1]) / self.stretch.y,
+            d.dot(self.axes[2]) / self.stretch.z,
+        );
+        let growth = self.radii[0] - self.radii[1];
+        let part = if self.length > growth.abs() {
+            let sine = growth / self.length;
+            let radial = (q.y * q.y + q.z * q.z).sqrt();
+            ((q.x - radial * sine / (1.0 - sine * sine).sqrt()) / self.length).clamp(0.0, 1.0)
+        } else if growth < 0.0 {
+            1.0
+        } else {
+            0.0
+        };
+        let away = Vec3::new(q.x - part * self.length, q.y, q.z);
+        let distance = away.norm();
+        // Scaled so that no slope is above 1.
+        let scale = self.stretch.min_component();
+        let unit = away * (scale / distance.max(1e-30));
+        let gradient = self.axes[0] * (unit.x / self.stretch.x)
+            + self.axes[1] * (unit.y / self.stretch.y)
+            + self.axes[2] * (unit.z / self.stretch.z);
+        Slope { value: (distance - self.radii[0] + part * growth) * scale, gradient }
+    }
+
+    /// Whether its surface is within a distance of a box around it: half the box, around the centre.
+    fn half_size(&self) -> f64 {
+        let radius = self.radii[0].max(self.radii[1]);
+        (self.length + radius) * self.stretch.max_component()
+    }
+}
+
+/// Unit axes of which the first is given and the second one lies towards `wide`.
+fn complete(axis: Vec3, wide: Vec3) -> [Vec3; 3] {
+    let across = wide - axis * axis.dot(wide);
+    let second = if across.norm() > 1e-9 {
+        across.normalized()
+    } else {
+        let other = Vec3::unit(if axis.x.abs() < 0.9 { 0 } else { 1 });
+        (other - axis * axis.dot(other)).normalized()
+    };
+    [axis, second, axis.cross(second)]
+}
+
+/// A point on the other side of x = 0.
+pub(super) fn mirrored(p: Vec3) -> Vec3 {
+    Vec3::new(-p.x, p.y, p.z)
+}
+
+/// Value of a field and its slope.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slope {
+    /// Negative inside.
+    pub value: f64,
+    /// Points out.
+    pub gradient: Vec3,
+}
+
+/// Value of a field and the shares of chains in it.
+#[derive(Clone, Debug)]
+pub(super) struct Shares {
+    value: f64,
+    /// By chain; they sum to 1.
+    pub of_chains: Vec<f64>,
+}
+
+/// What can be blended.
+trait Level {
+    fn value(&self) -> f64;
+    /// (1−h) of this one and h of another one, less `fillet`.
+    fn mixed(self, other: &Self, h: f64, fillet: f64) -> Self;
+}
+
+impl Level for f64 {
+    fn value(&self) -> f64 {
+        *self
+    }
+    fn mixed(self, other: &Self, h: f64, fillet: f64) -> Self {
+        (1.0 - h) * self + h * other - fillet
+    }
+}
+
+impl Level for Slope {
+    fn value(&self) -> f64 {
+        self.value
+    }
+    fn mixed(self, other: &Self, h: f64, fillet: f64) -> Self {
+        let gradient = self.gradient * (1.0 - h) + other.gradient * h;
+        Self { value: self.value.mixed(&other.value, h, fillet), gradient }
+    }
+}
+
+impl Level for Shares {
+    fn value(&self) -> f64 {
+        self.value
+    }
+    fn mixed(mut self, other: &Self, h: f64, fillet: f64) -> Self {
+        self.value = self.value.mixed(&other.value, h, fillet);
+        self.of_chains.iter_mut().zip(&other.of_chains).for_each(|(a, b)| *a = *a * (1.0 - h) + b * h);
+        self
+    }
+}
+
+/// The smooth minimum.
+fn blended<T: Level>(a: T, b: &T, width: f64) -> T {
+    let difference = a.value() - b.value();
+    let h = if width > 0.0 { (0.5 + 0.5 * difference / width).clamp(0.0, 1.0) } else { f64::from(difference > 0.0) };
+    a.mixed(b, h, width * h * (1.0 - h))
+}
+
+/// Lumps that melt together in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Branch {
+    /// The lumps.
+    pub lumps: Vec<Lump>,
+    /// How far it melts into the trunk [m].
+    pub blend: f64,
+}
+
+/// A body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Field {
+    /// What all branches melt into.
+    pub trunk: Vec<Lump>,
+    /// What does not melt into each other.
+    pub branches: Vec<Branch>,
+    /// How much neighbouring branches melt together at the trunk, and at which distance from it no more [m].
+    pub web: [f64; 2],
+    /// Number of chains that move lumps.
+    pub chain_count: usize,
+}
+
+/// Slopes of a field with webs: the width of melting changes in space by at most web width/web reach, and counts a quarter.
+pub(super) const STEEPEST: f64 = 1.2;
+
+impl Field {
+    fn fold_lumps<T: Level + Clone>(lumps: &[Lump], leaf: &impl Fn(&Lump, usize) -> T) -> Option<T> {
+        lumps.iter().fold(None, |before: Option<T>, lump| {
+            // Mirror images meet each other first: so the sum does not depend on which is which.
+            let mut level = leaf(lump, 0);
+            if lump.is_paired {
+                level = blended(level, &leaf(lump, 1), lump.blend);
+            }
+            Some(match before {
+                Some(before) => blended(before, &level, lump.blend),
+                None => level,
+            })
+        })
+    }
+
+    fn fold<T: Level + Clone>(&self, far: T, leaf: impl Fn(&Lump, usize) -> T) -> T {
+        let trunk = Self::fold_lumps(&self.trunk, &leaf).unwrap_or(far);
+        let web = self.web[0] * (1.0 - trunk.value() / self.web[1].max(1e-9)).clamp(0.0, 1.0);
+        let mut total: Option<T> = None;
+        for branch in &self.branches {
+            let Some(own) = Self::fold_lumps(&branch.lumps, &leaf) else { continue };
+            let joined = blended(trunk.clone(), &own, branch.blend);
+            total = Some(match total {
+                Some(total) => blended(total, &joined, web),
+                None => joined,
+            });
+        }
+        total.unwrap_or(trunk)
+    }
+
+    /// Negative inside [m].
+    pub fn value(&self, p: Vec3) -> f64 {
+        let q = mirrored(p);
+        self.fold(f64::INFINITY, |lump, side| lump.slope(if side == 0 { p } else { q }).value)
+    }
+
+    /// Value and slope.
+    pub fn slope(&self, p: Vec3) -> Slope {
+        let q = mirrored(p);
+        self.fold(Slope { value: f64::INFINITY, gradient: Vec3::zero() }, |lump, side| {
+            if side == 0 {
+                return lump.slope(p);
+            }
+            let Slope { value, gradient } = lump.slope(q);
+            Slope { value, gradient: mirrored(gradient) }
+        })
+    }
+
+    /// Shares of the chains.
+    pub fn shares(&self, p: Vec3) -> Shares {
+        let q = mirrored(p);
+        let none = vec![0.0; self.chain_count];
+        self.fold(Shares { value: f64::INFINITY, of_chains: none.clone() }, |lump, side| {
+            let mut of_chains = none.clone();
+            of_chains[lump.chains[side]] = 1.0;
+            Shares { value: lump.slope(if side == 0 { p } else { q }).value, of_chains }
+        })
+    }
+
+    /// A box around the body.
+    pub fn bounds(&self) -> [Vec3; 2] {
+        let mut bounds = [Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY)];
+        for lump in self.trunk.iter().chain(self.branches.iter().flat_map(|branch| &branch.lumps)) {
+            let half = Vec3::splat(lump.half_size() + lump.blend);
+            let centers = [lump.center, if lump.is_paired { mirrored(lump.center) } else { lump.center }];
+            for center in centers {
+                bounds = [bounds[0].min(center - half), bounds[1].max(center + half)];
+            }
+        }
+        bounds
+    }
+}
+
+/// A rotation and reflection with the given columns, and a place.
+pub(super) fn frame(origin: Vec3, columns: [Vec3; 3]) -> Affine {
+    Affine { linear: Mat3::from_columns(columns[0], columns[1], columns[2]), translation: origin }
+}

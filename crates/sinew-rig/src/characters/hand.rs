@@ -1,0 +1,342 @@
+//! A right hand, fingers up and palm to the front: thumb towards +x, little finger towards −x.
+
+use sinew_math::{Quaternion, Vec3};
+
+use super::body::{Body, BoneHint, Chart, Joint};
+use super::field::{Branch, Field, Lump};
+use super::mesher::Symmetry;
+use super::motion::{Motion, Turns, pulses, quick, swing, turn, turn_between};
+use super::weights::{Chain, Link};
+
+const FOREARM: usize = 0;
+const PALM: usize = 1;
+/// Joints of the first finger; those of the others follow.
+const FIRST_FINGER: usize = 2;
+
+/// A finger but the thumb.
+struct Finger {
+    name: &'static str,
+    /// Its knuckle [m].
+    knuckle: Vec3,
+    /// Away from the middle finger [degrees].
+    spread: f64,
+    /// Lengths of the three phalanges, the last one to the middle of the tip [m].
+    lengths: [f64; 3],
+    /// Radii at the knuckle, at both joints and at the tip [m].
+    radii: [f64; 4],
+    /// Bends of its joints at rest [degrees].
+    rest_bends: [f64; 3],
+}
+
+/// Index to little finger; lengths and widths of a grown man (middle of the usual ranges, rounded).
+const FINGERS: [Finger; 4] = [
+    Finger {
+        name: "index",
+        knuckle: Vec3::new(0.0310, 0.0880, 0.0),
+        spread: 7.5,
+        lengths: [0.0420, 0.0250, 0.0180],
+        radii: [0.0086, 0.0078, 0.0069, 0.0062],
+        rest_bends: [10.0, 14.0, 8.0],
+    },
+    Finger {
+        name: "middle",
+        knuckle: Vec3::new(0.0090, 0.0910, -0.001),
+        spread: 1.0,
+        lengths: [0.0460, 0.0280, 0.0190],
+        radii: [0.0087, 0.0079, 0.0070, 0.0063],
+        rest_bends: [12.0, 15.0, 8.0],
+    },
+    Finger {
+        name: "ring",
+        knuckle: Vec3::new(-0.0125, 0.0870, 0.0),
+        spread: -6.0,
+        lengths: [0.0430, 0.0265, 0.0185],
+        radii: [0.0083, 0.0075, 0.0067, 0.0060],
+        rest_bends: [14.0, 17.0, 9.0],
+    },
+    Finger {
+        name: "little",
+        knuckle: Vec3::new(-0.0325, 0.0780, 0.002),
+        spread: -15.0,
+        lengths: [0.0340, 0.0195, 0.0165],
+        radii: [0.0075, 0.0066, 0.0059, 0.0053],
+        rest_bends: [16.0, 18.0, 10.0],
+    },
+];
+
+/// Bends of a fist: at the knuckle, at the middle and at the last joint [degrees].
+const FIST_BENDS: [f64; 3] = [80.0, 100.0, 60.0];
+
+/// Joints of the thumb: at the wrist, the knuckle, the last joint, and the middle of the tip [m].
+const THUMB: [Vec3; 4] = [
+    Vec3::new(0.0215, 0.0160, 0.0070),
+    Vec3::new(0.0480, 0.0420, 0.0240),
+    Vec3::new(0.0640, 0.0700, 0.0340),
+    Vec3::new(0.0715, 0.0940, 0.0385),
+];
+
+/// Where the thumb's bones point in a fist: over the index and the middle finger.
+const THUMB_IN_FIST: [Vec3; 3] = [Vec3::new(0.45, 0.62, 0.64), Vec3::new(-0.28, 0.66, 0.70), Vec3::new(-0.95, 0.22, 0.18)];
+
+impl Finger {
+    /// Along its hinges: bending takes +y to +z.
+    fn hinge(&self) -> Vec3 {
+        let (sine, cosine) = self.spread.to_radians().sin_cos();
+        Vec3::new(cosine, -sine, 0.0)
+    }
+
+    /// Knuckle, both joints and the middle of the tip.
+    fn places(&self) -> [Vec3; 4] {
+        let (sine, cosine) = self.spread.to_radians().sin_cos();
+        let mut places = [self.knuckle; 4];
+        let mut bend = 0.0;
+        for k in 0..3 {
+            bend += self.rest_bends[k];
+            let direction = turn(self.hinge(), bend).rotate(Vec3::new(sine, cosine, 0.0));
+            places[k + 1] = places[k] + direction * self.lengths[k];
+        }
+        places
+    }
+
+    /// Where its metacarpal begins.
+    fn root(&self) -> Vec3 {
+        Vec3::new(0.42 * self.knuckle.x, 0.018, 0.0)
+    }
+}
+
+/// Joint of a finger: its metacarpal is number 0.
+fn finger_joint(finger: usize, number: usize) -> usize {
+    FIRST_FINGER + 4 * finger + number
+}
+
+/// Joint of the thumb: its metacarpal is number 0.
+fn thumb_joint(number: usize) -> usize {
+    finger_joint(FINGERS.len(), number)
+}
+
+fn joints() -> Vec<Joint> {
+    let joint = |name: String, parent, position| Joint { name, parent, position };
+    let mut joints = vec![
+        joint("forearm".into(), None, Vec3::new(0.0, -0.060, 0.0)),
+        joint("wrist".into(), Some(FOREARM), Vec3::zero()),
+    ];
+    for finger in &FINGERS {
+        let first = joints.len();
+        joints.push(joint(format!("{}.metacarpal", finger.name), Some(PALM), finger.root()));
+        for (k, name) in ["proximal", "middle", "distal"].into_iter().enumerate() {
+            joints.push(joint(format!("{}.{name}", finger.name), Some(first + k), finger.places()[k]));
+        }
+    }
+    let first = joints.len();
+    for (k, name) in ["metacarpal", "proximal", "distal"].into_iter().enumerate() {
+        let parent = if k == 0 { PALM } else { first + k - 1 };
+        joints.push(joint(format!("thumb.{name}"), Some(parent), THUMB[k]));
+    }
+    joints
+}
+
+/// Chains of the palm, of the metacarpals of the fingers and of the thumb, of the fingers, and of the thumb.
+const PALM_CHAIN: usize = 0;
+const METACARPAL_CHAINS: usize = 1;
+const FINGER_CHAINS: usize = 6;
+
+fn chains() -> Vec<Chain> {
+    let y = Vec3::unit(1);
+    let forearm = Link { joint: FOREARM, at: Vec3::zero(), direction: y, reach: 1.0 };
+    let palm = Link { joint: PALM, at: Vec3::new(0.0, -0.002, 0.0), direction: y, reach: 0.020 };
+    let mut chains = vec![Chain { links: vec![forearm, palm], limb: None }];
+    let metacarpal = |finger: usize| {
+        let axis = (FINGERS[finger].knuckle - FINGERS[finger].root()).normalized();
+        let at = FINGERS[finger].root().lerp(FINGERS[finger].knuckle, 0.35);
+        Link { joint: finger_joint(finger, 0), at, direction: axis, reach: 0.025 }
+    };
+    let thumb_axis = (THUMB[1] - THUMB[0]).normalized();
+    let thumb_metacarpal =
+        Link { joint: thumb_joint(0), at: THUMB[0].lerp(THUMB[1], 0.15), direction: thumb_axis, reach: 0.020 };
+    for finger in 0..4 {
+        chains.push(Chain { links: vec![forearm, palm, metacarpal(finger)], limb: None });
+    }
+    chains.push(Chain { links: vec![forearm, palm, thumb_metacarpal], limb: None });
+    for finger in 0..4 {
+        let places = FINGERS[finger].places();
+        let mut links = vec![palm, metacarpal(finger)];
+        for k in 0..3 {
+            let before = if k == 0 { FINGERS[finger].root() } else { places[k - 1] };
+            let direction = ((places[k] - before).normalized() + (places[k + 1] - places[k]).normalized()).normalized();
+            let reach = FINGERS[finger].radii[k] * if k == 0 { 1.3 } else { 1.0 };
+            links.push(Link { joint: finger_joint(finger, k + 1), at: places[k], direction, reach });
+        }
+        chains.push(Chain { links, limb: Some(finger) });
+    }
+    let mut links = vec![palm, thumb_metacarpal];
+    for k in 1..3 {
+        let direction = ((THUMB[k] - THUMB[k - 1]).normalized() + (THUMB[k + 1] - THUMB[k]).normalized()).normalized();
+        links.push(Link { joint: thumb_joint(k), at: THUMB[k], direction, reach: 0.0105 });
+    }
+    chains.push(Chain { links, limb: Some(4) });
+    chains
+}
+
+fn field() -> Field {
+    let v = Vec3::new;
+    let (x, y) = (Vec3::unit(0), Vec3::unit(1));
+    let mut trunk = vec![
+        Lump::cone(v(0.0, -0.072, 0.0), v(0.0, 0.004, 0.0), [0.0225, 0.0195]).flattened(x, [1.34, 0.92]),
+        // The palm, and its pads below the thumb and the little finger.
+        Lump::ellipsoid(v(0.001, 0.050, 0.000), y, x, [0.050, 0.036, 0.0125]).blend(0.012),
+        Lump::ellipsoid(v(-0.0225, 0.034, 0.0075), v(-0.25, 1.0, 0.0), x, [0.032, 0.0155, 0.0135])
+            .blend(0.009),
+    ];
+    // Metacarpals melt into one slab, with low ridges to the knuckles on the back of the hand.
+    for (finger, Finger { knuckle, radii, .. }) in FINGERS.iter().enumerate() {
+        let chain = METACARPAL_CHAINS + finger;
+        let start = v(0.45 * knuckle.x, 0.010, 0.0);
+        trunk.push(Lump::cone(start, *knuckle, [0.0135, radii[0] + 0.0012]).blend(0.009).moved_by(chain));
+        let bump = *knuckle + v(0.0, 0.001, -0.0048);
+        trunk.push(Lump::ellipsoid(bump, y, x, [0.0095, 0.0066, 0.0062]).blend(0.004).moved_by(chain));
+        // The pad below the finger.
+        let pad = *knuckle + v(-0.06 * knuckle.x, -0.002, 0.0052);
+        trunk.push(Lump::ellipsoid(pad, x, y, [0.0100, 0.0080, 0.0066]).blend(0.006).moved_by(chain));
+    }
+    let thumb_chain = METACARPAL_CHAINS + 4;
+    let along_thumb = THUMB[1] - THUMB[0];
+    trunk.push(Lump::cone(THUMB[0], THUMB[1], [0.0125, 0.0105]).blend(0.012).moved_by(thumb_chain));
+    trunk.push(
+        Lump::ellipsoid(THUMB[0].lerp(THUMB[1], 0.50) + v(-0.003, 0.001, 0.001), along_thumb, x, [0.026, 0.0145, 0.0155])
+            .blend(0.010)
+            .moved_by(thumb_chain),
+    );
+    // Skin between the thumb and the index finger.
+    trunk.push(
+        Lump::cone(THUMB[0].lerp(THUMB[1], 0.70), v(0.026, 0.066, 0.004), [0.0075, 0.0080])
+            .blend(0.016)
+            .moved_by(thumb_chain),
+    );
+    let mut branches = Vec::new();
+    for (finger, spec) in FINGERS.iter().enumerate() {
+        branches.push(Branch { lumps: phalanges(&spec.places(), &spec.radii, FINGER_CHAINS + finger), blend: 0.0050 });
+    }
+    let lumps = phalanges(&THUMB[1..], &[0.0105, 0.0092, 0.0072], FINGER_CHAINS + 4);
+    branches.push(Branch { lumps, blend: 0.006 });
+    Field { trunk, branches, web: [0.003, 0.006], chain_count: FINGER_CHAINS + 5 }
+}
+
+/// Round cones with bumps at the joints, a soft pad and a flattened back at the tip.
+fn phalanges(places: &[Vec3], radii: &[f64], chain: usize) -> Vec<Lump> {
+    let mut lumps: Vec<Lump> = Vec::new();
+    let last = places.len() - 1;
+    for k in 0..last {
+        let thinner = radii[k] * 0.97;
+        lumps.push(Lump::cone(places[k], places[k + 1], [thinner, radii[k + 1]]).blend(0.0020).moved_by(chain));
+        if k > 0 {
+            let along = places[k + 1] - places[k - 1];
+            let size = radii[k];
+            let bump = [size * 1.15, size * 1.07, size * 1.04];
+            lumps.push(Lump::ellipsoid(places[k], along, Vec3::unit(0), bump).blend(0.003).moved_by(chain));
+        }
+        // Flesh between the creases on the side of the palm.
+        if k + 1 < last {
+            let direction = (places[k + 1] - places[k]).normalized();
+            let palmar = (Vec3::unit(2) - direction * direction.z).normalized();
+            let size = 0.5 * (radii[k] + radii[k + 1]);
+            let belly = [0.42 * (places[k + 1] - places[k]).norm(), size * 0.88, size * 0.80];
+            let center = places[k].lerp(places[k + 1], 0.5) + palmar * (size * 0.34);
+            lumps.push(Lump::ellipsoid(center, direction, Vec3::unit(0), belly).blend(0.004).moved_by(chain));
+        }
+    }
+    let direction = (places[last] - places[last - 1]).normalized();
+    let across = direction.cross(Vec3::unit(2)).normalized();
+    let palmar = across.cross(direction);
+    let size = radii[last];
+    let pulp = places[last] + palmar * (0.22 * size) - direction * (0.25 * size);
+    lumps.push(
+        Lump::ellipsoid(pulp, direction, across, [size * 1.40, size * 1.05, size * 0.95]).blend(0.003).moved_by(chain),
+    );
+    lumps
+}
+
+fn bones() -> Vec<BoneHint> {
+    let v = Vec3::new;
+    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius };
+    let mut bones = vec![
+        bone(FOREARM, v(0.011, -0.068, 0.0), v(0.012, -0.006, 0.0), 0.008),
+        bone(FOREARM, v(-0.013, -0.068, 0.0), v(-0.014, -0.006, 0.0), 0.007),
+        bone(PALM, v(-0.012, 0.010, 0.0), v(0.012, 0.010, 0.0), 0.009),
+    ];
+    for (finger, spec) in FINGERS.iter().enumerate() {
+        let places = spec.places();
+        bones.push(bone(finger_joint(finger, 0), spec.root(), spec.knuckle, 0.0050));
+        for k in 0..3 {
+            let radius = 0.52 * spec.radii[k + 1];
+            bones.push(bone(finger_joint(finger, k + 1), places[k], places[k + 1], radius));
+        }
+    }
+    for k in 0..3 {
+        bones.push(bone(thumb_joint(k), THUMB[k], THUMB[k + 1], [0.0058, 0.0050, 0.0040][k]));
+    }
+    bones
+}
+
+pub(super) fn body() -> Body {
+    Body {
+        joints: joints(),
+        chains: chains(),
+        field: field(),
+        symmetry: Symmetry::None,
+        chart: Chart::FrontAndBack,
+        bones: bones(),
+        motions: vec![
+            Motion { name: "fist", turns: |time, seconds| fist(pulses(time, seconds, 1, quick(66.0))) },
+            Motion { name: "wave", turns: wave },
+        ],
+        skin_area: 0.055,
+    }
+}
+
+/// Turns of a finger for further bends at its joints [degrees], and a turn of its metacarpal.
+fn bend(finger: usize, cup: f64, closing: f64, bends: [f64; 3], turns: &mut Turns) {
+    let spec = &FINGERS[finger];
+    turns.push((finger_joint(finger, 0), turn(spec.hinge(), cup)));
+    for k in 0..3 {
+        let mut rotation = turn(spec.hinge(), bends[k]);
+        if k == 0 {
+            // Fingers that close come together, or they would cross.
+            rotation = turn(Vec3::unit(2), closing * spec.spread) * rotation;
+        }
+        turns.push((finger_joint(finger, k + 1), rotation));
+    }
+}
+
+/// Fingers roll in, then the thumb folds over them.
+fn fist(part: f64) -> Turns {
+    let mut turns = vec![(PALM, turn(Vec3::unit(0), -12.0 * part))];
+    for finger in 0..4 {
+        let bends = [0, 1, 2].map(|k| part * (FIST_BENDS[k] - FINGERS[finger].rest_bends[k]));
+        bend(finger, part * [0.0, 0.0, 3.0, 7.0][finger], 0.80 * part, bends, &mut turns);
+    }
+    // Late on the way in and early on the way out, not to be in the way of the fingers.
+    let late = part * part;
+    let mut parent = Quaternion::identity();
+    for k in 0..3 {
+        let rest = THUMB[k + 1] - THUMB[k];
+        let world = Quaternion::identity().slerp(turn_between(rest, THUMB_IN_FIST[k]), late);
+        turns.push((thumb_joint(k), parent.conjugate() * world));
+        parent = world;
+    }
+    turns
+}
+
+/// The wrist swings and a wave runs through the fingers.
+fn wave(time: f64, seconds: f64) -> Turns {
+    let swings = swing(time, seconds, 35.0);
+    let mut turns = vec![(PALM, turn(Vec3::unit(2), 28.0 * swings) * turn(Vec3::unit(0), 35.0 * swings))];
+    for finger in 0..4 {
+        // Neighbours follow each other; all are at rest at both ends.
+        let calm = (std::f64::consts::PI * time / seconds).sin().abs().sqrt();
+        let lag = 0.08 * seconds * finger as f64 / 3.0;
+        let ripple = 0.5 * calm * (1.0 - (2.0 * std::f64::consts::TAU * (time - lag) / seconds).cos());
+        bend(finger, 0.0, 0.3 * ripple, [38.0 * ripple, 55.0 * ripple, 30.0 * ripple], &mut turns);
+    }
+    turns.push((thumb_joint(1), turn(Vec3::new(0.0, -0.3, 1.0), 12.0 * swings)));
+    turns
+}

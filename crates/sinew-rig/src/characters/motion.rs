@@ -1,0 +1,75 @@
+//! Timing and turns of animations.
+
+use sinew_math::{Quaternion, Vec3};
+
+use crate::animation::{Animation, Channel, Interpolation, Keys};
+
+/// Turns of some joints at a time.
+pub(super) type Turns = Vec<(usize, Quaternion)>;
+
+/// An animation as a function of time.
+pub(super) struct Motion {
+    pub name: &'static str,
+    /// Turns at a time, for a length of the animation [s]; always of the same joints.
+    pub turns: fn(f64, f64) -> Turns,
+}
+
+impl Motion {
+    /// Keys at a rate [1/s] for so many seconds, the last one at the end.
+    pub fn animation(&self, frame_rate: f64, seconds: f64) -> Animation {
+        let frame_count = (frame_rate * seconds).round().max(1.0) as usize;
+        let times: Vec<f64> = (0..=frame_count).map(|frame| frame as f64 / frame_rate).collect();
+        let frames: Vec<Turns> = times.iter().map(|time| (self.turns)(*time, seconds)).collect();
+        let channels = (0..frames[0].len()).map(|k| Channel {
+            node: frames[0][k].0,
+            times: times.clone(),
+            interpolation: Interpolation::Linear,
+            keys: Keys::Rotation(frames.iter().map(|turns| parts(turns[k].1)).collect()),
+        });
+        Animation { name: self.name.into(), channels: channels.collect() }
+    }
+}
+
+fn parts(q: Quaternion) -> [f64; 4] {
+    let v = q.vector();
+    [q.w, v.x, v.y, v.z]
+}
+
+/// A turn about an axis by an angle [degrees].
+pub(super) fn turn(axis: Vec3, degrees: f64) -> Quaternion {
+    Quaternion::from_axis_angle(axis.normalized(), degrees.to_radians())
+}
+
+/// The shortest turn from one direction to another one.
+pub(super) fn turn_between(from: Vec3, to: Vec3) -> Quaternion {
+    let (from, to) = (from.normalized(), to.normalized());
+    Quaternion::from_parts(1.0 + from.dot(to), from.cross(to)).normalized()
+}
+
+/// From 0 to 1 with rest at both ends: Hermite's cubic.
+pub(super) fn ease(t: f64) -> f64 {
+    let t = t.clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
+/// Up, hold and down again, `count` times in `seconds`; 1 while held. Going up and going down take `ramp` seconds each, or
+/// what there is time for, and holding takes half of the time.
+pub(super) fn pulses(time: f64, seconds: f64, count: usize, ramp: f64) -> f64 {
+    let period = seconds / count as f64;
+    let ramp = ramp.min(0.23 * period);
+    let start = 0.5 * (period - 2.0 * ramp - 0.5 * period);
+    let t = (time.min(seconds - 1e-9)).rem_euclid(period) - start;
+    ease(t / ramp) - ease((t - ramp - 0.5 * period) / ramp)
+}
+
+/// Seconds for a turn by an angle [degrees] at 140 degrees a second: nearly 6 degrees a frame of a film.
+pub(super) fn quick(degrees: f64) -> f64 {
+    degrees / 140.0
+}
+
+/// Back and forth between −1 and 1, from rest to rest, in whole swings of about `amplitude` degrees at a quick speed.
+pub(super) fn swing(time: f64, seconds: f64, amplitude: f64) -> f64 {
+    // A swing passes the amplitude four times.
+    let count = (seconds / quick(4.0 * amplitude)).round().max(1.0);
+    (std::f64::consts::TAU * count * time / seconds).sin()
+}

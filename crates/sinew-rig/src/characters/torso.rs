@@ -1,0 +1,267 @@
+//! A body from the hips to the head with both arms half lowered; the left side is the mirror image of the right one.
+
+use sinew_math::{Quaternion, Vec3};
+
+use super::arm;
+use super::body::{Body, BoneHint, Chart, Joint};
+use super::field::{Branch, Field, Lump, frame, mirrored};
+use super::mesher::Symmetry;
+use super::motion::{Motion, Turns, pulses, quick, swing, turn};
+use super::weights::{Chain, Link};
+use crate::affine::Affine;
+
+const HIPS: usize = 0;
+const SPINE: usize = 1;
+const CHEST: usize = 2;
+const NECK: usize = 3;
+const HEAD: usize = 4;
+/// Joints of the left and of the right side.
+const CLAVICLES: [usize; 2] = [5, 8];
+const UPPER_ARMS: [usize; 2] = [6, 9];
+const FOREARMS: [usize; 2] = [7, 10];
+
+/// The left shoulder, and where the clavicle begins [m].
+const SHOULDER: Vec3 = Vec3::new(0.178, 1.405, -0.022);
+const CLAVICLE: Vec3 = Vec3::new(0.025, 1.420, 0.010);
+
+/// Size of the arm against the one that stands alone.
+const ARM_SCALE: f64 = 0.96;
+
+/// From the arm that stands alone to the left one: down by 45 degrees, biceps to the front.
+fn left_arm() -> Affine {
+    let s = 0.5f64.sqrt();
+    let along = Vec3::new(s, -s, 0.0);
+    let biceps = Vec3::new(0.10, 0.10, 1.0).normalized();
+    let columns = [along, biceps, along.cross(biceps)].map(|column| column * ARM_SCALE);
+    let place = frame(Vec3::zero(), columns);
+    Affine { translation: SHOULDER - place.apply(arm::SHOULDER), ..place }
+}
+
+fn joints() -> Vec<Joint> {
+    let v = Vec3::new;
+    let joint = |name: &str, parent, position| Joint { name: name.into(), parent, position };
+    let mut joints = vec![
+        joint("hips", None, v(0.0, 0.950, 0.0)),
+        joint("spine", Some(HIPS), v(0.0, 1.040, -0.020)),
+        joint("chest", Some(SPINE), v(0.0, 1.190, -0.020)),
+        joint("neck", Some(CHEST), v(0.0, 1.465, -0.020)),
+        joint("head", Some(NECK), v(0.0, 1.560, 0.000)),
+    ];
+    let elbow = left_arm().apply(arm::ELBOW);
+    for (side, letter) in ["L", "R"].into_iter().enumerate() {
+        let place = |p: Vec3| if side == 0 { p } else { mirrored(p) };
+        joints.push(joint(&format!("clavicle.{letter}"), Some(CHEST), place(CLAVICLE)));
+        joints.push(joint(&format!("upper_arm.{letter}"), Some(CLAVICLES[side]), place(SHOULDER)));
+        joints.push(joint(&format!("forearm.{letter}"), Some(UPPER_ARMS[side]), place(elbow)));
+    }
+    joints
+}
+
+/// Chains of the trunk, of the shoulders, and of the arms.
+const TRUNK_CHAIN: usize = 0;
+const SHOULDER_CHAINS: [usize; 2] = [1, 2];
+const ARM_CHAINS: [usize; 2] = [3, 4];
+
+fn chains() -> Vec<Chain> {
+    let link = |joint, at, direction: Vec3, reach| Link { joint, at, direction: direction.normalized(), reach };
+    let v = Vec3::new;
+    let y = Vec3::unit(1);
+    let spine = vec![
+        link(HIPS, Vec3::zero(), y, 1.0),
+        link(SPINE, v(0.0, 1.030, 0.0), y, 0.075),
+        link(CHEST, v(0.0, 1.180, 0.0), y, 0.085),
+        link(NECK, v(0.0, 1.480, 0.0), v(0.0, 1.0, 0.15), 0.035),
+        link(HEAD, v(0.0, 1.555, 0.020), v(0.0, 1.0, -0.55), 0.030),
+    ];
+    let place = left_arm();
+    let of_arm = arm::limb_links([UPPER_ARMS[0], FOREARMS[0], FOREARMS[0]]);
+    // The forearm has no wrist.
+    let arm_links = of_arm[..2].iter().map(|l| {
+        let direction = (place.linear * l.direction).normalized();
+        Link { at: place.apply(l.at), direction, reach: l.reach * ARM_SCALE, ..*l }
+    });
+    let trunk = &spine[..3];
+    let clavicle = link(CLAVICLES[0], v(0.085, 1.430, 0.0), v(1.0, 0.25, 0.0), 0.055);
+    let shoulder: Vec<Link> = trunk.iter().copied().chain([clavicle]).collect();
+    let mut limb = shoulder.clone();
+    limb.extend(arm_links);
+    let other_side = |links: &[Link]| -> Vec<Link> {
+        let other = |joint| [CLAVICLES, UPPER_ARMS, FOREARMS].iter().find(|pair| pair[0] == joint).map_or(joint, |pair| pair[1]);
+        let mirror = |l: &Link| Link { joint: other(l.joint), at: mirrored(l.at), direction: mirrored(l.direction), ..*l };
+        links.iter().map(mirror).collect()
+    };
+    vec![
+        Chain { links: spine.clone(), limb: None },
+        Chain { links: shoulder.clone(), limb: None },
+        Chain { links: other_side(&shoulder), limb: None },
+        Chain { links: limb.clone(), limb: Some(0) },
+        Chain { links: other_side(&limb), limb: Some(1) },
+    ]
+}
+
+fn field() -> Field {
+    let v = Vec3::new;
+    let (x, y) = (Vec3::unit(0), Vec3::unit(1));
+    let pair = |lump: Lump| lump.moved_by(TRUNK_CHAIN).paired(TRUNK_CHAIN);
+    let of_shoulder = |lump: Lump| lump.moved_by(SHOULDER_CHAINS[0]).paired(SHOULDER_CHAINS[1]);
+    let trunk = vec![
+        // Pelvis, buttocks and the beginning of the thighs.
+        Lump::upright(v(0.0, 0.945, -0.008), [0.160, 0.115, 0.105]),
+        pair(Lump::upright(v(0.080, 0.885, -0.045), [0.085, 0.088, 0.082]).blend(0.030)),
+        pair(Lump::cone(v(0.088, 0.900, 0.005), v(0.092, 0.845, 0.010), [0.085, 0.080]).blend(0.030)),
+        // Waist, belly and chest.
+        Lump::upright(v(0.0, 1.080, -0.002), [0.132, 0.165, 0.094]).blend(0.060),
+        Lump::upright(v(0.0, 1.030, 0.052), [0.085, 0.090, 0.055]).blend(0.040),
+        Lump::upright(v(0.0, 1.275, -0.012), [0.152, 0.185, 0.108]).blend(0.050),
+        pair(Lump::ellipsoid(v(0.105, 1.255, -0.050), v(0.25, 1.0, 0.0), x, [0.135, 0.060, 0.058]).blend(0.035)),
+        // Shoulder blades.
+        pair(Lump::ellipsoid(v(0.085, 1.335, -0.085), v(-0.2, 1.0, 0.1), x, [0.075, 0.055, 0.032]).blend(0.030)),
+        // Shoulder girdle and trapezius.
+        of_shoulder(Lump::cone(v(0.040, 1.405, -0.020), v(0.150, 1.405, -0.022), [0.052, 0.050]).blend(0.045)),
+        of_shoulder(Lump::cone(v(0.030, 1.490, -0.030), v(0.135, 1.435, -0.028), [0.036, 0.026]).blend(0.035)),
+        // Pectorals.
+        of_shoulder(
+            Lump::ellipsoid(v(0.076, 1.335, 0.076), v(1.0, 0.22, -0.35), y, [0.080, 0.054, 0.030]).blend(0.022),
+        ),
+        // Neck and head: brain case, face, chin, nose and ears.
+        Lump::cone(v(0.0, 1.440, -0.020), v(0.0, 1.570, 0.004), [0.056, 0.052]).blend(0.030),
+        Lump::upright(v(0.0, 1.660, -0.004), [0.074, 0.090, 0.094]).blend(0.020),
+        Lump::cone(v(0.0, 1.640, 0.036), v(0.0, 1.572, 0.056), [0.056, 0.032]).flattened(x, [1.0, 0.95]).blend(0.025),
+        Lump::upright(v(0.0, 1.556, 0.076), [0.020, 0.015, 0.016]).blend(0.014),
+        Lump::cone(v(0.0, 1.655, 0.090), v(0.0, 1.627, 0.106), [0.008, 0.012]).blend(0.012),
+        pair(Lump::ellipsoid(v(0.076, 1.635, -0.004), v(0.0, 1.0, -0.2), Vec3::unit(2), [0.026, 0.014, 0.008]).blend(0.008)),
+    ];
+    let arm_lumps = |side: usize| -> Vec<Lump> {
+        let mut place = left_arm();
+        if side == 1 {
+            // Reflects what comes out.
+            let rows = [place.linear.row(0) * -1.0, place.linear.row(1), place.linear.row(2)];
+            place.linear = sinew_math::Mat3::from_rows(rows[0], rows[1], rows[2]);
+            place.translation = mirrored(place.translation);
+        }
+        arm::limb_lumps().into_iter().map(|lump| lump.placed(&place).moved_by(ARM_CHAINS[side])).collect()
+    };
+    let branches = [0, 1].map(|side| Branch { lumps: arm_lumps(side), blend: 0.045 });
+    Field { trunk, branches: branches.into(), web: [0.0, 1.0], chain_count: 5 }
+}
+
+fn bones() -> Vec<BoneHint> {
+    let v = Vec3::new;
+    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius };
+    let mut bones = vec![
+        bone(HIPS, v(-0.080, 0.935, -0.010), v(0.080, 0.935, -0.010), 0.055),
+        bone(HIPS, v(0.0, 0.950, -0.055), v(0.0, 1.040, -0.045), 0.022),
+        bone(SPINE, v(0.0, 1.040, -0.045), v(0.0, 1.190, -0.050), 0.022),
+        bone(CHEST, v(0.0, 1.190, -0.050), v(0.0, 1.465, -0.050), 0.022),
+        // Breastbone.
+        bone(CHEST, v(0.0, 1.240, 0.068), v(0.0, 1.395, 0.045), 0.014),
+        bone(NECK, v(0.0, 1.465, -0.035), v(0.0, 1.560, -0.020), 0.020),
+        // Skull and jaw.
+        bone(HEAD, v(0.0, 1.655, -0.022), v(0.0, 1.655, 0.018), 0.064),
+        bone(HEAD, v(0.0, 1.600, 0.050), v(0.0, 1.572, 0.062), 0.024),
+    ];
+    let place = left_arm();
+    let mut left = vec![
+        bone(CLAVICLES[0], CLAVICLE, v(0.150, 1.425, -0.015), 0.008),
+        // Shoulder blade.
+        bone(CLAVICLES[0], v(0.085, 1.300, -0.080), v(0.120, 1.400, -0.060), 0.014),
+    ];
+    // Ribs: from the spine around the side to the breastbone.
+    for height in [1.215, 1.255, 1.295, 1.335, 1.375] {
+        let shrink = 1.0 - 6.0 * (height - 1.275f64).powi(2) / 0.1;
+        let side = v(0.118 * shrink, height - 0.010, -0.015);
+        let front = v(0.070 * shrink, height - 0.025, 0.062 * shrink);
+        bones_along(&[v(0.020, height + 0.020, -0.055), v(0.085 * shrink, height + 0.010, -0.070), side, front, v(0.012, height, 0.068)], &mut left);
+    }
+    left.extend(arm::limb_bones(UPPER_ARMS[0], FOREARMS[0]).map(|b| BoneHint {
+        from: place.apply(b.from),
+        to: place.apply(b.to),
+        radius: b.radius * ARM_SCALE,
+        ..b
+    }));
+    let fist = [place.apply(arm::WRIST), place.apply(arm::WRIST + v(0.075, 0.006, 0.0))];
+    left.push(bone(FOREARMS[0], fist[0], fist[1], 0.014));
+    for b in left {
+        let other = [CLAVICLES, UPPER_ARMS, FOREARMS].iter().find(|pair| pair[0] == b.joint).map_or(b.joint, |pair| pair[1]);
+        bones.push(b);
+        bones.push(BoneHint { joint: other, from: mirrored(b.from), to: mirrored(b.to), ..b });
+    }
+    bones
+}
+
+/// A rib along some places.
+fn bones_along(places: &[Vec3], bones: &mut Vec<BoneHint>) {
+    bones.extend(places.windows(2).map(|ends| BoneHint { joint: CHEST, from: ends[0], to: ends[1], radius: 0.007 }));
+}
+
+pub(super) fn body() -> Body {
+    Body {
+        joints: joints(),
+        chains: chains(),
+        field: field(),
+        symmetry: Symmetry::Mirror,
+        chart: Chart::FrontAndBack,
+        bones: bones(),
+        motions: vec![
+            Motion {
+                name: "shrug",
+                turns: |time, seconds| {
+                    // As often as there is time for quick ones with as much rest.
+                    let count = (seconds / 0.8).round().max(1.0) as usize;
+                    shrug(pulses(time, seconds, count, quick(25.0)))
+                },
+            },
+            Motion { name: "twist", turns: |time, seconds| twist(swing(time, seconds, 40.0)) },
+            Motion { name: "press", turns: |time, seconds| press(pulses(time, seconds, 1, quick(75.0))) },
+        ],
+        skin_area: 1.25,
+    }
+}
+
+/// A turn of the left side, and its mirror image on the right side.
+fn both_sides(joints: [usize; 2], left: Quaternion) -> [(usize, Quaternion); 2] {
+    let v = left.vector();
+    [(joints[0], left), (joints[1], Quaternion::from_parts(left.w, Vec3::new(v.x, -v.y, -v.z)))]
+}
+
+/// Clavicles go up, and the arms stay as they hang.
+fn shrug(part: f64) -> Turns {
+    let z = Vec3::unit(2);
+    let mut turns = both_sides(CLAVICLES, turn(z, 25.0 * part)).to_vec();
+    turns.extend(both_sides(UPPER_ARMS, turn(z, -35.0 * part)));
+    turns.push((HEAD, turn(Vec3::unit(0), -6.0 * part)));
+    turns
+}
+
+/// Spine and chest turn by 40 degrees to each side together, arms swing with them and the head stays behind.
+fn twist(part: f64) -> Turns {
+    let y = Vec3::unit(1);
+    let mut turns = vec![
+        (SPINE, turn(y, 16.0 * part)),
+        (CHEST, turn(y, 24.0 * part)),
+        (NECK, turn(y, -8.0 * part)),
+        (HEAD, turn(y, -14.0 * part)),
+    ];
+    for side in 0..2 {
+        turns.push((UPPER_ARMS[side], turn(Vec3::unit(2), [-18.0, 18.0][side] * part.abs()) * turn(y, 26.0 * part)));
+        turns.push((FOREARMS[side], turn(hinge(side), 30.0 * part.abs())));
+    }
+    turns
+}
+
+/// Along the hinge of an elbow.
+fn hinge(side: usize) -> Vec3 {
+    let axis = left_arm().linear * arm::HINGE;
+    if side == 0 { axis } else { Vec3::new(axis.x, -axis.y, -axis.z) }
+}
+
+/// Upper arms come down against the flanks, forearms fold against the chest.
+fn press(part: f64) -> Turns {
+    let along = left_arm().linear * Vec3::unit(0);
+    let upper = turn(Vec3::unit(2), -40.0 * part) * turn(along, 62.0 * part);
+    let mut turns = both_sides(UPPER_ARMS, upper).to_vec();
+    turns.extend(both_sides(FOREARMS, turn(hinge(0), 118.0 * part)));
+    turns.extend(both_sides(CLAVICLES, turn(Vec3::unit(1), -8.0 * part)));
+    turns.push((CHEST, turn(Vec3::unit(0), 4.0 * part)));
+    turns
+}
