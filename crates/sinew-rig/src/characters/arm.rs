@@ -36,18 +36,18 @@ pub(super) fn limb_lumps() -> Vec<Lump> {
     let mut lumps = vec![
         Lump::cone(SHOULDER, ELBOW, [0.043, 0.033]).blend(0.02),
         // Deltoid.
-        Lump::ellipsoid(v(0.075, 0.012, 0.0), v(1.0, -0.08, 0.0), z, [0.085, 0.050, 0.042]).blend(0.02),
+        Lump::ellipsoid(v(0.065, 0.020, 0.0), v(1.0, -0.10, 0.0), z, [0.086, 0.053, 0.044]).blend(0.009),
         // Biceps and triceps: its long head, and the outer one towards the elbow.
-        Lump::ellipsoid(v(0.205, 0.026, 0.002), x, z, [0.095, 0.034, 0.031]).blend(0.012),
-        Lump::ellipsoid(v(0.175, -0.024, 0.008), x, z, [0.105, 0.034, 0.029]).blend(0.016),
+        Lump::ellipsoid(v(0.215, 0.028, 0.002), x, z, [0.088, 0.034, 0.033]).blend(0.010),
+        Lump::ellipsoid(v(0.175, -0.027, 0.008), x, z, [0.100, 0.035, 0.031]).blend(0.016),
         Lump::ellipsoid(v(0.215, -0.020, -0.014), x, z, [0.075, 0.025, 0.026]).blend(0.016),
         // Both ends of the humerus, and the tip of the ulna.
-        Lump::cone(v(0.326, -0.004, -0.026), v(0.326, -0.004, 0.027), [0.019, 0.019]).blend(0.02),
+        Lump::cone(v(0.328, -0.004, -0.022), v(0.328, -0.004, 0.024), [0.019, 0.019]).blend(0.03),
         Lump::cone(v(0.335, -0.027, 0.004), v(0.355, -0.024, 0.004), [0.0125, 0.010]).blend(0.012),
         // Forearm: bellies of the flexors and of the brachioradialis, then tendons.
         Lump::cone(ELBOW, along_forearm(0.75, 0.0, 0.0), [0.034, 0.024]).blend(0.022),
-        Lump::ellipsoid(along_forearm(0.30, 0.007, 0.014), forearm, z, [0.095, 0.030, 0.031]).blend(0.016),
-        Lump::ellipsoid(along_forearm(0.24, 0.004, -0.017), forearm, z, [0.105, 0.027, 0.029]).blend(0.016),
+        Lump::ellipsoid(along_forearm(0.30, 0.007, 0.014), forearm, z, [0.090, 0.031, 0.033]).blend(0.016),
+        Lump::ellipsoid(along_forearm(0.19, 0.004, -0.015), forearm, z, [0.112, 0.029, 0.032]).blend(0.016),
         Lump::cone(along_forearm(0.62, 0.0, 0.0), along_forearm(1.05, 0.0, 0.0), [0.0235, 0.0225])
             .flattened(z, [1.22, 0.88])
             .blend(0.02),
@@ -65,7 +65,7 @@ pub(super) fn limb_lumps() -> Vec<Lump> {
         lumps.push(Lump::cone(knuckle, middle, [0.0125 * size, 0.0108 * size]).blend(0.006));
         lumps.push(Lump::cone(middle, tip, [0.0108 * size, 0.0105 * size]).blend(0.004));
     }
-    let thumb = [at_fist(0.030, 0.016, -0.036), at_fist(0.060, 0.036, -0.034), at_fist(0.068, 0.048, -0.006)];
+    let thumb = [at_fist(0.030, 0.016, -0.036), at_fist(0.060, 0.036, -0.034), at_fist(0.068, 0.046, -0.004)];
     lumps.push(Lump::cone(thumb[0], thumb[1], [0.0135, 0.0115]).blend(0.010));
     lumps.push(Lump::cone(thumb[1], thumb[2], [0.0115, 0.0095]).blend(0.004));
     lumps
@@ -105,8 +105,8 @@ pub(super) fn body() -> Body {
     let v = Vec3::new;
     let mut trunk = vec![
         // Where it was cut off: a rounded cap with a bit of chest and trapezius.
-        Lump::upright(v(-0.015, -0.004, 0.0), [0.060, 0.072, 0.058]),
-        Lump::cone(v(-0.040, 0.025, 0.0), v(0.03, 0.018, 0.0), [0.032, 0.036]).blend(0.02),
+        Lump::upright(v(-0.012, 0.004, 0.0), [0.056, 0.054, 0.050]),
+        Lump::cone(v(-0.016, -0.010, 0.0), v(0.10, -0.004, 0.0), [0.047, 0.038]).blend(0.03),
     ];
     trunk.extend(limb_lumps());
     let root = Link { joint: 0, at: CLAVICLE, direction: Vec3::unit(0), reach: 1.0 };
@@ -117,7 +117,7 @@ pub(super) fn body() -> Body {
     Body {
         joints,
         chains: vec![Chain { links, limb: None }],
-        field: Field { trunk, chain_count: 1, ..Field::default() },
+        field: Field { trunk, web: [0.0, 0.01], chain_count: 1, ..Field::default() },
         symmetry: Symmetry::None,
         chart: Chart::AroundX,
         bones,

@@ -6,7 +6,7 @@
 //!
 //! Its derivatives by a and b are just 1−h and h, so slopes of the field are means of the slopes of lumps, and the shares that
 //! lumps have in a place are the same means. Slopes of lumps are at most 1, hence so are those of the field.
-//! Each branch melts into the trunk; two branches melt into each other near the trunk only.
+//! Branches melt into the trunk, and into each other near the trunk only: fingers stay apart.
 
 use sinew_math::{Mat3, Vec3};
 
@@ -91,39 +91,50 @@ impl Lump {
         Self { center: map.apply(self.center), axes, stretch, ..self }.blend(self.blend * scale)
     }
 
-    /// Value of the field and its slope.
+    /// From the closest ball to a point, before stretching; and how far along the axis that ball is, from 0 to 1.
     ///
-    /// The closest of the balls between both ends: with ρ the distance from the axis, y the way along it, and sin β = (r₀ − r₁)/L,
-    /// the surface is seen along (cos β, sin β) from the centre at y − ρ tan β.
-    fn slope(&self, p: Vec3) -> Slope {
+    /// With ρ the distance from the axis, y the way along it, and sin β = (r₀ − r₁)/L, the surface is seen along (cos β, sin β)
+    /// from the centre at y − ρ tan β.
+    fn away(&self, p: Vec3) -> (Vec3, f64) {
         let d = p - self.center;
-        let q = Vec3::new(
-            d.dot(self.axes[0]) / self.stretch.x,
-            d.dot(self.axes[1]) / self.stretch.y,
-            d.dot(self.axes[2]) / self.stretch.z,
-        );
+        let q = Vec3::new(d.dot(self.axes[0]), d.dot(self.axes[1]), d.dot(self.axes[2])).component_div(self.stretch);
         let growth = self.radii[0] - self.radii[1];
         let part = if self.length > growth.abs() {
             let sine = growth / self.length;
             let radial = (q.y * q.y + q.z * q.z).sqrt();
             ((q.x - radial * sine / (1.0 - sine * sine).sqrt()) / self.length).clamp(0.0, 1.0)
-        } else if growth < 0.0 {
-            1.0
         } else {
-            0.0
+            // One ball holds the other one.
+            f64::from(growth < 0.0)
         };
-        let away = Vec3::new(q.x - part * self.length, q.y, q.z);
-        let distance = away.norm();
-        // Scaled so that no slope is above 1.
-        let scale = self.stretch.min_component();
-        let unit = away * (scale / distance.max(1e-30));
-        let gradient = self.axes[0] * (unit.x / self.stretch.x)
-            + self.axes[1] * (unit.y / self.stretch.y)
-            + self.axes[2] * (unit.z / self.stretch.z);
-        Slope { value: (distance - self.radii[0] + part * growth) * scale, gradient }
+        (Vec3::new(q.x - part * self.length, q.y, q.z), part)
     }
 
-    /// Whether its surface is within a distance of a box around it: half the box, around the centre.
+    /// Negative inside; scaled so that no slope is above 1.
+    fn value(&self, p: Vec3) -> f64 {
+        let (away, part) = self.away(p);
+        let radius = self.radii[0] + part * (self.radii[1] - self.radii[0]);
+        (away.norm() - radius) * self.stretch.min_component()
+    }
+
+    /// Value of the field and its slope.
+    fn slope(&self, p: Vec3) -> Slope {
+        let (away, part) = self.away(p);
+        let distance = away.norm();
+        let radius = self.radii[0] + part * (self.radii[1] - self.radii[0]);
+        let scale = self.stretch.min_component();
+        let unit = (away * (scale / distance.max(1e-30))).component_div(self.stretch);
+        let gradient = self.axes[0] * unit.x + self.axes[1] * unit.y + self.axes[2] * unit.z;
+        Slope { value: (distance - radius) * scale, gradient }
+    }
+
+    /// The smaller value of itself and of its mirror image.
+    fn least_value(&self, p: Vec3) -> f64 {
+        let value = self.value(p);
+        if self.is_paired { value.min(self.value(mirrored(p))) } else { value }
+    }
+
+    /// Half the side of a box around it, about the centre of the first ball.
     fn half_size(&self) -> f64 {
         let radius = self.radii[0].max(self.radii[1]);
         (self.length + radius) * self.stretch.max_component()
@@ -208,22 +219,15 @@ fn blended<T: Level>(a: T, b: &T, width: f64) -> T {
     a.mixed(b, h, width * h * (1.0 - h))
 }
 
-/// Lumps that melt together in their order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Branch {
-    /// The lumps.
-    pub lumps: Vec<Lump>,
-    /// How far it melts into the trunk [m].
-    pub blend: f64,
-}
-
 /// A body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
     /// What all branches melt into.
     pub trunk: Vec<Lump>,
-    /// What does not melt into each other.
-    pub branches: Vec<Branch>,
+    /// Limbs, which do not melt into each other.
+    pub branches: Vec<Vec<Lump>>,
+    /// How far branches melt into the trunk [m].
+    pub branch_blend: f64,
     /// How much neighbouring branches melt together at the trunk, and at which distance from it no more [m].
     pub web: [f64; 2],
     /// Number of chains that move lumps.
@@ -249,24 +253,36 @@ impl Field {
     }
 
     fn fold<T: Level + Clone>(&self, far: T, leaf: impl Fn(&Lump, usize) -> T) -> T {
-        let trunk = Self::fold_lumps(&self.trunk, &leaf).unwrap_or(far);
-        let web = self.web[0] * (1.0 - trunk.value() / self.web[1].max(1e-9)).clamp(0.0, 1.0);
-        let mut total: Option<T> = None;
-        for branch in &self.branches {
-            let Some(own) = Self::fold_lumps(&branch.lumps, &leaf) else { continue };
-            let joined = blended(trunk.clone(), &own, branch.blend);
-            total = Some(match total {
-                Some(total) => blended(total, &joined, web),
-                None => joined,
-            });
+        let trunk = Self::fold_lumps(&self.trunk, &leaf);
+        let height = trunk.as_ref().map_or(f64::INFINITY, T::value);
+        let web = self.web[0] * (1.0 - height / self.web[1]).clamp(0.0, 1.0);
+        let branches = self.branches.iter().filter_map(|lumps| Self::fold_lumps(lumps, &leaf));
+        let branches = branches.reduce(|a, b| blended(a, &b, web));
+        match (trunk, branches) {
+            (Some(trunk), Some(branches)) => blended(trunk, &branches, self.branch_blend),
+            (trunk, branches) => trunk.or(branches).unwrap_or(far),
         }
-        total.unwrap_or(trunk)
+    }
+
+    fn lumps(&self) -> impl Iterator<Item = &Lump> {
+        self.trunk.iter().chain(self.branches.iter().flatten())
+    }
+
+    /// The field as it is within a ball, if that touches the surface: without the lumps that have no share there.
+    pub fn near(&self, center: Vec3, radius: f64) -> Self {
+        let least = self.lumps().map(|lump| lump.least_value(center)).fold(f64::INFINITY, f64::min);
+        let widest = self.lumps().map(|lump| lump.blend).fold(self.branch_blend.max(self.web[1]), f64::max);
+        // Slopes are at most 1; a lump counts where it is within the width of melting above the others, which melting lowers in turn.
+        let limit = least + 2.0 * radius + 2.0 * widest;
+        let keep = |lumps: &[Lump]| lumps.iter().copied().filter(|lump| lump.least_value(center) <= limit).collect();
+        let branches = self.branches.iter().map(|lumps| keep(lumps)).collect();
+        Self { trunk: keep(&self.trunk), branches, ..*self }
     }
 
     /// Negative inside [m].
     pub fn value(&self, p: Vec3) -> f64 {
         let q = mirrored(p);
-        self.fold(f64::INFINITY, |lump, side| lump.slope(if side == 0 { p } else { q }).value)
+        self.fold(f64::INFINITY, |lump, side| lump.value(if side == 0 { p } else { q }))
     }
 
     /// Value and slope.
@@ -288,14 +304,14 @@ impl Field {
         self.fold(Shares { value: f64::INFINITY, of_chains: none.clone() }, |lump, side| {
             let mut of_chains = none.clone();
             of_chains[lump.chains[side]] = 1.0;
-            Shares { value: lump.slope(if side == 0 { p } else { q }).value, of_chains }
+            Shares { value: lump.value(if side == 0 { p } else { q }), of_chains }
         })
     }
 
     /// A box around the body.
     pub fn bounds(&self) -> [Vec3; 2] {
         let mut bounds = [Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY)];
-        for lump in self.trunk.iter().chain(self.branches.iter().flat_map(|branch| &branch.lumps)) {
+        for lump in self.lumps() {
             let half = Vec3::splat(lump.half_size() + lump.blend);
             let centers = [lump.center, if lump.is_paired { mirrored(lump.center) } else { lump.center }];
             for center in centers {

@@ -3,7 +3,7 @@
 use sinew_math::{Quaternion, Vec3};
 
 use super::body::{Body, BoneHint, Chart, Joint};
-use super::field::{Branch, Field, Lump};
+use super::field::{Field, Lump};
 use super::mesher::Symmetry;
 use super::motion::{Motion, Turns, pulses, quick, swing, turn, turn_between};
 use super::weights::{Chain, Link};
@@ -32,34 +32,34 @@ struct Finger {
 const FINGERS: [Finger; 4] = [
     Finger {
         name: "index",
-        knuckle: Vec3::new(0.0310, 0.0880, 0.0),
-        spread: 7.5,
+        knuckle: Vec3::new(0.0325, 0.0900, 0.0),
+        spread: 8.0,
         lengths: [0.0420, 0.0250, 0.0180],
-        radii: [0.0086, 0.0078, 0.0069, 0.0062],
+        radii: [0.0093, 0.0085, 0.0077, 0.0069],
         rest_bends: [10.0, 14.0, 8.0],
     },
     Finger {
         name: "middle",
-        knuckle: Vec3::new(0.0090, 0.0910, -0.001),
+        knuckle: Vec3::new(0.0098, 0.0930, -0.001),
         spread: 1.0,
-        lengths: [0.0460, 0.0280, 0.0190],
-        radii: [0.0087, 0.0079, 0.0070, 0.0063],
+        lengths: [0.0460, 0.0290, 0.0195],
+        radii: [0.0095, 0.0087, 0.0078, 0.0070],
         rest_bends: [12.0, 15.0, 8.0],
     },
     Finger {
         name: "ring",
-        knuckle: Vec3::new(-0.0125, 0.0870, 0.0),
+        knuckle: Vec3::new(-0.0128, 0.0890, 0.0),
         spread: -6.0,
         lengths: [0.0430, 0.0265, 0.0185],
-        radii: [0.0083, 0.0075, 0.0067, 0.0060],
+        radii: [0.0091, 0.0083, 0.0074, 0.0067],
         rest_bends: [14.0, 17.0, 9.0],
     },
     Finger {
         name: "little",
-        knuckle: Vec3::new(-0.0325, 0.0780, 0.002),
+        knuckle: Vec3::new(-0.0340, 0.0795, 0.002),
         spread: -15.0,
         lengths: [0.0340, 0.0195, 0.0165],
-        radii: [0.0075, 0.0066, 0.0059, 0.0053],
+        radii: [0.0082, 0.0074, 0.0066, 0.0059],
         rest_bends: [16.0, 18.0, 10.0],
     },
 ];
@@ -135,8 +135,7 @@ fn joints() -> Vec<Joint> {
     joints
 }
 
-/// Chains of the palm, of the metacarpals of the fingers and of the thumb, of the fingers, and of the thumb.
-const PALM_CHAIN: usize = 0;
+/// The chain of the palm is the first one; then come those of the metacarpals of fingers and thumb, and of fingers and thumb.
 const METACARPAL_CHAINS: usize = 1;
 const FINGER_CHAINS: usize = 6;
 
@@ -181,7 +180,7 @@ fn field() -> Field {
     let v = Vec3::new;
     let (x, y) = (Vec3::unit(0), Vec3::unit(1));
     let mut trunk = vec![
-        Lump::cone(v(0.0, -0.072, 0.0), v(0.0, 0.004, 0.0), [0.0225, 0.0195]).flattened(x, [1.34, 0.92]),
+        Lump::cone(v(0.0, -0.072, 0.0), v(0.0, 0.004, 0.0), [0.0235, 0.0190]).flattened(x, [1.32, 0.96]),
         // The palm, and its pads below the thumb and the little finger.
         Lump::ellipsoid(v(0.001, 0.050, 0.000), y, x, [0.050, 0.036, 0.0125]).blend(0.012),
         Lump::ellipsoid(v(-0.0225, 0.034, 0.0075), v(-0.25, 1.0, 0.0), x, [0.032, 0.0155, 0.0135])
@@ -191,12 +190,12 @@ fn field() -> Field {
     for (finger, Finger { knuckle, radii, .. }) in FINGERS.iter().enumerate() {
         let chain = METACARPAL_CHAINS + finger;
         let start = v(0.45 * knuckle.x, 0.010, 0.0);
-        trunk.push(Lump::cone(start, *knuckle, [0.0135, radii[0] + 0.0012]).blend(0.009).moved_by(chain));
+        trunk.push(Lump::cone(start, *knuckle, [0.0135, radii[0] + 0.0003]).blend(0.009).moved_by(chain));
         let bump = *knuckle + v(0.0, 0.001, -0.0048);
         trunk.push(Lump::ellipsoid(bump, y, x, [0.0095, 0.0066, 0.0062]).blend(0.004).moved_by(chain));
         // The pad below the finger.
         let pad = *knuckle + v(-0.06 * knuckle.x, -0.002, 0.0052);
-        trunk.push(Lump::ellipsoid(pad, x, y, [0.0100, 0.0080, 0.0066]).blend(0.006).moved_by(chain));
+        trunk.push(Lump::ellipsoid(pad, x, y, [0.0095, 0.0090, 0.0062]).blend(0.008).moved_by(chain));
     }
     let thumb_chain = METACARPAL_CHAINS + 4;
     let along_thumb = THUMB[1] - THUMB[0];
@@ -214,11 +213,10 @@ fn field() -> Field {
     );
     let mut branches = Vec::new();
     for (finger, spec) in FINGERS.iter().enumerate() {
-        branches.push(Branch { lumps: phalanges(&spec.places(), &spec.radii, FINGER_CHAINS + finger), blend: 0.0050 });
+        branches.push(phalanges(&spec.places(), &spec.radii, FINGER_CHAINS + finger));
     }
-    let lumps = phalanges(&THUMB[1..], &[0.0105, 0.0092, 0.0072], FINGER_CHAINS + 4);
-    branches.push(Branch { lumps, blend: 0.006 });
-    Field { trunk, branches, web: [0.003, 0.006], chain_count: FINGER_CHAINS + 5 }
+    branches.push(phalanges(&THUMB[1..], &[0.0112, 0.0102, 0.0082], FINGER_CHAINS + 4));
+    Field { trunk, branches, branch_blend: 0.006, web: [0.004, 0.006], chain_count: FINGER_CHAINS + 5 }
 }
 
 /// Round cones with bumps at the joints, a soft pad and a flattened back at the tip.
@@ -226,12 +224,11 @@ fn phalanges(places: &[Vec3], radii: &[f64], chain: usize) -> Vec<Lump> {
     let mut lumps: Vec<Lump> = Vec::new();
     let last = places.len() - 1;
     for k in 0..last {
-        let thinner = radii[k] * 0.97;
-        lumps.push(Lump::cone(places[k], places[k + 1], [thinner, radii[k + 1]]).blend(0.0020).moved_by(chain));
+        lumps.push(Lump::cone(places[k], places[k + 1], [radii[k], radii[k + 1]]).blend(0.0020).moved_by(chain));
         if k > 0 {
             let along = places[k + 1] - places[k - 1];
             let size = radii[k];
-            let bump = [size * 1.15, size * 1.07, size * 1.04];
+            let bump = [size * 1.25, size * 1.035, size * 1.00];
             lumps.push(Lump::ellipsoid(places[k], along, Vec3::unit(0), bump).blend(0.003).moved_by(chain));
         }
         // Flesh between the creases on the side of the palm.
@@ -248,9 +245,9 @@ fn phalanges(places: &[Vec3], radii: &[f64], chain: usize) -> Vec<Lump> {
     let across = direction.cross(Vec3::unit(2)).normalized();
     let palmar = across.cross(direction);
     let size = radii[last];
-    let pulp = places[last] + palmar * (0.22 * size) - direction * (0.25 * size);
+    let pulp = places[last] + palmar * (0.16 * size) - direction * (0.30 * size);
     lumps.push(
-        Lump::ellipsoid(pulp, direction, across, [size * 1.40, size * 1.05, size * 0.95]).blend(0.003).moved_by(chain),
+        Lump::ellipsoid(pulp, direction, across, [size * 1.45, size * 1.01, size * 0.95]).blend(0.003).moved_by(chain),
     );
     lumps
 }
@@ -300,8 +297,9 @@ fn bend(finger: usize, cup: f64, closing: f64, bends: [f64; 3], turns: &mut Turn
     for k in 0..3 {
         let mut rotation = turn(spec.hinge(), bends[k]);
         if k == 0 {
-            // Fingers that close come together, or they would cross.
-            rotation = turn(Vec3::unit(2), closing * spec.spread) * rotation;
+            // Fingers that close come together: first the spread goes, then they lean on each other.
+            let lean = turn(Vec3::unit(1), closing * [-5.0, -0.5, 5.0, 10.5][finger]);
+            rotation = lean * turn(Vec3::unit(2), closing * spec.spread) * rotation;
         }
         turns.push((finger_joint(finger, k + 1), rotation));
     }
@@ -312,7 +310,7 @@ fn fist(part: f64) -> Turns {
     let mut turns = vec![(PALM, turn(Vec3::unit(0), -12.0 * part))];
     for finger in 0..4 {
         let bends = [0, 1, 2].map(|k| part * (FIST_BENDS[k] - FINGERS[finger].rest_bends[k]));
-        bend(finger, part * [0.0, 0.0, 3.0, 7.0][finger], 0.80 * part, bends, &mut turns);
+        bend(finger, part * [0.0, 0.0, 3.0, 7.0][finger], 0.95 * part, bends, &mut turns);
     }
     // Late on the way in and early on the way out, not to be in the way of the fingers.
     let late = part * part;

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
+use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
 use super::field::{Field, STEEPEST, mirrored};
@@ -19,10 +20,13 @@ const BLOCK: i32 = 8;
 const BLOCK_NODES: usize = 512;
 
 /// Mean edge of the triangles, in grid spacings (measured; test `mean_edge_is_as_asked`).
-const EDGE_PER_SPACING: f64 = 0.97;
+const EDGE_PER_SPACING: f64 = 0.94;
 
 /// Rounds of evening out.
 const ROUNDS: usize = 8;
+
+/// Vertices that look at the same lumps.
+pub(super) const PIECE: usize = 64;
 
 /// A surface.
 #[derive(Clone, Debug, Default)]
@@ -83,8 +87,10 @@ impl Grid {
             .blocks
             .par_iter()
             .map(|corner| {
-                let place = |slot| grid.place(node_of(*corner, slot));
-                (0..BLOCK_NODES).map(|slot| field.value(fold_back(place(slot), symmetry)) as f32).collect()
+                let place = |slot| fold_back(grid.place(node_of(*corner, slot)), symmetry);
+                let center = (place(0) + place(BLOCK_NODES - 1)) * 0.5;
+                let near = field.near(center, center.distance(place(0)));
+                (0..BLOCK_NODES).map(|slot| near.value(place(slot)) as f32).collect()
             })
             .collect();
         grid.values = values.concat();
@@ -418,11 +424,14 @@ impl Quads {
                     sums[b].1 += 1.0;
                 }
             }
-            self.positions.par_iter_mut().zip(&sums).for_each(|(position, (sum, count))| {
-                let normal = field.slope(*position).gradient.normalized();
-                let way = (*sum / *count - *position) * 0.5;
-                let moved = *position + way - normal * normal.dot(way);
-                *position = onto_surface(field, moved);
+            // Vertices of a piece are close to each other, as they come block by block.
+            self.positions.par_chunks_mut(PIECE).zip(sums.par_chunks(PIECE)).for_each(|(positions, sums)| {
+                let near = near_points(field, positions);
+                for (position, (sum, count)) in positions.iter_mut().zip(sums) {
+                    let normal = near.slope(*position).gradient.normalized();
+                    let way = (*sum / *count - *position) * 0.5;
+                    *position = onto_surface(&near, *position + way - normal * normal.dot(way));
+                }
             });
             self.restore_mirror();
         }
@@ -465,6 +474,13 @@ impl Quads {
         let product = (lengths[0] * lengths[1]).max(lengths[1] * lengths[2]).max(lengths[2] * lengths[0]);
         double_area / product.max(1e-300)
     }
+}
+
+/// The field around points of the surface that are close to each other.
+pub(super) fn near_points(field: &Field, points: &[Vec3]) -> Field {
+    let bounds = Aabb::from_points(points);
+    // A quarter more: points move.
+    field.near(bounds.center(), 0.625 * bounds.diagonal())
 }
 
 /// Two of Newton's steps along the slope.

@@ -4,7 +4,7 @@ use sinew_math::{Quaternion, Vec3};
 
 use super::arm;
 use super::body::{Body, BoneHint, Chart, Joint};
-use super::field::{Branch, Field, Lump, frame, mirrored};
+use super::field::{Field, Lump, frame, mirrored};
 use super::mesher::Symmetry;
 use super::motion::{Motion, Turns, pulses, quick, swing, turn};
 use super::weights::{Chain, Link};
@@ -25,7 +25,7 @@ const SHOULDER: Vec3 = Vec3::new(0.178, 1.405, -0.022);
 const CLAVICLE: Vec3 = Vec3::new(0.025, 1.420, 0.010);
 
 /// Size of the arm against the one that stands alone.
-const ARM_SCALE: f64 = 0.96;
+const ARM_SCALE: f64 = 1.0;
 
 /// From the arm that stands alone to the left one: down by 45 degrees, biceps to the front.
 fn left_arm() -> Affine {
@@ -80,9 +80,9 @@ fn chains() -> Vec<Chain> {
         let direction = (place.linear * l.direction).normalized();
         Link { at: place.apply(l.at), direction, reach: l.reach * ARM_SCALE, ..*l }
     });
-    let trunk = &spine[..3];
     let clavicle = link(CLAVICLES[0], v(0.085, 1.430, 0.0), v(1.0, 0.25, 0.0), 0.055);
-    let shoulder: Vec<Link> = trunk.iter().copied().chain([clavicle]).collect();
+    // Arms hang beside the waist without being moved by it.
+    let shoulder = vec![spine[CHEST], clavicle];
     let mut limb = shoulder.clone();
     limb.extend(arm_links);
     let other_side = |links: &[Link]| -> Vec<Link> {
@@ -106,30 +106,37 @@ fn field() -> Field {
     let of_shoulder = |lump: Lump| lump.moved_by(SHOULDER_CHAINS[0]).paired(SHOULDER_CHAINS[1]);
     let trunk = vec![
         // Pelvis, buttocks and the beginning of the thighs.
-        Lump::upright(v(0.0, 0.945, -0.008), [0.160, 0.115, 0.105]),
-        pair(Lump::upright(v(0.080, 0.885, -0.045), [0.085, 0.088, 0.082]).blend(0.030)),
-        pair(Lump::cone(v(0.088, 0.900, 0.005), v(0.092, 0.845, 0.010), [0.085, 0.080]).blend(0.030)),
+        Lump::upright(v(0.0, 0.945, -0.005), [0.165, 0.125, 0.108]),
+        pair(Lump::upright(v(0.080, 0.890, -0.045), [0.085, 0.092, 0.080]).blend(0.035)),
+        pair(Lump::cone(v(0.086, 0.900, 0.008), v(0.090, 0.850, 0.008), [0.088, 0.082]).blend(0.045)),
         // Waist, belly and chest.
-        Lump::upright(v(0.0, 1.080, -0.002), [0.132, 0.165, 0.094]).blend(0.060),
-        Lump::upright(v(0.0, 1.030, 0.052), [0.085, 0.090, 0.055]).blend(0.040),
-        Lump::upright(v(0.0, 1.275, -0.012), [0.152, 0.185, 0.108]).blend(0.050),
-        pair(Lump::ellipsoid(v(0.105, 1.255, -0.050), v(0.25, 1.0, 0.0), x, [0.135, 0.060, 0.058]).blend(0.035)),
+        Lump::upright(v(0.0, 1.080, -0.002), [0.138, 0.170, 0.094]).blend(0.070),
+        Lump::upright(v(0.0, 1.035, 0.050), [0.090, 0.100, 0.055]).blend(0.050),
+        Lump::upright(v(0.0, 1.275, -0.012), [0.160, 0.190, 0.110]).blend(0.055),
+        pair(Lump::ellipsoid(v(0.112, 1.260, -0.045), v(0.25, 1.0, 0.0), x, [0.140, 0.064, 0.060]).blend(0.040)),
         // Shoulder blades.
         pair(Lump::ellipsoid(v(0.085, 1.335, -0.085), v(-0.2, 1.0, 0.1), x, [0.075, 0.055, 0.032]).blend(0.030)),
         // Shoulder girdle and trapezius.
-        of_shoulder(Lump::cone(v(0.040, 1.405, -0.020), v(0.150, 1.405, -0.022), [0.052, 0.050]).blend(0.045)),
-        of_shoulder(Lump::cone(v(0.030, 1.490, -0.030), v(0.135, 1.435, -0.028), [0.036, 0.026]).blend(0.035)),
-        // Pectorals.
+        of_shoulder(Lump::cone(v(0.040, 1.405, -0.020), v(0.155, 1.402, -0.022), [0.054, 0.052]).blend(0.045)),
+        of_shoulder(Lump::cone(v(0.032, 1.495, -0.030), v(0.140, 1.438, -0.028), [0.040, 0.030]).blend(0.040)),
+        // Pectorals: each from the breastbone out and up to the arm.
         of_shoulder(
-            Lump::ellipsoid(v(0.076, 1.335, 0.076), v(1.0, 0.22, -0.35), y, [0.080, 0.054, 0.030]).blend(0.022),
+            Lump::ellipsoid(v(0.080, 1.335, 0.066), v(1.0, 0.25, -0.42), y, [0.084, 0.062, 0.034]).blend(0.015),
         ),
-        // Neck and head: brain case, face, chin, nose and ears.
-        Lump::cone(v(0.0, 1.440, -0.020), v(0.0, 1.570, 0.004), [0.056, 0.052]).blend(0.030),
-        Lump::upright(v(0.0, 1.660, -0.004), [0.074, 0.090, 0.094]).blend(0.020),
-        Lump::cone(v(0.0, 1.640, 0.036), v(0.0, 1.572, 0.056), [0.056, 0.032]).flattened(x, [1.0, 0.95]).blend(0.025),
-        Lump::upright(v(0.0, 1.556, 0.076), [0.020, 0.015, 0.016]).blend(0.014),
-        Lump::cone(v(0.0, 1.655, 0.090), v(0.0, 1.627, 0.106), [0.008, 0.012]).blend(0.012),
-        pair(Lump::ellipsoid(v(0.076, 1.635, -0.004), v(0.0, 1.0, -0.2), Vec3::unit(2), [0.026, 0.014, 0.008]).blend(0.008)),
+        // Neck and head: brain case, face, jaw, chin, nose and ears.
+        Lump::cone(v(0.0, 1.440, -0.022), v(0.0, 1.580, 0.000), [0.062, 0.056]).blend(0.035),
+        Lump::upright(v(0.0, 1.662, -0.004), [0.076, 0.088, 0.096]).blend(0.020),
+        Lump::upright(v(0.0, 1.628, 0.034), [0.064, 0.080, 0.064]).blend(0.020),
+        pair(Lump::cone(v(0.050, 1.602, 0.006), v(0.018, 1.562, 0.068), [0.019, 0.019]).blend(0.030)),
+        Lump::upright(v(0.0, 1.557, 0.078), [0.022, 0.016, 0.016]).blend(0.016),
+        Lump::cone(v(0.0, 1.652, 0.090), v(0.0, 1.622, 0.103), [0.008, 0.0125]).blend(0.014),
+        // Brows and lips.
+        Lump::cone(v(-0.030, 1.668, 0.080), v(0.030, 1.668, 0.080), [0.014, 0.014]).blend(0.018),
+        Lump::upright(v(0.0, 1.592, 0.089), [0.024, 0.011, 0.010]).blend(0.010),
+        pair(
+            Lump::ellipsoid(v(0.077, 1.632, -0.008), v(0.0, 1.0, -0.2), Vec3::unit(2), [0.030, 0.016, 0.009])
+                .blend(0.008),
+        ),
     ];
     let arm_lumps = |side: usize| -> Vec<Lump> {
         let mut place = left_arm();
@@ -141,8 +148,8 @@ fn field() -> Field {
         }
         arm::limb_lumps().into_iter().map(|lump| lump.placed(&place).moved_by(ARM_CHAINS[side])).collect()
     };
-    let branches = [0, 1].map(|side| Branch { lumps: arm_lumps(side), blend: 0.045 });
-    Field { trunk, branches: branches.into(), web: [0.0, 1.0], chain_count: 5 }
+    let branches = vec![arm_lumps(0), arm_lumps(1)];
+    Field { trunk, branches, branch_blend: 0.045, web: [0.0, 0.01], chain_count: 5 }
 }
 
 fn bones() -> Vec<BoneHint> {
@@ -258,10 +265,10 @@ fn hinge(side: usize) -> Vec3 {
 /// Upper arms come down against the flanks, forearms fold against the chest.
 fn press(part: f64) -> Turns {
     let along = left_arm().linear * Vec3::unit(0);
-    let upper = turn(Vec3::unit(2), -40.0 * part) * turn(along, 62.0 * part);
+    let upper = turn(Vec3::unit(2), -40.0 * part) * turn(along, 48.0 * part);
     let mut turns = both_sides(UPPER_ARMS, upper).to_vec();
-    turns.extend(both_sides(FOREARMS, turn(hinge(0), 118.0 * part)));
-    turns.extend(both_sides(CLAVICLES, turn(Vec3::unit(1), -8.0 * part)));
+    turns.extend(both_sides(FOREARMS, turn(hinge(0), 126.0 * part)));
+    turns.extend(both_sides(CLAVICLES, turn(Vec3::unit(1), -4.0 * part)));
     turns.push((CHEST, turn(Vec3::unit(0), 4.0 * part)));
     turns
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use sinew_math::Vec3;
 
 use super::field::Field;
+use super::mesher::{PIECE, near_points};
 use crate::rig::Weights;
 
 /// Joints per vertex.
@@ -70,8 +71,11 @@ impl SkinWeights {
 
 /// Weights of places on the skin.
 pub(super) fn skin_weights(field: &Field, chains: &[Chain], positions: &[Vec3]) -> SkinWeights {
-    let of_vertices = positions.par_iter().map(|p| weights_at(field, chains, *p)).collect();
-    SkinWeights { of_vertices }
+    let of_pieces = positions.par_chunks(PIECE).map(|points| {
+        let near = near_points(field, points);
+        points.iter().map(|p| weights_at(&near, chains, *p)).collect::<Vec<_>>()
+    });
+    SkinWeights { of_vertices: of_pieces.flatten().collect() }
 }
 
 fn weights_at(field: &Field, chains: &[Chain], p: Vec3) -> [(u32, f32); WIDTH] {
@@ -99,10 +103,8 @@ fn one_limb_only(chains: &[Chain], mut shares: Vec<f64>) -> Vec<f64> {
         let others: f64 = of_limbs.iter().sum::<f64>() - own;
         if own > 0.0 && others > 0.0 {
             let kept = (own - others).max(0.0) / own;
-            for (chain, share) in chains.iter().zip(&mut shares).filter(|(chain, _)| chain.limb == Some(limb)) {
-                debug_assert!(chain.limb.is_some());
-                *share *= kept;
-            }
+            let claims = chains.iter().zip(&mut shares).filter(|(chain, _)| chain.limb == Some(limb));
+            claims.for_each(|(_, share)| *share *= kept);
         }
     }
     let lost = 1.0 - shares.iter().sum::<f64>();
