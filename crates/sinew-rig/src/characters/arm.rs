@@ -119,13 +119,14 @@ pub(super) fn body() -> Body {
         chains: vec![Chain { links, limb: None }],
         field: Field { trunk, web: [0.0, 0.01], chain_count: 1, ..Field::default() },
         symmetry: Symmetry::None,
-        chart: Chart::AroundX,
+        chart: Chart::AroundX { rise: 0.04 },
         bones,
         motions: vec![
             Motion { name: "curl", turns: |time, seconds| curl(pulses(time, seconds, 1, quick(125.0))) },
             Motion { name: "reach", turns: |time, seconds| reach(pulses(time, seconds, 1, quick(80.0))) },
         ],
-        skin_area: 0.21,
+        melt: 0.006,
+        skin_area: 0.217,
     }
 }
 

@@ -7,7 +7,7 @@ use sinew_geometry::TriMesh;
 use sinew_math::{Mat3, Vec3};
 
 use super::field::Field;
-use super::mesher::{Symmetry, surface_net};
+use super::mesher::{PIECE, Symmetry, near_points, surface_net};
 use super::motion::Motion;
 use super::weights::{Chain, skin_weights};
 use super::{Character, CharacterParams, arm, hand, torso};
@@ -51,7 +51,9 @@ pub enum CharacterError {
         edge: f64,
     },
     /// More vertices than allowed.
-    #[error("edges of {edge} m need about {vertex_count} vertices, and {limit} are allowed\nhint: make the edge longer")]
+    #[error(
+        "edges of {edge} m need about {vertex_count} vertices, and {limit} are allowed\nhint: make the edge longer"
+    )]
     TooFine {
         /// Mean edge [m].
         edge: f64,
@@ -76,8 +78,11 @@ pub(super) struct Joint {
 /// How texture coordinates are made.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chart {
-    /// Around the x axis, with a seam below.
-    AroundX,
+    /// Around a line from the origin along x that rises by a slope, with a seam below.
+    AroundX {
+        /// Height per length.
+        rise: f64,
+    },
     /// Front and back beside each other, with a seam where they meet.
     FrontAndBack,
 }
@@ -92,6 +97,8 @@ pub(super) struct Body {
     /// Bones; joints are nodes of the same number.
     pub bones: Vec<BoneHint>,
     pub motions: Vec<Motion>,
+    /// Over how much skin the parts of the body hand over to each other [m].
+    pub melt: f64,
     /// About how much skin there is [m²].
     pub skin_area: f64,
 }
@@ -140,8 +147,13 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
         return Err(too_coarse);
     }
     let part = skin(&body, &surface);
-    let material =
-        Material { name: "skin".into(), base_color: [0.80, 0.56, 0.45, 1.0], metallic: 0.0, roughness: 0.6, ..Material::default() };
+    let material = Material {
+        name: "skin".into(),
+        base_color: [0.80, 0.56, 0.45, 1.0],
+        metallic: 0.0,
+        roughness: 0.6,
+        ..Material::default()
+    };
     let mut nodes: Vec<Node> = body.joints.iter().map(|joint| joint_node(joint, &body.joints)).collect();
     nodes.push(Node {
         name: character.name().into(),
@@ -152,9 +164,13 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
         morph_weights: None,
         is_shown: true,
     });
-    let inverse_binds = body.joints.iter().map(|joint| Affine { linear: Mat3::identity(), translation: -joint.position });
-    let skin =
-        Skin { name: character.name().into(), joints: (0..body.joints.len()).collect(), inverse_binds: inverse_binds.collect() };
+    let inverse_binds =
+        body.joints.iter().map(|joint| Affine { linear: Mat3::identity(), translation: -joint.position });
+    let skin = Skin {
+        name: character.name().into(),
+        joints: (0..body.joints.len()).collect(),
+        inverse_binds: inverse_binds.collect(),
+    };
     Ok(Rig {
         nodes,
         surfaces: vec![Surface { name: character.name().into(), parts: vec![part], morph_weights: Vec::new() }],
@@ -183,10 +199,15 @@ fn skin(body: &Body, surface: &TriMesh) -> Part {
     let (sources, uvs, triangles) = charted(surface, body.chart);
     let normals: Vec<[f32; 3]> = surface
         .positions()
-        .par_iter()
-        .map(|p| body.field.slope(*p).gradient.normalized().to_array().map(|c| c as f32))
+        .par_chunks(PIECE)
+        .map(|points| {
+            let near = near_points(&body.field, points);
+            let normal = |p: &Vec3| near.slope(*p).gradient.normalized().to_array().map(|c| c as f32);
+            points.iter().map(normal).collect::<Vec<_>>()
+        })
+        .flatten()
         .collect();
-    let weights = skin_weights(&body.field, &body.chains, surface.positions());
+    let weights = skin_weights(&body.field, &body.chains, surface, body.melt);
     let pick = |source: &u32| *source as usize;
     Part {
         positions: sources.iter().map(|source| surface.positions()[pick(source)]).collect(),
@@ -205,26 +226,27 @@ fn charted(surface: &TriMesh, chart: Chart) -> (Vec<u32>, Vec<[f32; 2]>, Vec<[u3
     let bounds = surface.bounds();
     let size = bounds.size();
     let part = |p: Vec3, axis: usize| (p[axis] - bounds.min[axis]) / size[axis];
+    let rise = if let Chart::AroundX { rise } = chart { rise } else { 0.0 };
     let mut sources: Vec<u32> = Vec::new();
     let mut uvs = Vec::new();
     let mut number: HashMap<(u32, bool), u32> = HashMap::new();
     let mut triangles = Vec::with_capacity(surface.triangle_count());
     for (index, triangle) in surface.triangles().iter().enumerate() {
         let corners = surface.corners(index);
-        let around = corners.map(|p| (p.z.atan2(p.y) / std::f64::consts::TAU).rem_euclid(1.0));
+        let around = corners.map(|p| (p.z.atan2(rise * p.x - p.y) / std::f64::consts::TAU).rem_euclid(1.0));
         let crosses_seam = around.iter().any(|u| *u > 0.75) && around.iter().any(|u| *u < 0.25);
         let faces_back = (corners[1] - corners[0]).cross(corners[2] - corners[0]).z < 0.0;
         triangles.push([0, 1, 2].map(|k| {
             // Whether this is the copy beyond the seam.
             let is_beyond = match chart {
-                Chart::AroundX => crosses_seam && around[k] < 0.5,
+                Chart::AroundX { .. } => crosses_seam && around[k] < 0.5,
                 Chart::FrontAndBack => faces_back,
             };
             *number.entry((triangle[k], is_beyond)).or_insert_with(|| {
                 sources.push(triangle[k]);
                 let p = corners[k];
                 let uv = match chart {
-                    Chart::AroundX => [around[k] + f64::from(u8::from(is_beyond)), part(p, 0)],
+                    Chart::AroundX { .. } => [around[k] + f64::from(u8::from(is_beyond)), part(p, 0)],
                     Chart::FrontAndBack if is_beyond => [1.0 - 0.5 * part(p, 0), 1.0 - part(p, 1)],
                     Chart::FrontAndBack => [0.5 * part(p, 0), 1.0 - part(p, 1)],
                 };

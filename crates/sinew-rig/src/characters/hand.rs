@@ -76,7 +76,8 @@ const THUMB: [Vec3; 4] = [
 ];
 
 /// Where the thumb's bones point in a fist: over the index and the middle finger.
-const THUMB_IN_FIST: [Vec3; 3] = [Vec3::new(0.45, 0.62, 0.64), Vec3::new(-0.28, 0.66, 0.70), Vec3::new(-0.95, 0.22, 0.18)];
+const THUMB_IN_FIST: [Vec3; 3] =
+    [Vec3::new(0.45, 0.62, 0.64), Vec3::new(-0.28, 0.66, 0.70), Vec3::new(-0.95, 0.22, 0.18)];
 
 impl Finger {
     /// Along its hinges: bending takes +y to +z.
@@ -183,8 +184,7 @@ fn field() -> Field {
         Lump::cone(v(0.0, -0.072, 0.0), v(0.0, 0.004, 0.0), [0.0235, 0.0190]).flattened(x, [1.32, 0.96]),
         // The palm, and its pads below the thumb and the little finger.
         Lump::ellipsoid(v(0.001, 0.050, 0.000), y, x, [0.050, 0.036, 0.0125]).blend(0.012),
-        Lump::ellipsoid(v(-0.0225, 0.034, 0.0075), v(-0.25, 1.0, 0.0), x, [0.032, 0.0155, 0.0135])
-            .blend(0.009),
+        Lump::ellipsoid(v(-0.0225, 0.034, 0.0075), v(-0.25, 1.0, 0.0), x, [0.032, 0.0155, 0.0135]).blend(0.009),
     ];
     // Metacarpals melt into one slab, with low ridges to the knuckles on the back of the hand.
     for (finger, Finger { knuckle, radii, .. }) in FINGERS.iter().enumerate() {
@@ -201,9 +201,14 @@ fn field() -> Field {
     let along_thumb = THUMB[1] - THUMB[0];
     trunk.push(Lump::cone(THUMB[0], THUMB[1], [0.0125, 0.0105]).blend(0.012).moved_by(thumb_chain));
     trunk.push(
-        Lump::ellipsoid(THUMB[0].lerp(THUMB[1], 0.50) + v(-0.003, 0.001, 0.001), along_thumb, x, [0.026, 0.0145, 0.0155])
-            .blend(0.010)
-            .moved_by(thumb_chain),
+        Lump::ellipsoid(
+            THUMB[0].lerp(THUMB[1], 0.50) + v(-0.003, 0.001, 0.001),
+            along_thumb,
+            x,
+            [0.026, 0.0145, 0.0155],
+        )
+        .blend(0.010)
+        .moved_by(thumb_chain),
     );
     // Skin between the thumb and the index finger.
     trunk.push(
@@ -286,7 +291,8 @@ pub(super) fn body() -> Body {
             Motion { name: "fist", turns: |time, seconds| fist(pulses(time, seconds, 1, quick(66.0))) },
             Motion { name: "wave", turns: wave },
         ],
-        skin_area: 0.055,
+        melt: 0.003,
+        skin_area: 0.0587,
     }
 }
 

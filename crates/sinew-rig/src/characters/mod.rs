@@ -51,12 +51,12 @@ impl Character {
         Self::ALL.into_iter().find(|character| character.name() == name)
     }
 
-    /// An edge that shows its shape with a few thousand vertices [m].
+    /// An edge that shows its shape with about ten thousand vertices [m].
     pub fn usual_edge(self) -> f64 {
         match self {
             Self::Arm => 0.006,
             Self::Hand => 0.003,
-            Self::Torso => 0.014,
+            Self::Torso => 0.010,
         }
     }
 }

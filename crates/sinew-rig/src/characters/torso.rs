@@ -86,8 +86,11 @@ fn chains() -> Vec<Chain> {
     let mut limb = shoulder.clone();
     limb.extend(arm_links);
     let other_side = |links: &[Link]| -> Vec<Link> {
-        let other = |joint| [CLAVICLES, UPPER_ARMS, FOREARMS].iter().find(|pair| pair[0] == joint).map_or(joint, |pair| pair[1]);
-        let mirror = |l: &Link| Link { joint: other(l.joint), at: mirrored(l.at), direction: mirrored(l.direction), ..*l };
+        let other = |joint| {
+            [CLAVICLES, UPPER_ARMS, FOREARMS].iter().find(|pair| pair[0] == joint).map_or(joint, |pair| pair[1])
+        };
+        let mirror =
+            |l: &Link| Link { joint: other(l.joint), at: mirrored(l.at), direction: mirrored(l.direction), ..*l };
         links.iter().map(mirror).collect()
     };
     vec![
@@ -178,7 +181,16 @@ fn bones() -> Vec<BoneHint> {
         let shrink = 1.0 - 6.0 * (height - 1.275f64).powi(2) / 0.1;
         let side = v(0.118 * shrink, height - 0.010, -0.015);
         let front = v(0.070 * shrink, height - 0.025, 0.062 * shrink);
-        bones_along(&[v(0.020, height + 0.020, -0.055), v(0.085 * shrink, height + 0.010, -0.070), side, front, v(0.012, height, 0.068)], &mut left);
+        bones_along(
+            &[
+                v(0.020, height + 0.020, -0.055),
+                v(0.085 * shrink, height + 0.010, -0.070),
+                side,
+                front,
+                v(0.012, height, 0.068),
+            ],
+            &mut left,
+        );
     }
     left.extend(arm::limb_bones(UPPER_ARMS[0], FOREARMS[0]).map(|b| BoneHint {
         from: place.apply(b.from),
@@ -189,7 +201,8 @@ fn bones() -> Vec<BoneHint> {
     let fist = [place.apply(arm::WRIST), place.apply(arm::WRIST + v(0.075, 0.006, 0.0))];
     left.push(bone(FOREARMS[0], fist[0], fist[1], 0.014));
     for b in left {
-        let other = [CLAVICLES, UPPER_ARMS, FOREARMS].iter().find(|pair| pair[0] == b.joint).map_or(b.joint, |pair| pair[1]);
+        let other =
+            [CLAVICLES, UPPER_ARMS, FOREARMS].iter().find(|pair| pair[0] == b.joint).map_or(b.joint, |pair| pair[1]);
         bones.push(b);
         bones.push(BoneHint { joint: other, from: mirrored(b.from), to: mirrored(b.to), ..b });
     }
@@ -221,7 +234,8 @@ pub(super) fn body() -> Body {
             Motion { name: "twist", turns: |time, seconds| twist(swing(time, seconds, 40.0)) },
             Motion { name: "press", turns: |time, seconds| press(pulses(time, seconds, 1, quick(75.0))) },
         ],
-        skin_area: 1.25,
+        melt: 0.018,
+        skin_area: 1.165,
     }
 }
 

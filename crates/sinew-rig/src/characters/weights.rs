@@ -5,6 +5,7 @@
 //! lumps share in the field there.
 
 use rayon::prelude::*;
+use sinew_geometry::TriMesh;
 use sinew_math::Vec3;
 
 use super::field::Field;
@@ -16,6 +17,9 @@ pub(super) const WIDTH: usize = 4;
 
 /// Weights are multiples of this, so that they sum to 1 exactly in `f32` as well.
 const GRAIN: f64 = 1.0 / 65536.0;
+
+/// Rounds of evening out, however fine the skin: shares have a width of their own there.
+const ROUND_LIMIT: usize = 200;
 
 /// Where a joint takes over from the one before it.
 #[derive(Clone, Copy, Debug)]
@@ -69,24 +73,56 @@ impl SkinWeights {
     }
 }
 
-/// Weights of places on the skin.
-pub(super) fn skin_weights(field: &Field, chains: &[Chain], positions: &[Vec3]) -> SkinWeights {
-    let of_pieces = positions.par_chunks(PIECE).map(|points| {
+/// Weights of the vertices of a skin. Shares of chains are evened out over about `melt` [m] first: a field knows no more of
+/// neighbours than its lumps overlap, and weights must not jump.
+pub(super) fn skin_weights(field: &Field, chains: &[Chain], surface: &TriMesh, melt: f64) -> SkinWeights {
+    let of_pieces = surface.positions().par_chunks(PIECE).map(|points| {
         let near = near_points(field, points);
-        points.iter().map(|p| weights_at(&near, chains, *p)).collect::<Vec<_>>()
+        points.iter().flat_map(|p| near.shares(*p).of_chains).collect::<Vec<f64>>()
     });
-    SkinWeights { of_vertices: of_pieces.flatten().collect() }
+    let shares = evened_out(surface, of_pieces.flatten().collect(), chains.len(), melt);
+    let of_vertices = surface.positions().par_iter().zip(shares.par_chunks(chains.len())).map(|(p, shares)| {
+        let mut weights = Vec::new();
+        for (chain, share) in chains.iter().zip(one_limb_only(chains, shares.to_vec())) {
+            if share > 0.0 {
+                chain.add_weights(*p, share, &mut weights);
+            }
+        }
+        rounded(weights)
+    });
+    SkinWeights { of_vertices: of_vertices.collect() }
 }
 
-fn weights_at(field: &Field, chains: &[Chain], p: Vec3) -> [(u32, f32); WIDTH] {
-    let shares = one_limb_only(chains, field.shares(p).of_chains);
-    let mut weights = Vec::new();
-    for (chain, share) in chains.iter().zip(&shares) {
-        if *share > 0.0 {
-            chain.add_weights(p, *share, &mut weights);
+/// Values of `width` numbers per vertex, mixed with those of their neighbours round by round.
+fn evened_out(surface: &TriMesh, mut values: Vec<f64>, width: usize, melt: f64) -> Vec<f64> {
+    // Half edges that start at a vertex lead to all of its neighbours, as the surface is closed.
+    let mut starts = vec![0usize; surface.vertex_count() + 1];
+    surface.triangles().as_flattened().iter().for_each(|vertex| starts[*vertex as usize + 1] += 1);
+    (0..surface.vertex_count()).for_each(|vertex| starts[vertex + 1] += starts[vertex]);
+    let mut next = starts.clone();
+    let mut neighbors = vec![0u32; 3 * surface.triangle_count()];
+    let mut length = 0.0;
+    for triangle in surface.triangles() {
+        for k in 0..3 {
+            let (from, to) = (triangle[k] as usize, triangle[(k + 1) % 3]);
+            neighbors[next[from]] = to;
+            next[from] += 1;
+            length += surface.positions()[from].distance(surface.positions()[to as usize]);
         }
     }
-    rounded(weights)
+    // A round moves a value by about half an edge in the sense of the heat equation, whose reach grows with the root.
+    let rounds = (2.0 * melt * neighbors.len() as f64 / length).powi(2).ceil() as usize;
+    for _ in 0..rounds.min(ROUND_LIMIT) {
+        let mix = |vertex: usize, k: usize| {
+            let around = &neighbors[starts[vertex]..starts[vertex + 1]];
+            let sum: f64 = around.iter().map(|neighbor| values[*neighbor as usize * width + k]).sum();
+            0.5 * values[vertex * width + k] + 0.5 * sum / around.len() as f64
+        };
+        let vertices = (0..surface.vertex_count()).into_par_iter();
+        values =
+            vertices.flat_map_iter(|vertex| (0..width).map(move |k| (vertex, k))).map(|(v, k)| mix(v, k)).collect();
+    }
+    values
 }
 
 /// What a limb and its neighbours both claim goes to the trunk: where two fingers meet, neither moves the skin.
