@@ -140,7 +140,7 @@ fn reach(part: f64) -> super::motion::Turns {
     let (y, z) = (Vec3::unit(1), Vec3::unit(2));
     vec![
         (0, turn(z, 22.0 * part) * turn(y, -12.0 * part)),
-        (1, turn(y, -55.0 * part) * turn(z, 58.0 * part) * turn(Vec3::unit(0), 20.0 * part)),
+        (1, turn(y, -45.0 * part) * turn(z, 42.0 * part) * turn(Vec3::unit(0), 20.0 * part)),
         (2, turn(HINGE, 75.0 * part)),
         (3, turn(HINGE, -20.0 * part)),
     ]

@@ -64,8 +64,8 @@ const FINGERS: [Finger; 4] = [
     },
 ];
 
-/// Bends of a fist: at the knuckle, at the middle and at the last joint [degrees].
-const FIST_BENDS: [f64; 3] = [80.0, 100.0, 60.0];
+/// Bends of a fist: at the knuckle, at the middle and at the last joint [degrees]. With less, fingertips miss the palm.
+const FIST_BENDS: [f64; 3] = [84.0, 103.0, 66.0];
 
 /// Joints of the thumb: at the wrist, the knuckle, the last joint, and the middle of the tip [m].
 const THUMB: [Vec3; 4] = [
@@ -77,7 +77,7 @@ const THUMB: [Vec3; 4] = [
 
 /// Where the thumb's bones point in a fist: over the index and the middle finger.
 const THUMB_IN_FIST: [Vec3; 3] =
-    [Vec3::new(0.45, 0.62, 0.64), Vec3::new(-0.28, 0.66, 0.70), Vec3::new(-0.95, 0.22, 0.18)];
+    [Vec3::new(0.44, 0.66, 0.58), Vec3::new(-0.30, 0.72, 0.60), Vec3::new(-0.95, 0.26, 0.02)];
 
 impl Finger {
     /// Along its hinges: bending takes +y to +z.
@@ -183,7 +183,7 @@ fn field() -> Field {
     let mut trunk = vec![
         Lump::cone(v(0.0, -0.072, 0.0), v(0.0, 0.004, 0.0), [0.0235, 0.0190]).flattened(x, [1.32, 0.96]),
         // The palm, and its pads below the thumb and the little finger.
-        Lump::ellipsoid(v(0.001, 0.050, 0.000), y, x, [0.050, 0.036, 0.0125]).blend(0.012),
+        Lump::ellipsoid(v(0.001, 0.050, 0.0012), y, x, [0.050, 0.036, 0.0140]).blend(0.012),
         Lump::ellipsoid(v(-0.0225, 0.034, 0.0075), v(-0.25, 1.0, 0.0), x, [0.032, 0.0155, 0.0135]).blend(0.009),
     ];
     // Metacarpals melt into one slab, with low ridges to the knuckles on the back of the hand.
@@ -304,7 +304,7 @@ fn bend(finger: usize, cup: f64, closing: f64, bends: [f64; 3], turns: &mut Turn
         let mut rotation = turn(spec.hinge(), bends[k]);
         if k == 0 {
             // Fingers that close come together: first the spread goes, then they lean on each other.
-            let lean = turn(Vec3::unit(1), closing * [-5.0, -0.5, 5.0, 10.5][finger]);
+            let lean = turn(Vec3::unit(1), closing * [-7.0, -1.0, 5.5, 10.5][finger]);
             rotation = lean * turn(Vec3::unit(2), closing * spec.spread) * rotation;
         }
         turns.push((finger_joint(finger, k + 1), rotation));

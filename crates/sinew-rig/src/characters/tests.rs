@@ -256,6 +256,37 @@ fn elbow_bends_to_130_degrees_and_stays_for_half_of_the_time() {
     assert!((28..=38).contains(&held), "{held}");
 }
 
+/// Pairs of triangles that cut each other in the middle of an animation, of parts of the skin that two joints move most.
+fn contacts(rig: &Rig, animation: &str, starts: [&str; 2]) -> usize {
+    let part = part(rig);
+    let pose = rig.pose(rig.animation(Some(animation)).unwrap(), 1.25);
+    let positions = rig.blend(rig.nodes.len() - 1, part, &part.positions, &pose);
+    let posed = TriMesh::new(positions, part.triangles.clone()).unwrap();
+    let name = |triangle: u32| {
+        let vertex = part.triangles[triangle as usize][0] as usize;
+        let (joint, _) = part.weights.of(vertex).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        rig.nodes[joint].name.as_str()
+    };
+    let pairs = posed.self_intersections(usize::MAX).into_iter().map(|pair| pair.map(name));
+    let is = |a: &str, b: &str| a.starts_with(starts[0]) && b.starts_with(starts[1]);
+    pairs.filter(|[a, b]| is(a, b) || is(b, a)).count()
+}
+
+/// Blend skinning knows no contact, so skin cuts skin where flesh should press on flesh.
+#[test]
+fn motions_press_skin_on_skin() {
+    let expected: [(Character, &str, [&str; 2]); 6] = [
+        (Character::Arm, "curl", ["shoulder", "elbow"]),
+        (Character::Hand, "fist", ["thumb.", "middle."]),
+        (Character::Hand, "fist", ["ring.distal", "wrist"]),
+        (Character::Hand, "fist", ["middle.", "ring."]),
+        (Character::Torso, "press", ["upper_arm.L", "chest"]),
+        (Character::Torso, "press", ["forearm.L", "chest"]),
+    ];
+    let counts = expected.map(|(character, animation, joints)| contacts(&rig(character, 1.0), animation, joints));
+    assert!(counts.iter().all(|count| *count > 5), "{counts:?} for {expected:?}");
+}
+
 /// Bones lie in the flesh, and end to end with their joints' skin around them.
 #[test]
 fn bones_are_inside_the_skin() {

@@ -279,9 +279,9 @@ fn hinge(side: usize) -> Vec3 {
 /// Upper arms come down against the flanks, forearms fold against the chest.
 fn press(part: f64) -> Turns {
     let along = left_arm().linear * Vec3::unit(0);
-    let upper = turn(Vec3::unit(2), -40.0 * part) * turn(along, 48.0 * part);
+    let upper = turn(Vec3::unit(2), -40.0 * part) * turn(along, 58.0 * part);
     let mut turns = both_sides(UPPER_ARMS, upper).to_vec();
-    turns.extend(both_sides(FOREARMS, turn(hinge(0), 126.0 * part)));
+    turns.extend(both_sides(FOREARMS, turn(hinge(0), 130.0 * part)));
     turns.extend(both_sides(CLAVICLES, turn(Vec3::unit(1), -4.0 * part)));
     turns.push((CHEST, turn(Vec3::unit(0), 4.0 * part)));
     turns
