@@ -1,7 +1,7 @@
 //! Characters as animation programs make them: a tree of nodes, surfaces with weights, and key frames.
 //!
 //! A [`Rig`] is plain data, in metres and seconds, as glTF has it. [`Rig::pose`] says where every node is at a time, [`Rig::blend`] where blend skinning
-//! takes the vertices of a surface (MCA-50).
+//! takes the vertices of a surface (MCA-50). [`characters`] makes some from a few numbers.
 
 mod affine;
 mod animation;

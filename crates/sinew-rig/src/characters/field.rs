@@ -21,9 +21,9 @@ pub(super) struct Lump {
     axes: [Vec3; 3],
     /// Stretch along each axis.
     stretch: Vec3,
-    /// Distance of the balls before stretching.
+    /// Distance of the balls, before stretching.
     length: f64,
-    /// Radii of the balls before stretching.
+    /// Radii of the balls, before stretching.
     radii: [f64; 2],
     /// Over how much field value it melts into the lumps before it [m].
     blend: f64,
@@ -81,14 +81,9 @@ impl Lump {
     pub fn placed(self, map: &Affine) -> Self {
         let scale = (map.linear * Vec3::unit(0)).norm();
         let axes = self.axes.map(|axis| (map.linear * axis).normalized());
-        let lengths = self.length * scale;
-        if self.length > 0.0 {
-            let radii = self.radii.map(|radius| radius * scale);
-            return Self { center: map.apply(self.center), axes, length: lengths, radii, ..self }
-                .blend(self.blend * scale);
-        }
+        // Stretching before or after scaling is the same.
         let stretch = self.stretch * scale;
-        Self { center: map.apply(self.center), axes, stretch, ..self }.blend(self.blend * scale)
+        Self { center: map.apply(self.center), axes, stretch, blend: self.blend * scale, ..self }
     }
 
     /// From the closest ball to a point, before stretching; and how far along the axis that ball is, from 0 to 1.

@@ -291,7 +291,7 @@ pub(super) fn body() -> Body {
             Motion { name: "fist", turns: |time, seconds| fist(pulses(time, seconds, 1, quick(66.0))) },
             Motion { name: "wave", turns: wave },
         ],
-        melt: 0.003,
+        melt: 0.005,
         skin_area: 0.0587,
     }
 }

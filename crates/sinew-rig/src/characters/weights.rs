@@ -19,7 +19,7 @@ pub(super) const WIDTH: usize = 4;
 const GRAIN: f64 = 1.0 / 65536.0;
 
 /// Rounds of evening out, however fine the skin: shares have a width of their own there.
-const ROUND_LIMIT: usize = 200;
+const ROUND_LIMIT: usize = 100;
 
 /// Where a joint takes over from the one before it.
 #[derive(Clone, Copy, Debug)]
@@ -112,15 +112,21 @@ fn evened_out(surface: &TriMesh, mut values: Vec<f64>, width: usize, melt: f64) 
     }
     // A round moves a value by about half an edge in the sense of the heat equation, whose reach grows with the root.
     let rounds = (2.0 * melt * neighbors.len() as f64 / length).powi(2).ceil() as usize;
+    let mut mixed = values.clone();
     for _ in 0..rounds.min(ROUND_LIMIT) {
-        let mix = |vertex: usize, k: usize| {
-            let around = &neighbors[starts[vertex]..starts[vertex + 1]];
-            let sum: f64 = around.iter().map(|neighbor| values[*neighbor as usize * width + k]).sum();
-            0.5 * values[vertex * width + k] + 0.5 * sum / around.len() as f64
-        };
-        let vertices = (0..surface.vertex_count()).into_par_iter();
-        values =
-            vertices.flat_map_iter(|vertex| (0..width).map(move |k| (vertex, k))).map(|(v, k)| mix(v, k)).collect();
+        mixed.par_chunks_mut(width * PIECE).enumerate().for_each(|(piece, mixed)| {
+            for (k, own) in mixed.chunks_mut(width).enumerate() {
+                let vertex = piece * PIECE + k;
+                let around = &neighbors[starts[vertex]..starts[vertex + 1]];
+                let share = 0.5 / around.len() as f64;
+                own.iter_mut().zip(&values[vertex * width..]).for_each(|(mixed, value)| *mixed = 0.5 * value);
+                for neighbor in around {
+                    let values = &values[*neighbor as usize * width..];
+                    own.iter_mut().zip(values).for_each(|(mixed, value)| *mixed += share * value);
+                }
+            }
+        });
+        std::mem::swap(&mut values, &mut mixed);
     }
     values
 }
