@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`math`] | numbers: `Scalar`, 3×3 matrices, batched SVD, sparse matrices and their solvers |
 //! | [`geometry`] | shapes without time: meshes, embeddings, distances |
+//! | [`rig`] | characters of animation programs: joints, weights, key frames |
 //! | [`fem`] | flesh in time: elements, materials, forces, contact, solvers |
 //! | [`scene`] | the outside world: scene files, import, recording, reports |
 //!
@@ -42,6 +43,7 @@ pub use sinew_fem as fem;
 pub use sinew_geometry as geometry;
 pub use sinew_io as io;
 pub use sinew_math as math;
+pub use sinew_rig as rig;
 pub use sinew_scene as scene;
 
 /// What most programs need.

@@ -3,6 +3,7 @@
 //! Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.
 
 mod bench;
+mod character;
 mod check;
 mod completions;
 mod convert;
@@ -16,6 +17,7 @@ mod play;
 mod progress;
 mod run;
 mod schema;
+mod skin;
 mod status;
 mod table;
 mod talk;
@@ -50,6 +52,10 @@ struct Arguments {
 enum Command {
     /// Runs a scene, writes what it records, and checks what it expects
     Run(run::Arguments),
+    /// Gives a rigged, animated character flesh, and writes it back in motion
+    Skin(skin::Arguments),
+    /// Writes a rigged, animated character to try
+    Character(character::Arguments),
     /// Turns a recording into files for other programs
     Convert(convert::Arguments),
     /// Writes a scene to begin with, ready to run and full of comments
@@ -141,6 +147,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
     let talk = Talk::new(arguments.quiet, arguments.verbose);
     match arguments.command {
         Command::Run(arguments) => run::execute(&arguments, talk),
+        Command::Skin(arguments) => skin::execute(&arguments, talk),
+        Command::Character(arguments) => character::execute(&arguments, talk),
         Command::Convert(arguments) => convert::execute(&arguments, talk),
         Command::New(arguments) => new::execute(&arguments, talk),
         Command::Mesh(arguments) => mesh::execute(&arguments, talk),

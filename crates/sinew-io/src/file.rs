@@ -69,6 +69,14 @@ pub fn load(path: &Path) -> Result<MeshData, FileError> {
     decode(&bytes, format, &extension, &beside).map_err(|source| FileError::Read { path: path.into(), source })
 }
 
+/// Loads a character from a glTF file.
+pub fn load_rig(path: &Path) -> Result<sinew_rig::Rig, FileError> {
+    let failed = |source| FileError::Read { path: path.into(), source };
+    let beside =
+        Beside { path: path.into(), stem: path.file_stem().unwrap_or_default().to_string_lossy().into_owned() };
+    crate::gltf::read_rig(&read(path)?, &beside).map_err(failed)
+}
+
 /// The files that hold a mesh in the format of the extension of `path`, with their names. Nothing is written yet.
 pub fn save(mesh: &MeshData, path: &Path, options: &WriteOptions) -> Result<Vec<(PathBuf, Vec<u8>)>, FileError> {
     let (format, extension) = format_of(path)?;

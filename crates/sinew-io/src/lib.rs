@@ -30,7 +30,7 @@ pub mod vtu;
 pub mod xml;
 
 pub use error::{Place, ReadError, WriteError};
-pub use file::{FileError, load, save};
+pub use file::{FileError, load, load_rig, save};
 pub use format::{Companions, EncodedFile, Format, NoCompanions, WriteOptions, decode, encode};
 pub use mesh_data::{CellGroup, CellShape, Field, LABEL, MeshData};
 pub use surface::SurfaceParts;

@@ -7,11 +7,17 @@ mod affine;
 mod animation;
 mod appearance;
 mod blend;
+mod bones;
 pub mod characters;
+mod flesh;
+mod performance;
 mod rig;
 
 pub use affine::Affine;
 pub use animation::{Animation, Channel, Interpolation, Keys};
 pub use appearance::{Appearance, GltfLists, Image, Material};
 pub use blend::skin_matrices;
+pub use bones::{Bone, guess_bones};
+pub use flesh::{Flesh, FleshError, FleshParams, Joint, Piece, Source};
+pub use performance::Performance;
 pub use rig::{MorphTarget, Node, Part, Rig, RigError, Skin, Surface, Transform, Weights};

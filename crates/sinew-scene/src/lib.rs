@@ -19,6 +19,7 @@
 #[macro_use]
 mod decode;
 
+mod character;
 mod checkpoint;
 pub mod compile;
 pub mod convert;

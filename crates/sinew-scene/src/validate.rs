@@ -193,6 +193,13 @@ impl Checker<'_> {
             let problem = self.at(&format!("{path}.muscle"), "muscles live in bodies on lattices");
             self.report(problem.hint("give the mesh `element = \"lattice\"`"));
         }
+        if body.rig.is_some()
+            && !matches!(&body.mesh, Mesh::Fill(mesh) if is_gltf(&mesh.surface) && body.mesh.is_lattice())
+        {
+            let problem =
+                self.at(&format!("{path}.rig"), "a skeleton moves bodies on lattices whose surface is a glTF file");
+            self.report(problem.hint("`mesh = { from = \"hand.glb\", element = \"lattice\", cell = \"5 mm\" }`"));
+        }
         for (i, pin) in body.pin.iter().enumerate() {
             self.check_region(body, &pin.region, &format!("{path}.pin[{i}].region"));
         }
@@ -776,4 +783,9 @@ fn leads_to_itself(body: &Body, start: &str) -> bool {
         }
     }
     false
+}
+
+/// Whether a file may hold a skeleton.
+fn is_gltf(file: &str) -> bool {
+    [".glb", ".gltf"].iter().any(|end| file.to_ascii_lowercase().ends_with(end))
 }

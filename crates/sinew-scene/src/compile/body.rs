@@ -51,7 +51,7 @@ impl Compiler<'_> {
     }
 
     fn add_body(&mut self, index: usize, body: &Body) -> Result<CompiledBody, Vec<Diagnostic>> {
-        let MeshParts { mesh, surface, corner_fields, inside, lattice } =
+        let MeshParts { mesh, surface, corner_fields, inside, lattice, rigged } =
             self.mesh(index, body).map_err(|problem| vec![problem])?;
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let place = pose(body.position, body.rotation.as_ref());
@@ -85,6 +85,7 @@ impl Compiler<'_> {
         });
         let rest = mesh.positions().to_vec();
         let velocities = initial_velocities(body, &mesh);
+        let cubes = rigged.as_ref().and(lattice.clone());
         self.builder.add_body(BodyParams {
             name: body.name.clone(),
             materials: materials.clone(),
@@ -101,6 +102,9 @@ impl Compiler<'_> {
         });
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);
+        }
+        if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {
+            self.follow_bones(index, body, &place, lattice, rigged)?;
         }
         Ok(CompiledBody { regions, rest, pose: place, manufactured })
     }
@@ -349,7 +353,7 @@ fn fiber_direction(fibers: &Fibers, mesh: &CellMesh, cell: usize) -> Result<Vec3
     }
 }
 
-fn material_spec(material: &Material) -> MaterialSpec {
+pub(super) fn material_spec(material: &Material) -> MaterialSpec {
     let moduli = |young, poisson| ElasticModuli::YoungPoisson { young, poisson };
     let elastic = |e: &material::Elastic| moduli(e.young, e.poisson);
     match material {

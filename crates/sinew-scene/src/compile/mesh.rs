@@ -1,5 +1,7 @@
 //! Cells of a body in body coordinates: generated, read, or filled into a surface.
 
+use std::collections::BTreeMap;
+
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_geometry::lattice::{HexLattice, LatticeCell, LatticeOptions};
@@ -9,6 +11,7 @@ use sinew_io::{Field, SurfaceParts, VolumeParts};
 use sinew_math::Vec3;
 
 use super::Compiler;
+use super::rig::{RiggedBody, joints_of_nodes};
 use crate::diagnostic::Diagnostic;
 use crate::import::{load_surface, load_volume};
 use crate::spec::Scene;
@@ -27,6 +30,8 @@ pub(super) struct MeshParts {
     pub inside: Vec<f64>,
     /// The lattice that the mesh was made of, if it is to be solved as one.
     pub lattice: Option<HexLattice>,
+    /// The character whose skin the surface is, if it has a skeleton.
+    pub rigged: Option<Box<RiggedBody>>,
 }
 
 /// Least part of a cube that is flesh, so that none is without mass.
@@ -36,7 +41,7 @@ const BYTES_PER_CELL: f64 = 3000.0;
 
 impl From<CellMesh> for MeshParts {
     fn from(mesh: CellMesh) -> Self {
-        Self { mesh, surface: None, corner_fields: Vec::new(), inside: Vec::new(), lattice: None }
+        Self { mesh, surface: None, corner_fields: Vec::new(), inside: Vec::new(), lattice: None, rigged: None }
     }
 }
 
@@ -50,15 +55,15 @@ impl Compiler<'_> {
         let scene = self.scene;
         let problem = |message: String| located(scene, &format!("body[{index}].mesh.order"), &message);
         let mesh = parts.mesh.to_quadratic().map_err(|error| problem(error.to_string()))?;
-        let surface = match parts.surface {
+        let surface = match &parts.surface {
             Some((surface, _)) => {
                 let embedding =
                     Embedding::bind(&mesh, surface.positions()).map_err(|error| problem(error.to_string()))?;
-                Some((surface, embedding))
+                Some((surface.clone(), embedding))
             }
             None => None,
         };
-        Ok(MeshParts { mesh, surface, corner_fields: parts.corner_fields, inside: parts.inside, lattice: None })
+        Ok(MeshParts { mesh, surface, lattice: None, ..parts })
     }
 
     /// The mesh with the cells that its source has.
@@ -123,10 +128,21 @@ impl Compiler<'_> {
     fn filled(&mut self, index: usize, body: &Body, mesh: &mesh::FillMesh) -> Result<MeshParts, Diagnostic> {
         let scene = self.scene;
         let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
-        let path = self.scene.source.resolve(&mesh.surface);
-        let loaded = load_surface(&path, &mesh::cell_shapes(&mesh.skip));
-        let SurfaceParts { mesh: surface, groups, corner_fields, notes } =
-            loaded.map_err(|error| problem(error.to_string()))?;
+        let character = match &body.rig {
+            Some(rig) => Some(self.read_character(index, rig, &mesh.surface)?),
+            None => None,
+        };
+        let loaded = match &character {
+            Some(character) => SurfaceParts {
+                mesh: character.flesh.surface.clone(),
+                groups: BTreeMap::new(),
+                corner_fields: Vec::new(),
+                notes: Vec::new(),
+            },
+            None => load_surface(&self.scene.source.resolve(&mesh.surface), &mesh::cell_shapes(&mesh.skip))
+                .map_err(|error| problem(error.to_string()))?,
+        };
+        let SurfaceParts { mesh: surface, groups, corner_fields, notes } = loaded;
         self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.surface)));
         let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
         let repair = match mesh.repair {
@@ -174,7 +190,20 @@ impl Compiler<'_> {
             let nodes = carriers.collect();
             cells = cells.with_node_set(name, nodes).map_err(|error| problem(error.to_string()))?;
         }
-        Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), corner_fields, inside, lattice })
+        let mut rigged = None;
+        if let (Some(character), Some(lattice)) = (character, &lattice) {
+            let joint_of = joints_of_nodes(lattice, &embedding, &character.flesh);
+            for (joint, data) in character.flesh.joints.iter().enumerate() {
+                let nodes: Vec<u32> =
+                    (0..joint_of.len() as u32).filter(|&node| joint_of[node as usize] == joint as u32).collect();
+                if !nodes.is_empty() {
+                    cells =
+                        cells.with_node_set(data.name.clone(), nodes).map_err(|error| problem(error.to_string()))?;
+                }
+            }
+            rigged = Some(Box::new(RiggedBody { character, joint_of }));
+        }
+        Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), corner_fields, inside, lattice, rigged })
     }
 }
 

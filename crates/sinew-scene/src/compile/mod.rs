@@ -10,6 +10,7 @@ mod material_map;
 mod mesh;
 mod pins;
 mod regions;
+mod rig;
 mod shapes;
 mod solver;
 
@@ -24,6 +25,7 @@ use sinew_math::Vec3;
 
 use self::body::CompiledBody;
 use self::drive::{ChannelMotion, TrackDriver};
+pub(crate) use self::shapes::pose;
 use crate::diagnostic::{Diagnostic, SceneError};
 use crate::spec::{self, Scene};
 use crate::suggest::nearest;

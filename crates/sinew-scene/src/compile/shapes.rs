@@ -99,7 +99,7 @@ impl Compiler<'_> {
 }
 
 /// A pose from a scene's `position` and `rotation`.
-pub(super) fn pose(position: [f64; 3], rotation: Option<&Rotation>) -> Pose {
+pub(crate) fn pose(position: [f64; 3], rotation: Option<&Rotation>) -> Pose {
     let rotation =
         rotation.map_or(Quaternion::identity(), |r| Quaternion::from_axis_angle(Vec3::from(r.axis), r.angle));
     Pose { translation: Vec3::from(position), rotation }

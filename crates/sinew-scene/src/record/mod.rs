@@ -32,6 +32,7 @@ mod point_cache;
 mod sequence;
 pub(crate) mod shapes;
 pub(crate) mod size;
+pub(crate) mod skin;
 mod surface;
 mod usd;
 mod vtu;
@@ -55,9 +56,12 @@ pub(crate) use self::png::split_animation;
 pub use self::png::{Animation, encode_png, write_png};
 pub use self::point_cache::{PointCache, PointCacheRecorder};
 pub use self::size::Estimate;
+use self::skin::{SkinFormat, SkinRecorder, Stand};
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, VtuRecorder};
+use crate::character::Character;
 use crate::raster::{FitParams, UpAxis};
+use crate::spec::mesh::Mesh;
 use crate::spec::record::Record;
 use crate::spec::{Scene, Up};
 
@@ -101,6 +105,9 @@ pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, Reco
             recorders.push(due(every, PointCacheRecorder::create(path, kind, up)?));
         }
     }
+    for name in &record.skin {
+        open_skins(scene, folder, name, &mut recorders)?;
+    }
     if let Some(name) = record.npz.file_name("arrays.npz") {
         recorders.push(due(every, NpzRecorder::create(folder.join(name).with_extension("npz"))?));
     }
@@ -113,6 +120,35 @@ pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, Reco
         recorders.push(due(every, PictureRecorder::create(params)?));
     }
     Ok(recorders)
+}
+
+/// A file per character; the second one has its name behind that of the file.
+fn open_skins(
+    scene: &Scene,
+    folder: &Path,
+    name: &str,
+    recorders: &mut Vec<Box<dyn Recorder>>,
+) -> Result<(), RecordError> {
+    let Some(format) = SkinFormat::of(name) else { return Ok(()) };
+    let mut is_first = true;
+    for (body, data) in scene.body.iter().enumerate() {
+        let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
+        let character = Character::load(&scene.source.resolve(&mesh.surface), settings)
+            .map_err(|(_, reason)| RecordError::Unsupported { format: "skin", reason })?;
+        let path = sequence::with_part(&folder.join(name), (!is_first).then_some(&data.name));
+        is_first = false;
+        let stand = Stand {
+            body,
+            scale: data.scale,
+            place: crate::compile::pose(data.position, data.rotation.as_ref()),
+            up: up_axis(scene.up),
+            frame_rate: scene.frame_rate,
+            morph_targets: scene.record.morph_targets,
+        };
+        let recorder = SkinRecorder::create(path, format, character, settings.clone(), stand)?;
+        recorders.push(due(scene.record.every, recorder));
+    }
+    Ok(())
 }
 
 /// A recorder of every `every`-th frame.

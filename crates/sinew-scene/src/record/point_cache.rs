@@ -44,7 +44,7 @@ impl PointCache {
         head + 12 * points as u64 * samples as u64
     }
 
-    fn encode_points(self, points: &[[f32; 3]]) -> Vec<u8> {
+    pub(super) fn encode_points(self, points: &[[f32; 3]]) -> Vec<u8> {
         let flat = points.as_flattened().iter();
         match self {
             PointCache::Pc2 => flat.flat_map(|x| x.to_le_bytes()).collect(),
@@ -52,7 +52,7 @@ impl PointCache {
         }
     }
 
-    fn encode_head(self, points: i32, samples: i32, times: &[f64], indices: &[usize]) -> Vec<u8> {
+    pub(super) fn encode_head(self, points: i32, samples: i32, times: &[f64], indices: &[usize]) -> Vec<u8> {
         let mut head = Vec::new();
         match self {
             PointCache::Pc2 => {

@@ -7,6 +7,7 @@ use super::{
     mesh::Mesh,
     motion::{Motion, Rotation},
     region::{Region, region},
+    rig::Rig,
 };
 use crate::{
     decode::{
@@ -227,6 +228,8 @@ table! {
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]), example([0, 0, "90 deg/s"]);
         /// Named regions of the body.
         regions: BTreeMap<String, Region> = map(region()), default({});
+        /// The skeleton that moves it, in the glTF file of its surface; for bodies on lattices.
+        rig: Option<Rig> = table(), optional, example({ animation = "fist" });
         /// Nodes held in place or moved along given paths.
         pin: Vec<Pin> = list(table()), default([]);
         /// Springs to another body, a rigid or the world.

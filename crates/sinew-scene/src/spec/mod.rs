@@ -11,6 +11,7 @@ pub mod mesh;
 pub mod motion;
 pub mod record;
 pub mod region;
+pub mod rig;
 pub mod rigid;
 pub mod solver;
 pub mod study;

@@ -97,6 +97,8 @@ table! {
         pc2: Output = OutputCodec, default(false);
         /// The same as one .mdd per body.
         mdd: Output = OutputCodec, default(false);
+        /// Characters with materials, normals and texture coordinates as in the file they came from, in motion: exactly as .usda or .pc2, fitted by morph targets as .glb.
+        skin: Vec<String> = list(file_name("name of a .usda, .pc2 or .glb file")), default([]), example(["hand.usda"]);
         /// Everything as arrays for NumPy: one .npz.
         npz: Output = OutputCodec, default(false);
         /// Probes and measurements over time: one .csv.

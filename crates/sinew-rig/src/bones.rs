@@ -1,0 +1,112 @@
+//! Bones within flesh, as capsules, where nobody has modelled them.
+
+use sinew_geometry::mesh::WindingNumber;
+use sinew_math::Vec3;
+
+use crate::flesh::Flesh;
+
+/// Radius of a bone over that of the limb around it: that of a humerus over that of an upper arm.
+const BONE_SHARE: f64 = 0.3;
+/// Bones end this part of their limb's radius before the next joint, so that flesh there can bend.
+const JOINT_SHARE: f64 = 0.35;
+/// Weight from which on a joint has a vertex for its own.
+const OWN: f64 = 0.5;
+/// Samples along a bone, of which the longest stretch within the flesh is kept.
+const SAMPLES: usize = 64;
+
+/// A capsule that moves with a joint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bone {
+    /// Joint, by number in [`Flesh::joints`].
+    pub joint: usize,
+    /// Ends of its axis at rest [m].
+    pub ends: [Vec3; 2],
+    /// Radius [m].
+    pub radius: f64,
+}
+
+impl Bone {
+    /// Distance of a place from the axis, and how far along it the nearest point is, from 0 to 1.
+    pub fn distance(&self, x: Vec3) -> (f64, f64) {
+        let [a, b] = self.ends;
+        let axis = b - a;
+        let along = ((x - a).dot(axis) / axis.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        (x.distance(a + axis * along), along)
+    }
+}
+
+/// Bones from every joint that moves vertices to the joints below it; at the end of a chain, to where its vertices end.
+pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
+    let inside = flesh.surface.winding_numbers();
+    let mut own: Vec<Vec<Vec3>> = vec![Vec::new(); flesh.joints.len()];
+    for (x, weights) in flesh.surface.positions().iter().zip(&flesh.weights) {
+        for &(joint, _) in weights.iter().filter(|share| share.1 >= OWN) {
+            own[joint as usize].push(*x);
+        }
+    }
+    let mut bones = Vec::new();
+    for (joint, data) in flesh.joints.iter().enumerate().filter(|&(joint, _)| !own[joint].is_empty()) {
+        let below: Vec<Vec3> =
+            flesh.joints.iter().filter(|other| other.parent == Some(joint)).map(|other| other.place).collect();
+        let own = &own[joint];
+        let ends = if below.is_empty() { vec![tip(data.place, own)] } else { below };
+        for end in ends {
+            let straight = Bone { joint, ends: [data.place, end], radius: 0.0 };
+            if let Some(bone) = fitted(straight, own, &inside) {
+                bones.push(bone);
+            }
+        }
+    }
+    bones
+}
+
+/// Where the vertices of the last joint of a chain end.
+fn tip(place: Vec3, own: &[Vec3]) -> Vec3 {
+    let center = own.iter().copied().sum::<Vec3>() / own.len() as f64;
+    let direction = (center - place).normalized();
+    let reach = own.iter().map(|x| (*x - place).dot(direction)).fold(0.0, f64::max);
+    place + direction * reach
+}
+
+/// A bone as thick as its limb allows, within the flesh, and short of its joints.
+fn fitted(bone: Bone, own: &[Vec3], inside: &WindingNumber) -> Option<Bone> {
+    let [a, b] = bone.ends;
+    let length = a.distance(b);
+    // Only what lies beside it tells how thick the limb is.
+    let mut distances: Vec<f64> = own
+        .iter()
+        .map(|x| bone.distance(*x))
+        .filter(|&(_, along)| along > 0.0 && along < 1.0)
+        .map(|(distance, _)| distance)
+        .collect();
+    if distances.is_empty() || length <= 0.0 {
+        return None;
+    }
+    // The thinner side: half of the vertices are nearer than the median, and a bone must not come out there.
+    distances.sort_by(f64::total_cmp);
+    let limb = distances[distances.len() / 4];
+    let radius = BONE_SHARE * limb;
+    let trim = (JOINT_SHARE * limb).min(0.2 * length);
+    let (from, to) = (trim / length, 1.0 - trim / length);
+    let at = |k: usize| a + (b - a) * (from + (to - from) * k as f64 / (SAMPLES - 1) as f64);
+    let mut best = 0..0;
+    let mut start = 0;
+    for k in 0..=SAMPLES {
+        if k < SAMPLES && inside.is_inside(at(k)) {
+            continue;
+        }
+        if k - start > best.len() {
+            best = start..k;
+        }
+        start = k + 1;
+    }
+    if best.len() < 2 {
+        return None;
+    }
+    // Ends are round: the axis stops short of the surface by the radius where it would leave it.
+    let mut ends = [at(best.start), at(best.end - 1)];
+    if best.end < SAMPLES || !inside.is_inside(b + (b - a).normalized() * radius) {
+        ends[1] -= (ends[1] - ends[0]).normalized() * radius.min(0.5 * ends[0].distance(ends[1]));
+    }
+    Some(Bone { ends, radius, ..bone })
+}

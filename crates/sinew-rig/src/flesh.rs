@@ -1,0 +1,530 @@
+//! The skin of a character as one closed surface at rest, in metres, and how its joints move from there.
+//!
+//! Files keep vertices in coordinates of their own, per skin, and tell joints apart by where they were bound. With $B_j^{-1}$ the inverse bind matrix of
+//! joint j, $J_j$ its place in the world and $A$ the map from stored vertices to rest, flesh moves from rest by
+//! $$D_j = J_j\, B_j^{-1} A^{-1},$$
+//! which is a rigid motion wherever joints are not scaled. $A = J_0 B_0^{-1}$ of the uppermost joint, with nodes as they stand without an animation: so rest is the
+//! shape that was bound, at the size and place of the scene.
+
+use std::collections::BTreeMap;
+
+use sinew_geometry::TriMesh;
+use sinew_geometry::shape::Pose;
+use sinew_math::svd3::{polar3_plain, svd3_plain};
+use sinew_math::{Quaternion, Vec3};
+
+use crate::affine::Affine;
+use crate::rig::{Rig, Weights};
+
+/// Vertices nearer than this part of the size of the character are one: the two sides of a seam, after rounding to 16 bits.
+const WELD: f64 = 2e-5;
+/// Axes of a joint may be scaled differently by this much before that is told.
+const EVEN: f64 = 1e-3;
+/// Closed pieces of at least this part of the volume of the largest are flesh, unless the user says which are.
+const LEAST_SHARE: f64 = 0.2;
+
+/// The skin at rest.
+#[derive(Clone, Debug)]
+pub struct Flesh {
+    /// The closed surface that is simulated [m].
+    pub surface: TriMesh,
+    /// Joints of its vertices, by number in [`Flesh::joints`], with weights that sum to one.
+    pub weights: Vec<Vec<(u32, f64)>>,
+    /// Joints that move something.
+    pub joints: Vec<Joint>,
+    /// All parts that are shown.
+    pub pieces: Vec<Piece>,
+    /// What deserves attention.
+    pub notes: Vec<String>,
+}
+
+/// A joint at rest.
+#[derive(Clone, Debug)]
+pub struct Joint {
+    /// Its node.
+    pub node: usize,
+    /// Its name.
+    pub name: String,
+    /// The joint above it, by number.
+    pub parent: Option<usize>,
+    /// Where it is at rest [m].
+    pub place: Vec3,
+    /// B⁻¹A⁻¹: from rest to the joint.
+    from_rest: Affine,
+}
+
+/// A part of a surface that is shown.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Node where it stands.
+    pub node: usize,
+    /// Its surface and part.
+    pub surface: usize,
+    /// Part of the surface.
+    pub part: usize,
+    /// Where each of its vertices comes from.
+    pub vertices: Vec<Source>,
+}
+
+/// Where a vertex of the file goes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// With a vertex of the flesh.
+    Flesh(u32),
+    /// With joints, from a place at rest [m], by skinning: eyes, hair, clothes. With none it stays.
+    Joints(Vec3, Vec<(u32, f64)>),
+}
+
+/// Why a character has no flesh.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FleshError {
+    /// Nothing is skinned.
+    #[error("nothing is moved by a skeleton: no node that is shown has both a surface with weights and a skin")]
+    NoSkin,
+    /// A name that no surface has.
+    #[error("there is no skinned surface \"{name}\"; it has {known}")]
+    NoSurface {
+        /// The name.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// A joint whose place has no inverse.
+    #[error("joint \"{joint}\" is scaled to nothing in the pose without animation")]
+    Flat {
+        /// The joint.
+        joint: String,
+    },
+    /// The skeleton makes the surface wider in one direction than in another.
+    #[error("the skeleton scales the surface unevenly, by {least:.3} to {most:.3}: apply its scale before the export")]
+    Uneven {
+        /// Least factor.
+        least: f64,
+        /// Largest factor.
+        most: f64,
+    },
+    /// Too few triangles.
+    #[error("{0}")]
+    Mesh(String),
+}
+
+/// Which surfaces are flesh.
+#[derive(Clone, Debug, Default)]
+pub struct FleshParams {
+    /// Names of nodes or surfaces; all that qualify when empty.
+    pub surfaces: Vec<String>,
+}
+
+impl Flesh {
+    /// Puts the skinned surfaces of a character together.
+    ///
+    /// # Errors
+    /// When there is no skin, no surface of a name that is asked for, or no sensible skeleton.
+    pub fn new(rig: &Rig, params: &FleshParams) -> Result<Self, FleshError> {
+        let pose = rig.pose(None, 0.0);
+        let mut assembly = Assembly { rig, pose: &pose, joints: Vec::new(), number_of: BTreeMap::new() };
+        let mut skinned = Vec::new();
+        let mut pieces = Vec::new();
+        for (node, data) in rig.nodes.iter().enumerate().filter(|(_, node)| node.is_shown) {
+            let Some(surface) = data.surface else { continue };
+            for (part, shape) in rig.surfaces[surface].parts.iter().enumerate() {
+                let piece = Piece { node, surface, part, vertices: Vec::new() };
+                if data.skin.is_some() && shape.weights.width > 0 && !shape.triangles.is_empty() {
+                    skinned.push(pieces.len());
+                }
+                pieces.push(piece);
+            }
+        }
+        if skinned.is_empty() {
+            return Err(FleshError::NoSkin);
+        }
+        let is_named = |piece: &Piece| {
+            params.surfaces.is_empty()
+                || params
+                    .surfaces
+                    .iter()
+                    .any(|name| *name == rig.nodes[piece.node].name || *name == rig.surfaces[piece.surface].name)
+        };
+        for name in &params.surfaces {
+            let mut names: Vec<&str> = skinned
+                .iter()
+                .flat_map(|&k| [&rig.nodes[pieces[k].node].name[..], &rig.surfaces[pieces[k].surface].name])
+                .filter(|name| !name.is_empty())
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            if !names.contains(&name.as_str()) {
+                let known = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+                return Err(FleshError::NoSurface { name: name.clone(), known });
+            }
+        }
+        // All skinned surfaces at rest, as a soup.
+        let mut soup = Soup::default();
+        for &k in skinned.iter().filter(|&&k| is_named(&pieces[k])) {
+            let piece = &pieces[k];
+            let skin = rig.nodes[piece.node].skin.unwrap_or_default();
+            let (rest_from_stored, numbers) = assembly.skin(skin)?;
+            let part = &rig.surfaces[piece.surface].parts[piece.part];
+            let weights = rig.morph_weights(piece.node, None, 0.0);
+            soup.add(k, part.morphed(&weights).iter().map(|&x| rest_from_stored.apply(x)), &part.triangles);
+            soup.weights.extend((0..part.positions.len()).map(|vertex| shares(&part.weights, vertex, &numbers)));
+            if rest_from_stored.linear.determinant() < 0.0 {
+                soup.flip_last(part.triangles.len());
+            }
+        }
+        let mut notes = Vec::new();
+        let welded = soup.weld();
+        let unweighted = welded.weights.iter().filter(|weights| weights.is_empty()).count();
+        if unweighted > 0 {
+            notes.push(format!("{unweighted} vertices have no weights: the first joint moves them"));
+        }
+        let kept = welded.flesh_triangles(params.surfaces.is_empty());
+        let mut flesh = welded.keep(&kept)?;
+        for weights in &mut flesh.weights {
+            if weights.is_empty() {
+                weights.push((0, 1.0));
+            }
+        }
+        let vertices_of: BTreeMap<usize, Vec<u32>> = flesh.vertices_of.into_iter().collect();
+        for (k, piece) in pieces.iter_mut().enumerate() {
+            let of_flesh = vertices_of.get(&k).map_or(&[][..], |vertices| vertices);
+            piece.vertices = assembly.sources(piece, of_flesh)?;
+        }
+        let follows = |piece: &&Piece| piece.vertices.iter().all(|source| matches!(source, Source::Joints(..)));
+        let mut followers: Vec<&str> =
+            pieces.iter().filter(follows).map(|piece| rig.surfaces[piece.surface].name.as_str()).collect();
+        followers.dedup();
+        if !followers.is_empty() {
+            notes.push(format!("follow by skinning: {}", followers.join(", ")));
+        }
+        Ok(Self { surface: flesh.surface, weights: flesh.weights, joints: assembly.joints, pieces, notes })
+    }
+
+    /// Where the vertices of a piece are, given those of the flesh and the motions of the joints.
+    pub fn place_piece(&self, piece: &Piece, flesh: &[Vec3], motions: &[Pose]) -> Vec<Vec3> {
+        let place = |source: &Source| match source {
+            Source::Flesh(vertex) => flesh[*vertex as usize],
+            Source::Joints(rest, weights) if weights.is_empty() => *rest,
+            Source::Joints(rest, weights) => {
+                weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*rest) * weight).sum()
+            }
+        };
+        piece.vertices.iter().map(place).collect()
+    }
+
+    /// The rigid motions of all joints from rest, for a pose of all nodes.
+    pub fn motions(&self, pose: &[Affine]) -> Vec<Pose> {
+        let rigid = |joint: &Joint| {
+            let map = pose[joint.node].after(&joint.from_rest);
+            let rotation = Quaternion::from_rotation_matrix(&polar3_plain(&map.linear).rotation);
+            // The joint itself is where the animation says, scaled or not.
+            Pose { translation: map.apply(joint.place) - rotation.rotate(joint.place), rotation }
+        };
+        self.joints.iter().map(rigid).collect()
+    }
+
+    /// Largest factor by which joints scale lengths from rest, or shrink them.
+    pub fn largest_scale(&self, pose: &[Affine]) -> f64 {
+        let scale = |joint: &Joint| {
+            let linear = pose[joint.node].linear * joint.from_rest.linear;
+            let [least, most] = stretches(&Affine { linear, translation: Vec3::zero() });
+            most.max(1.0 / least.max(f64::MIN_POSITIVE))
+        };
+        self.joints.iter().map(scale).fold(1.0, f64::max)
+    }
+
+    /// Where blend skinning takes the vertices of the surface.
+    pub fn blend(&self, motions: &[Pose]) -> Vec<Vec3> {
+        let moved = |(x, weights): (&Vec3, &Vec<(u32, f64)>)| {
+            weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*x) * weight).sum()
+        };
+        self.surface.positions().iter().zip(&self.weights).map(moved).collect()
+    }
+}
+
+/// Joints of one vertex, numbered anew, with weights that sum to one.
+fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> {
+    let mut shares: Vec<(u32, f64)> = weights.of(vertex).map(|(joint, weight)| (numbers[joint], weight)).collect();
+    merge(&mut shares);
+    shares
+}
+
+/// Adds weights of the same joint, and divides by the sum.
+fn merge(shares: &mut Vec<(u32, f64)>) {
+    shares.sort_by_key(|&(joint, _)| joint);
+    shares.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 += next.1;
+        }
+        is_same
+    });
+    let total: f64 = shares.iter().map(|share| share.1).sum();
+    shares.iter_mut().for_each(|share| share.1 /= total);
+    shares.retain(|share| share.1 > 0.0);
+}
+
+/// Joints as they are met.
+struct Assembly<'a> {
+    rig: &'a Rig,
+    pose: &'a [Affine],
+    joints: Vec<Joint>,
+    number_of: BTreeMap<usize, u32>,
+}
+
+impl Assembly<'_> {
+    /// From stored vertices of a skin to rest, and the numbers of its joints.
+    fn skin(&mut self, skin: usize) -> Result<(Affine, Vec<u32>), FleshError> {
+        let (rig, skin) = (self.rig, &self.rig.skins[skin]);
+        let depth = |mut node: usize| {
+            let mut depth = 0;
+            while let (Some(parent), true) = (rig.nodes[node].parent, depth < rig.nodes.len()) {
+                (node, depth) = (parent, depth + 1);
+            }
+            depth
+        };
+        let top = (0..skin.joints.len()).min_by_key(|&k| depth(skin.joints[k])).unwrap_or_default();
+        let rest_from_stored = self.pose[skin.joints[top]].after(&skin.inverse_binds[top]);
+        let flat = |node: usize| FleshError::Flat { joint: rig.nodes[node].name.clone() };
+        let stored_from_rest = rest_from_stored.inverse().ok_or_else(|| flat(skin.joints[top]))?;
+        let [least, most] = stretches(&rest_from_stored);
+        if most > (1.0 + EVEN) * least {
+            return Err(FleshError::Uneven { least, most });
+        }
+        let mut numbers = Vec::new();
+        for (&node, bind) in skin.joints.iter().zip(&skin.inverse_binds) {
+            let from_rest = bind.after(&stored_from_rest);
+            let place = from_rest.inverse().ok_or_else(|| flat(node))?.translation;
+            let next = self.joints.len() as u32;
+            let number = *self.number_of.entry(node).or_insert(next);
+            if number == next {
+                let name = rig.nodes[node].name.clone();
+                let name = if name.is_empty() { format!("joint {node}") } else { name };
+                self.joints.push(Joint { node, name, parent: None, place, from_rest });
+            }
+            numbers.push(number);
+        }
+        for &number in &numbers {
+            let mut node = self.joints[number as usize].node;
+            let mut steps = 0;
+            self.joints[number as usize].parent = loop {
+                match rig.nodes[node].parent {
+                    Some(parent) if steps < rig.nodes.len() => {
+                        (node, steps) = (parent, steps + 1);
+                        if let Some(&joint) = self.number_of.get(&parent) {
+                            break Some(joint as usize);
+                        }
+                    }
+                    _ => break None,
+                }
+            };
+        }
+        Ok((rest_from_stored, numbers))
+    }
+
+    /// Where the vertices of a piece come from, given its vertices in the flesh.
+    fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<Vec<Source>, FleshError> {
+        let rig = self.rig;
+        let part = &rig.surfaces[piece.surface].parts[piece.part];
+        let positions = part.morphed(&rig.morph_weights(piece.node, None, 0.0));
+        let skin = rig.nodes[piece.node].skin.filter(|_| part.weights.width > 0);
+        let skin = skin.map(|skin| self.skin(skin)).transpose()?;
+        let carrier = self.joint_above(piece.node);
+        let source = |(vertex, x): (usize, &Vec3)| match (of_flesh.get(vertex), &skin) {
+            (Some(&number), _) if number != u32::MAX => Source::Flesh(number),
+            (_, Some((rest_from_stored, numbers))) => {
+                Source::Joints(rest_from_stored.apply(*x), shares(&part.weights, vertex, numbers))
+            }
+            (_, None) => {
+                let x = self.pose[piece.node].apply(*x);
+                match carrier {
+                    // Back to rest, which the pose without animation need not be.
+                    Some((joint, rest_from_world)) => Source::Joints(rest_from_world.apply(x), vec![(joint, 1.0)]),
+                    None => Source::Joints(x, Vec::new()),
+                }
+            }
+        };
+        Ok(positions.iter().enumerate().map(source).collect())
+    }
+
+    /// The joint that a node hangs on, and the way from where it stands to rest.
+    fn joint_above(&self, mut node: usize) -> Option<(u32, Affine)> {
+        for _ in 0..self.rig.nodes.len() {
+            if let Some(&joint) = self.number_of.get(&node) {
+                let motion = self.pose[node].after(&self.joints[joint as usize].from_rest);
+                return motion.inverse().map(|back| (joint, back));
+            }
+            node = self.rig.nodes[node].parent?;
+        }
+        None
+    }
+}
+
+/// Least and largest factor on lengths.
+fn stretches(map: &Affine) -> [f64; 2] {
+    let sigma = svd3_plain(&map.linear).sigma.map(f64::abs);
+    [sigma.x.min(sigma.y).min(sigma.z), sigma.x.max(sigma.y).max(sigma.z)]
+}
+
+/// Triangles of several pieces with vertices of their own.
+#[derive(Default)]
+struct Soup {
+    positions: Vec<Vec3>,
+    weights: Vec<Vec<(u32, f64)>>,
+    triangles: Vec<[u32; 3]>,
+    /// Pieces with their first vertex.
+    pieces: Vec<(usize, usize)>,
+}
+
+/// The soup with seams closed.
+struct Welded {
+    positions: Vec<Vec3>,
+    weights: Vec<Vec<(u32, f64)>>,
+    triangles: Vec<[u32; 3]>,
+    /// Vertices of the soup, piece by piece, as vertices of this.
+    vertices_of: Vec<(usize, Vec<u32>)>,
+}
+
+/// What is simulated.
+struct Kept {
+    surface: TriMesh,
+    weights: Vec<Vec<(u32, f64)>>,
+    vertices_of: Vec<(usize, Vec<u32>)>,
+}
+
+impl Soup {
+    fn add(&mut self, piece: usize, positions: impl Iterator<Item = Vec3>, triangles: &[[u32; 3]]) {
+        let first = self.positions.len();
+        self.pieces.push((piece, first));
+        self.positions.extend(positions);
+        self.triangles.extend(triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first as u32)));
+    }
+
+    /// Turns the last triangles over.
+    fn flip_last(&mut self, count: usize) {
+        let first = self.triangles.len() - count;
+        self.triangles[first..].iter_mut().for_each(|triangle| triangle.swap(1, 2));
+    }
+
+    /// Makes vertices at one place one.
+    fn weld(self) -> Welded {
+        let (low, high) =
+            self.positions.iter().fold(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]), |(mut low, mut high), x| {
+                for c in 0..3 {
+                    (low[c], high[c]) = (low[c].min(x[c]), high[c].max(x[c]));
+                }
+                (low, high)
+            });
+        let size = (Vec3::from(high) - Vec3::from(low)).norm();
+        let tolerance = (WELD * size).max(f64::MIN_POSITIVE);
+        // Boxes twice as wide as the tolerance: what is near lies in the same or in a neighbouring one.
+        let key = |x: Vec3, c: usize| ((x[c] - low[c]) / (2.0 * tolerance)).floor() as i64;
+        let mut boxes: std::collections::HashMap<[i64; 3], Vec<u32>> = std::collections::HashMap::new();
+        let mut new_of = Vec::with_capacity(self.positions.len());
+        let (mut positions, mut weights): (Vec<Vec3>, Vec<Vec<(u32, f64)>>) = (Vec::new(), Vec::new());
+        for (x, own) in self.positions.iter().zip(&self.weights) {
+            let home = [0, 1, 2].map(|c| key(*x, c));
+            // In each direction only the nearer neighbour can hold something within the tolerance.
+            let side =
+                [0, 1, 2].map(|c| if (x[c] - low[c]) / (2.0 * tolerance) - home[c] as f64 >= 0.5 { 1 } else { -1 });
+            let near = (0..8).find_map(|k: usize| {
+                let place = std::array::from_fn(|c| home[c] + if k >> c & 1 == 1 { side[c] } else { 0 });
+                boxes.get(&place)?.iter().copied().find(|&other| positions[other as usize].distance(*x) <= tolerance)
+            });
+            new_of.push(match near {
+                Some(other) => {
+                    // Each side of a seam has its say.
+                    weights[other as usize].extend_from_slice(own);
+                    other
+                }
+                None => {
+                    let new = positions.len() as u32;
+                    boxes.entry(home).or_default().push(new);
+                    positions.push(*x);
+                    weights.push(own.clone());
+                    new
+                }
+            });
+        }
+        weights.iter_mut().for_each(merge);
+        let mut triangles: Vec<[u32; 3]> =
+            self.triangles.iter().map(|triangle| triangle.map(|vertex| new_of[vertex as usize])).collect();
+        triangles.retain(|[a, b, c]| a != b && b != c && c != a);
+        let ends = self.pieces.iter().skip(1).map(|piece| piece.1).chain([new_of.len()]);
+        let vertices_of =
+            self.pieces.iter().zip(ends).map(|(&(piece, first), end)| (piece, new_of[first..end].to_vec()));
+        Welded { vertices_of: vertices_of.collect(), positions, weights, triangles }
+    }
+}
+
+impl Welded {
+    /// Triangles of flesh: all, or those of closed pieces that are large enough. Where no piece is closed, all: the filling will say what is wrong.
+    fn flesh_triangles(&self, chooses: bool) -> Vec<bool> {
+        let everything = vec![true; self.triangles.len()];
+        if !chooses {
+            return everything;
+        }
+        let mut roots: Vec<u32> = (0..self.positions.len() as u32).collect();
+        fn root(roots: &mut [u32], mut vertex: u32) -> u32 {
+            while roots[vertex as usize] != vertex {
+                roots[vertex as usize] = roots[roots[vertex as usize] as usize];
+                vertex = roots[vertex as usize];
+            }
+            vertex
+        }
+        for &[a, b, c] in &self.triangles {
+            for other in [b, c] {
+                let (a, other) = (root(&mut roots, a), root(&mut roots, other));
+                roots[a as usize] = other;
+            }
+        }
+        // Volume of each piece, and its edges that lack a partner.
+        let mut volumes: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut edges: BTreeMap<(u32, u32), i32> = BTreeMap::new();
+        let component: Vec<u32> = self.triangles.iter().map(|triangle| root(&mut roots, triangle[0])).collect();
+        for (triangle, &component) in self.triangles.iter().zip(&component) {
+            let [a, b, c] = triangle.map(|vertex| self.positions[vertex as usize]);
+            *volumes.entry(component).or_default() += a.dot(b.cross(c)) / 6.0;
+            for (from, to) in [(0, 1), (1, 2), (2, 0)].map(|(i, k)| (triangle[i], triangle[k])) {
+                *edges.entry((from.min(to), from.max(to))).or_default() += if from < to { 1 } else { -1 };
+            }
+        }
+        for ((from, _), balance) in edges {
+            if balance != 0 {
+                volumes.remove(&root(&mut roots, from));
+            }
+        }
+        let largest = volumes.values().fold(0.0f64, |most, volume| most.max(volume.abs()));
+        if volumes.is_empty() || largest == 0.0 {
+            return everything;
+        }
+        let is_flesh =
+            |component: &u32| volumes.get(component).is_some_and(|volume| volume.abs() >= LEAST_SHARE * largest);
+        component.iter().map(is_flesh).collect()
+    }
+
+    fn keep(self, is_kept: &[bool]) -> Result<Kept, FleshError> {
+        let mut new_of = vec![u32::MAX; self.positions.len()];
+        let (mut positions, mut weights, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
+        for (triangle, _) in self.triangles.iter().zip(is_kept).filter(|&(_, &kept)| kept) {
+            triangles.push(triangle.map(|vertex| {
+                let new = &mut new_of[vertex as usize];
+                if *new == u32::MAX {
+                    *new = positions.len() as u32;
+                    positions.push(self.positions[vertex as usize]);
+                    weights.push(self.weights[vertex as usize].clone());
+                }
+                *new
+            }));
+        }
+        // A piece is flesh when all of its vertices that are used are.
+        let vertices_of = self.vertices_of.into_iter().filter_map(|(piece, vertices)| {
+            let numbers: Vec<u32> = vertices.iter().map(|&vertex| new_of[vertex as usize]).collect();
+            numbers.iter().any(|&vertex| vertex != u32::MAX).then_some((piece, numbers))
+        });
+        let vertices_of = vertices_of.collect();
+        let surface = TriMesh::new(positions, triangles).map_err(|error| FleshError::Mesh(error.to_string()))?;
+        let surface = if surface.volume() < 0.0 { surface.flipped() } else { surface };
+        Ok(Kept { surface, weights, vertices_of })
+    }
+}

@@ -1,0 +1,59 @@
+//! An animation as a run sees it: from rest to its beginning, then through it.
+
+use sinew_geometry::shape::Pose;
+use sinew_math::Quaternion;
+
+use crate::animation::Animation;
+use crate::flesh::Flesh;
+use crate::rig::Rig;
+
+/// A character that performs an animation.
+#[derive(Clone, Copy, Debug)]
+pub struct Performance<'a> {
+    /// The character.
+    pub rig: &'a Rig,
+    /// Its flesh.
+    pub flesh: &'a Flesh,
+    /// What it does; nothing where there is none.
+    pub animation: Option<&'a Animation>,
+    /// Time of the animation where it begins [s].
+    pub start: f64,
+    /// Time of the run until then, from rest [s].
+    pub preroll: f64,
+}
+
+impl Performance<'_> {
+    /// Motions of the joints from rest at a time of the run [s].
+    pub fn motions(&self, time: f64) -> Vec<Pose> {
+        if time >= self.preroll {
+            return self.flesh.motions(&self.rig.pose(self.animation, self.start + time - self.preroll));
+        }
+        let goal = self.flesh.motions(&self.rig.pose(self.animation, self.start));
+        let s = (time / self.preroll).max(0.0);
+        self.on_the_way(&goal, s * s * (3.0 - 2.0 * s))
+    }
+
+    /// A part of the way from rest: joints turn relative to the joint above them, so that limbs stay whole.
+    fn on_the_way(&self, goal: &[Pose], share: f64) -> Vec<Pose> {
+        let mut found: Vec<Option<Pose>> = vec![None; goal.len()];
+        (0..goal.len()).map(|joint| self.find(goal, share, joint, &mut found)).collect()
+    }
+
+    fn find(&self, goal: &[Pose], share: f64, joint: usize, found: &mut [Option<Pose>]) -> Pose {
+        if let Some(pose) = found[joint] {
+            return pose;
+        }
+        let (place, parent) = (self.flesh.joints[joint].place, self.flesh.joints[joint].parent);
+        let (above, goal_above) = match parent {
+            Some(parent) => (self.find(goal, share, parent, found), goal[parent]),
+            None => (Pose::identity(), Pose::identity()),
+        };
+        let turn = (goal_above.rotation.conjugate() * goal[joint].rotation).normalized();
+        let rotation = (above.rotation * Quaternion::identity().slerp(turn, share)).normalized();
+        // Its place beside the joint above changes only where bones stretch, and at the root.
+        let moved = goal_above.to_local(goal[joint].to_world(place)) - place;
+        let pose = Pose { translation: above.to_world(place + moved * share) - rotation.rotate(place), rotation };
+        found[joint] = Some(pose);
+        pose
+    }
+}

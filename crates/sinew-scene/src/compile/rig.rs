@@ -1,0 +1,296 @@
+//! A character's skeleton moves a body: bones are found, flesh is tied to them, and the animation becomes channels.
+
+use std::f64::consts::TAU;
+
+use sinew_fem::model::{AttachTarget, PinParams, RigidParams};
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::lattice::HexLattice;
+use sinew_geometry::shape::{Capsule, Pose};
+use sinew_math::Vec3;
+use sinew_rig::{Bone, Flesh, guess_bones};
+
+use super::Compiler;
+use super::mesh::located;
+use crate::character::Character;
+use crate::diagnostic::Diagnostic;
+use crate::spec::body::Body;
+use crate::spec::rig::{Hold, Rig};
+use crate::track::{Interpolation, Track};
+
+/// Samples of the animation per frame: between them joints turn along rotation vectors, which differ from great circles by the cube of the angle.
+const SAMPLES_PER_FRAME: usize = 4;
+/// Nodes within so many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
+const HARD_REACH: f64 = 0.87;
+/// Springs of soft bones per edge of a cell.
+const SPRINGS_PER_EDGE: f64 = 1.0;
+/// No joint.
+const NONE: u32 = u32::MAX;
+
+/// A body with a skeleton.
+#[derive(Clone, Debug)]
+pub(super) struct RiggedBody {
+    pub character: Character,
+    /// The joint that has most say at each node of the lattice.
+    pub joint_of: Vec<u32>,
+}
+
+impl Compiler<'_> {
+    /// Reads the character that a body is made of.
+    pub(super) fn read_character(&mut self, index: usize, rig: &Rig, file: &str) -> Result<Character, Diagnostic> {
+        let character = Character::load(&self.scene.source.resolve(file), rig)
+            .map_err(|(key, message)| located(self.scene, &format!("body[{index}].{key}"), &message))?;
+        let notes = character.rig.notes.iter().chain(&character.flesh.notes);
+        self.notes.extend(notes.map(|note| format!("{file}: {note}")));
+        Ok(character)
+    }
+
+    /// Ties a body to its bones and drives them.
+    pub(super) fn follow_bones(
+        &mut self,
+        index: usize,
+        body: &Body,
+        place: &Pose,
+        lattice: &HexLattice,
+        rigged: &RiggedBody,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let Some(rig) = &body.rig else { return Ok(()) };
+        let bones = self.bones(index, rig, &rigged.character.flesh)?;
+        if bones.is_empty() {
+            let message = "the skeleton has no bone within the flesh".to_string();
+            let problem = self.scene.problem(&format!("body[{index}].rig"), message);
+            return Err(vec![
+                problem.hint("does it fit the surface? Bones lie between joints; `bones` can say where they are"),
+            ]);
+        }
+        let scaled = |bone: &Bone| Bone {
+            ends: bone.ends.map(|x| x * body.scale),
+            radius: bone.radius * body.scale,
+            ..bone.clone()
+        };
+        let bones: Vec<(Bone, Hold)> = bones.iter().map(|(bone, hold)| (scaled(bone), *hold)).collect();
+        let owners = owners(lattice, &rigged.joint_of, &rigged.character.flesh, &bones);
+        let tracks = self.joint_tracks(body, rig, place, rigged);
+        let mut held = vec![false; rigged.character.flesh.joints.len()];
+        for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
+            let nodes: Vec<u32> = (0..owners.len() as u32)
+                .filter(|&node| {
+                    owners[node as usize]
+                        .is_some_and(|bone| bones[bone].0.joint == joint && bones[bone].1 == Hold::Hard)
+                })
+                .collect();
+            if nodes.is_empty() {
+                continue;
+            }
+            held[joint] = true;
+            let pivot = place.to_world(data.place * body.scale);
+            self.drive_joint(format!("{}.pin.{}", body.name, data.name), &tracks[joint]);
+            let name = data.name.clone();
+            self.builder.pin(PinParams { body: index, name, nodes, axes: [true; 3], pivot, offsets: Vec::new() });
+        }
+        for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
+            let soft: Vec<&Bone> = bones
+                .iter()
+                .filter(|(bone, hold)| bone.joint == joint && *hold == Hold::Soft)
+                .map(|(bone, _)| bone)
+                .collect();
+            let Some(first) = soft.first() else { continue };
+            held[joint] = true;
+            let places: Vec<Vec3> = soft
+                .iter()
+                .flat_map(|bone| along(bone, lattice.cell / SPRINGS_PER_EDGE))
+                .map(|x| place.to_world(x))
+                .collect();
+            let stiffness = rig.softness * lattice.cell * shear_modulus(body) * places.len() as f64;
+            let rigid = self.add_bone(
+                first,
+                &format!("{}.{}", body.name, data.name),
+                place,
+                data.place * body.scale,
+                &tracks[joint],
+            );
+            self.builder.attach_places(index, data.name.clone(), places, AttachTarget::Rigid(rigid), stiffness);
+        }
+        let count = held.iter().filter(|held| **held).count();
+        self.notes.push(format!(
+            "{}: {count} of {} joints hold flesh, by {} bones",
+            body.name,
+            held.len(),
+            bones.len()
+        ));
+        Ok(())
+    }
+
+    /// The bones of the scene, or guessed ones.
+    fn bones(&self, index: usize, rig: &Rig, flesh: &Flesh) -> Result<Vec<(Bone, Hold)>, Vec<Diagnostic>> {
+        if rig.bones.is_empty() {
+            return Ok(guess_bones(flesh).into_iter().map(|bone| (bone, rig.hold)).collect());
+        }
+        let mut problems = Vec::new();
+        let mut bones = Vec::new();
+        for (k, bone) in rig.bones.iter().enumerate() {
+            match flesh.joints.iter().position(|joint| joint.name == bone.joint) {
+                Some(joint) => {
+                    let ends = bone.ends.map(Vec3::from);
+                    bones.push((Bone { joint, ends, radius: bone.radius }, bone.hold.unwrap_or(rig.hold)));
+                }
+                None => {
+                    let names: Vec<String> = flesh.joints.iter().map(|joint| joint.name.clone()).collect();
+                    let path = format!("body[{index}].rig.bones[{k}].joint");
+                    let problem = self.scene.problem(&path, format!("there is no joint \"{}\"", bone.joint));
+                    problems.push(match crate::suggest::nearest(&bone.joint, names.iter().map(String::as_str)) {
+                        Some(name) => problem.hint(format!("did you mean \"{name}\"?")),
+                        None => problem.hint(format!("joints: {}", super::list_some(&names))),
+                    });
+                }
+            }
+        }
+        if problems.is_empty() { Ok(bones) } else { Err(problems) }
+    }
+
+    /// A bone that is seen, and that springs are tied to.
+    fn add_bone(&mut self, bone: &Bone, name: &str, place: &Pose, pivot: Vec3, track: &JointTrack) -> usize {
+        let [a, b] = bone.ends.map(|x| place.to_world(x));
+        let half_length = 0.5 * a.distance(b);
+        let shape = Capsule { radius: bone.radius, half_length };
+        let pose = Pose::along((a + b) * 0.5, b - a).unwrap_or_else(|_| Pose::from_translation(a));
+        self.drive_joint(name.to_string(), track);
+        self.builder.add_rigid(RigidParams {
+            name: name.to_string(),
+            shape: shape.into(),
+            mass: 1.0,
+            pose,
+            velocity: Vec3::zero(),
+            angular_velocity: Vec3::zero(),
+            driven_about: Some(place.to_world(pivot)),
+        })
+    }
+
+    fn drive_joint(&mut self, prefix: String, track: &JointTrack) {
+        let new = |points: &[(f64, [f64; 3])]| Track::new(points.to_vec(), Interpolation::Linear);
+        self.driver.vectors.push((format!("{prefix}.translation"), new(&track.translation)));
+        self.driver.vectors.push((format!("{prefix}.rotation"), new(&track.rotation)));
+    }
+
+    /// The motion of every joint over the run: first from rest to where the animation begins, then the animation.
+    fn joint_tracks(&self, body: &Body, rig: &Rig, place: &Pose, rigged: &RiggedBody) -> Vec<JointTrack> {
+        let scene = self.scene;
+        let performance = rigged.character.performance(rig);
+        let flesh = performance.flesh;
+        let step = 1.0 / (scene.frame_rate * SAMPLES_PER_FRAME as f64);
+        let count = (scene.duration / step).ceil() as usize + 1;
+        let mut tracks = vec![JointTrack::default(); flesh.joints.len()];
+        for k in 0..=count {
+            let time = k as f64 * step;
+            let motions = performance.motions(time);
+            for ((joint, motion), track) in flesh.joints.iter().zip(&motions).zip(&mut tracks) {
+                let before = joint.place * body.scale;
+                let after = motion.to_world(joint.place) * body.scale;
+                let moved = place.to_world(after) - place.to_world(before);
+                let turned = place.rotation.rotate(motion.rotation.log_map());
+                let last = track.rotation.last().map_or(Vec3::zero(), |&(_, last)| Vec3::from(last));
+                track.translation.push((time, moved.to_array()));
+                track.rotation.push((time, nearest_turn(turned, last).to_array()));
+            }
+        }
+        tracks
+    }
+}
+
+/// The rotation vector of the same turn that is nearest to another.
+fn nearest_turn(turn: Vec3, last: Vec3) -> Vec3 {
+    let angle = turn.norm();
+    // About no axis at all any will do: that of the last turn.
+    let axis = if angle > 1e-9 {
+        turn / angle
+    } else if last.norm() > 0.0 {
+        last.normalized()
+    } else {
+        return turn;
+    };
+    let turns = ((last.dot(axis) - angle) / TAU).round();
+    axis * (angle + TAU * turns)
+}
+
+/// Motion of a joint on its channels.
+#[derive(Clone, Debug, Default)]
+struct JointTrack {
+    translation: Vec<(f64, [f64; 3])>,
+    rotation: Vec<(f64, [f64; 3])>,
+}
+
+/// The joint with most say at each node: of the skin that its cells carry, and further in of the nodes around it.
+pub(super) fn joints_of_nodes(lattice: &HexLattice, embedding: &Embedding, flesh: &Flesh) -> Vec<u32> {
+    let count = lattice.node_places.len();
+    let mut votes: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+    for (vertex, shares) in flesh.weights.iter().enumerate() {
+        let (nodes, weights) = embedding.entries(vertex);
+        for (&node, &weight) in nodes.iter().zip(weights) {
+            for &(joint, share) in shares {
+                match votes[node as usize].iter_mut().find(|vote| vote.0 == joint) {
+                    Some(vote) => vote.1 += weight * share,
+                    None => votes[node as usize].push((joint, weight * share)),
+                }
+            }
+        }
+    }
+    let winner = |votes: &[(u32, f64)]| {
+        votes.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(NONE, |vote| vote.0)
+    };
+    let mut joints: Vec<u32> = votes.iter().map(|votes| winner(votes)).collect();
+    // Layer by layer inwards.
+    while joints.contains(&NONE) {
+        let mut gathered: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+        for cell in &lattice.cells {
+            for &to in cell.nodes.iter().filter(|&&to| joints[to as usize] == NONE) {
+                for &from in cell.nodes.iter().filter(|&&from| joints[from as usize] != NONE) {
+                    let joint = joints[from as usize];
+                    match gathered[to as usize].iter_mut().find(|vote| vote.0 == joint) {
+                        Some(vote) => vote.1 += 1.0,
+                        None => gathered[to as usize].push((joint, 1.0)),
+                    }
+                }
+            }
+        }
+        let mut found = false;
+        for (joint, votes) in joints.iter_mut().zip(&gathered) {
+            if !votes.is_empty() {
+                (*joint, found) = (winner(votes), true);
+            }
+        }
+        if !found {
+            break;
+        }
+    }
+    joints
+}
+
+/// The bone that holds each node. A node between two goes to the nearer one, and to a bone only if its flesh belongs to that joint or to one beside it: fingers may share a cube.
+fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[(Bone, Hold)]) -> Vec<Option<usize>> {
+    let are_near =
+        |a: usize, b: usize| a == b || flesh.joints[a].parent == Some(b) || flesh.joints[b].parent == Some(a);
+    let owner = |node: usize| {
+        let x = lattice.node_position(node);
+        let depth = |bone: &Bone| bone.distance(x).0 - bone.radius.max(HARD_REACH * lattice.cell);
+        let mut best: Option<(usize, f64)> = None;
+        for (k, (bone, hold)) in bones.iter().enumerate() {
+            let depth = depth(bone);
+            let belongs = joint_of[node] == NONE || are_near(joint_of[node] as usize, bone.joint);
+            if *hold == Hold::Hard && depth <= 0.0 && belongs && best.is_none_or(|(_, least)| depth < least) {
+                best = Some((k, depth));
+            }
+        }
+        best.map(|(k, _)| k)
+    };
+    (0..lattice.node_places.len()).map(owner).collect()
+}
+
+/// Places along the axis of a bone.
+fn along(bone: &Bone, spacing: f64) -> Vec<Vec3> {
+    let [a, b] = bone.ends;
+    let count = (a.distance(b) / spacing).ceil().max(1.0) as usize;
+    (0..=count).map(|k| a + (b - a) * (k as f64 / count as f64)).collect()
+}
+
+fn shear_modulus(body: &Body) -> f64 {
+    super::body::material_spec(&body.material).lame().0
+}

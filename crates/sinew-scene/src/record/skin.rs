@@ -1,0 +1,299 @@
+//! Characters back into the file they came from: every vertex, normal, texture coordinate and material as it was, and new positions in every frame.
+//!
+//! What is simulated moves as it was simulated; what is not follows by skinning. Frames before the animation begins are left out, and times are those of the animation.
+
+mod usd;
+
+use std::path::PathBuf;
+
+use sinew_fem::{Frame, RecordError, Recorder};
+use sinew_geometry::mesh::vertex_normals;
+use sinew_geometry::shape::Pose;
+use sinew_io::gltf::animated::fit_morph_targets;
+use sinew_math::Vec3;
+use sinew_rig::{
+    Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Source, Surface, Transform, Weights,
+};
+
+use super::FileRecorder;
+use super::atomic::{AtomicFile, write_file};
+use super::interleaved::Interleaved;
+use super::names::{file_stem, identifier};
+use super::point_cache::PointCache;
+use super::sequence::with_part;
+use super::shapes::{f32s, points_f32};
+use crate::character::Character;
+use crate::raster::UpAxis;
+use crate::spec::rig::Rig as Settings;
+use crate::value::format_number;
+
+/// Frames this much of a frame before the animation begins belong to it.
+const SLACK: f64 = 1e-6;
+
+/// How a character is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SkinFormat {
+    /// `.usda`, exactly.
+    Usda,
+    /// `.pc2` per piece, exactly.
+    Pc2,
+    /// `.glb`, fitted by morph targets.
+    Glb,
+}
+
+impl SkinFormat {
+    /// By the end of a file name.
+    pub fn of(file: &str) -> Option<Self> {
+        match file.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
+            Some("usda") => Some(Self::Usda),
+            Some("pc2") => Some(Self::Pc2),
+            Some("glb") => Some(Self::Glb),
+            _ => None,
+        }
+    }
+}
+
+/// Where the character is in the scene.
+pub(crate) struct Stand {
+    /// Number of its body.
+    pub body: usize,
+    pub scale: f64,
+    pub place: Pose,
+    pub up: UpAxis,
+    pub frame_rate: f64,
+    pub morph_targets: usize,
+}
+
+/// Writes a character in motion.
+pub(crate) struct SkinRecorder {
+    path: PathBuf,
+    format: SkinFormat,
+    character: Character,
+    settings: Settings,
+    stand: Stand,
+    /// Names of the pieces, each different.
+    names: Vec<String>,
+    /// USDA: extents, points and normals of each piece as text; PC2: points of each piece.
+    samples: Option<Interleaved>,
+    /// GLB: points of each piece in each frame.
+    frames: Vec<Vec<Vec<[f32; 3]>>>,
+    /// Times of the animation [s].
+    times: Vec<f64>,
+    indices: Vec<usize>,
+    files: Vec<PathBuf>,
+    notes: Vec<String>,
+    is_finished: bool,
+}
+
+impl SkinRecorder {
+    /// Starts the files; they appear when the recorder is finished.
+    pub fn create(
+        path: PathBuf,
+        format: SkinFormat,
+        character: Character,
+        settings: Settings,
+        stand: Stand,
+    ) -> Result<Self, RecordError> {
+        AtomicFile::create(&path)?;
+        let mut names: Vec<String> = Vec::new();
+        for piece in &character.flesh.pieces {
+            let (node, surface) = (&character.rig.nodes[piece.node].name, &character.rig.surfaces[piece.surface].name);
+            names.push(identifier(if node.is_empty() { surface } else { node }, &names));
+        }
+        Ok(Self {
+            path,
+            format,
+            character,
+            settings,
+            stand,
+            names,
+            samples: None,
+            frames: Vec::new(),
+            times: Vec::new(),
+            indices: Vec::new(),
+            files: Vec::new(),
+            notes: Vec::new(),
+            is_finished: false,
+        })
+    }
+
+    /// Where the vertices of a piece are.
+    fn place(&self, piece: &Piece, flesh: &[Vec3], motions: &[Pose]) -> Vec<Vec3> {
+        let Stand { scale, place, .. } = &self.stand;
+        let at = |source: &Source| match source {
+            Source::Flesh(vertex) => flesh[*vertex as usize],
+            Source::Joints(rest, weights) => {
+                let moved =
+                    weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*rest) * weight).sum();
+                place.to_world(if weights.is_empty() { *rest } else { moved } * *scale)
+            }
+        };
+        piece.vertices.iter().map(at).collect()
+    }
+
+    /// Normals of the vertices of a piece: smooth over the seams of the flesh.
+    fn normals(&self, piece: &Piece, points: &[Vec3], flesh_normals: &[Vec3]) -> Vec<[f32; 3]> {
+        let own = vertex_normals(points, &self.part(piece).triangles);
+        let normal = |(source, own): (&Source, Vec3)| match source {
+            Source::Flesh(vertex) => f32s(flesh_normals[*vertex as usize]),
+            Source::Joints(..) => f32s(own),
+        };
+        piece.vertices.iter().zip(own).map(normal).collect()
+    }
+
+    fn part(&self, piece: &Piece) -> &sinew_rig::Part {
+        &self.character.rig.surfaces[piece.surface].parts[piece.part]
+    }
+
+    fn keep(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
+        let flesh = &frame.bodies[self.stand.body].surface_positions;
+        let motions = self.character.performance(&self.settings).motions(frame.time);
+        let pieces = &self.character.flesh.pieces;
+        let placed: Vec<Vec<Vec3>> = pieces.iter().map(|piece| self.place(piece, flesh, &motions)).collect();
+        let time = self.settings.start + (frame.time - self.settings.preroll).max(0.0);
+        match self.format {
+            SkinFormat::Usda => {
+                let flesh_normals = vertex_normals(flesh, self.character.flesh.surface.triangles());
+                let start = format!("            {}: ", usd::time_code(time, self.stand.frame_rate));
+                for (k, (piece, points)) in pieces.iter().zip(&placed).enumerate() {
+                    let normals = self.normals(piece, points, &flesh_normals);
+                    for (j, text) in usd::sample_texts(&points_f32(points), &normals).iter().enumerate() {
+                        let line = [start.as_bytes(), text, b",\n"];
+                        push(&mut self.samples, &self.path, usd::SAMPLED.len() * k + j, &line)?;
+                    }
+                }
+            }
+            SkinFormat::Pc2 => {
+                for (k, points) in placed.iter().enumerate() {
+                    push(&mut self.samples, &self.path, k, &[&PointCache::Pc2.encode_points(&points_f32(points))])?;
+                }
+            }
+            SkinFormat::Glb => self.frames.push(placed.iter().map(|points| points_f32(points)).collect()),
+        }
+        self.times.push(time);
+        self.indices.push(frame.index);
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), RecordError> {
+        match self.format {
+            SkinFormat::Usda => self.write_usd(),
+            SkinFormat::Pc2 => self.write_caches(),
+            SkinFormat::Glb => self.write_glb(),
+        }
+    }
+
+    fn write_caches(&mut self) -> Result<(), RecordError> {
+        let pieces = &self.character.flesh.pieces;
+        for (k, piece) in pieces.iter().enumerate() {
+            let counts = (i32::try_from(piece.vertices.len()), i32::try_from(self.times.len()));
+            let (Ok(points), Ok(samples)) = counts else {
+                let reason = "there are more than 2 147 483 647 points or samples".into();
+                return Err(RecordError::Unsupported { format: "PC2", reason });
+            };
+            let stem = file_stem(&self.names[k], k);
+            let path = with_part(&self.path, (pieces.len() > 1).then_some(&stem));
+            let mut out = AtomicFile::create(&path)?;
+            out.put(&PointCache::Pc2.encode_head(points, samples, &self.times, &self.indices))?;
+            if let Some(arrays) = &mut self.samples {
+                arrays.copy_all(k, &mut out)?;
+            }
+            out.commit()?;
+            self.files.push(path);
+        }
+        Ok(())
+    }
+
+    /// The character without its skeleton, moved by morph targets.
+    fn write_glb(&mut self) -> Result<(), RecordError> {
+        let mut rig = Rig { appearance: self.character.rig.appearance.clone(), ..Rig::default() };
+        let mut animation = Animation { name: "skin".into(), channels: Vec::new() };
+        let mut largest = 0.0f32;
+        for (k, piece) in self.character.flesh.pieces.iter().enumerate() {
+            let frames: Vec<Vec<[f32; 3]>> =
+                self.frames.iter_mut().map(|frame| std::mem::take(&mut frame[k])).collect();
+            let fit = fit_morph_targets(&frames, self.stand.morph_targets);
+            largest = largest.max(fit.largest_error);
+            let widen =
+                |points: &[[f32; 3]]| points.iter().map(|p| Vec3::from(p.map(f64::from))).collect::<Vec<Vec3>>();
+            let mut part = self.part(piece).clone();
+            let positions = widen(&fit.base);
+            part.normals = vertex_normals(&positions, &part.triangles).into_iter().map(f32s).collect();
+            (part.positions, part.weights) = (positions, Weights::default());
+            let target = |points: &Vec<[f32; 3]>| MorphTarget { name: String::new(), positions: widen(points) };
+            part.morph_targets = fit.targets.iter().map(target).collect();
+            let width = part.morph_targets.len();
+            if width > 0 {
+                animation.channels.push(Channel {
+                    node: k,
+                    times: self.times.clone(),
+                    interpolation: Interpolation::Linear,
+                    keys: Keys::Morph(width, fit.weights.iter().map(|&weight| f64::from(weight)).collect()),
+                });
+            }
+            let (name, morph_weights) = (self.names[k].clone(), vec![0.0; width]);
+            rig.surfaces.push(Surface { name: name.clone(), parts: vec![part], morph_weights });
+            rig.nodes.push(Node {
+                name,
+                parent: None,
+                transform: Transform::identity(),
+                surface: Some(k),
+                skin: None,
+                morph_weights: None,
+                is_shown: true,
+            });
+        }
+        rig.animations.push(animation);
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let millimetres = format_number(1e3 * f64::from(largest));
+        self.notes.push(format!("{file}: morph targets leave an error of at most {millimetres} mm"));
+        let bytes = sinew_io::gltf::write_rig(&rig, true)
+            .map_err(|error| RecordError::Unsupported { format: "glTF", reason: error.to_string() })?;
+        write_file(&self.path, &bytes)?;
+        self.files.push(self.path.clone());
+        Ok(())
+    }
+}
+
+fn push(
+    samples: &mut Option<Interleaved>,
+    path: &std::path::Path,
+    array: usize,
+    pieces: &[&[u8]],
+) -> Result<(), RecordError> {
+    let pushed = samples.as_mut().map_or(Ok(()), |arrays| arrays.push(array, pieces));
+    pushed.map_err(|source| RecordError::Io { path: path.into(), source })
+}
+
+impl Recorder for SkinRecorder {
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
+        if frame.time < self.settings.preroll - SLACK / self.stand.frame_rate {
+            return Ok(());
+        }
+        if self.samples.is_none() {
+            let per_piece = if self.format == SkinFormat::Usda { usd::SAMPLED.len() } else { 1 };
+            self.samples = Some(Interleaved::create(&self.path, per_piece * self.character.flesh.pieces.len())?);
+        }
+        self.keep(frame)
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        if self.is_finished {
+            return Ok(());
+        }
+        self.is_finished = true;
+        let result = self.write();
+        self.samples = None;
+        result
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}
+
+impl FileRecorder for SkinRecorder {
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+}

@@ -1,0 +1,227 @@
+//! `sinew skin`: a rigged, animated character gets flesh.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use sinew_io::load_rig;
+use sinew_rig::{Flesh, FleshParams, Rig};
+use sinew_scene::record::write_file;
+use sinew_scene::run::RunOptions;
+use sinew_scene::{Dimension, Scene, format_quantity};
+
+use super::talk::Talk;
+use super::{Failure, Status, mesh, run};
+
+/// Cells of a lattice whose size nobody has chosen: fingers are a few cells across, and a frame takes a fraction of a second.
+const USUAL_CELLS: f64 = 20_000.0;
+
+/// Gives a rigged, animated character flesh, and writes it back in motion
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The character (.glb, .gltf)
+    pub character: PathBuf,
+
+    /// Files to write, .usda, .pc2 or .glb; report and recording lie in a folder of the same name beside the first [default: out/<name>.usda]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Name of the animation [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    pub animation: Option<String>,
+
+    /// Edge of a lattice cell, for example "5 mm" [default: such that there are about 20000]
+    #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
+    pub cell: Option<f64>,
+
+    /// Bones: auto, or a file (TOML) with a list `bones` as in `rig` of a scene
+    #[arg(long, value_name = "auto|FILE", default_value = "auto")]
+    pub bones: String,
+
+    /// Lets flesh give way at the bones, which pull by springs
+    #[arg(long)]
+    pub soft: bool,
+
+    /// With inertia: flesh jiggles
+    #[arg(long)]
+    pub dynamic: bool,
+
+    /// Young's modulus, for example "30 kPa"
+    #[arg(long, value_name = "PRESSURE", default_value = "20 kPa")]
+    pub young: String,
+
+    /// Poisson's ratio: 0.45 keeps volume well
+    #[arg(long, value_name = "NU", default_value_t = 0.45)]
+    pub poisson: f64,
+
+    /// Names of the surfaces that are flesh [default: closed skinned ones]
+    #[arg(long, value_name = "NAME")]
+    pub surface: Vec<String>,
+
+    /// Frames per second
+    #[arg(long, value_name = "N", default_value_t = 24.0)]
+    pub frame_rate: f64,
+
+    /// Time of the animation where it begins, for example "1.5 s" [default: its first key]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
+    pub start: Option<f64>,
+
+    /// How long it goes on from there [default: to its last key]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub duration: Option<f64>,
+
+    /// Lets flesh pass through itself
+    #[arg(long)]
+    pub no_contact: bool,
+
+    /// Writes the scene that would be run to this file, and does not run it
+    #[arg(long, value_name = "FILE.toml")]
+    pub scene: Option<PathBuf>,
+
+    /// Continues a run that was stopped
+    #[arg(long, conflicts_with = "scene")]
+    pub resume: bool,
+
+    /// Prints the result as one JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('s').unwrap_or(text).trim();
+    number.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "a time, for example \"1.5 s\"".into())
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let rig = load_rig(&arguments.character).map_err(|error| Failure::Other(error.to_string()))?;
+    let outputs = outputs(arguments)?;
+    let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let character = std::path::absolute(&arguments.character)
+        .map_err(|source| Failure::Write { what: arguments.character.display().to_string(), source })?;
+    let text = scene_text(arguments, &rig, &character, &names.collect::<Vec<_>>())?;
+    if let Some(path) = &arguments.scene {
+        write_file(path, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
+        talk.note(&format!("wrote {}", path.display()));
+        return Ok(Status::Done);
+    }
+    let name = arguments.character.display().to_string();
+    let scene = Scene::from_str(&text, &name, ".")?;
+    let folder = outputs[0].with_extension("");
+    let options = RunOptions { output: Some(folder.clone()), resume: arguments.resume, ..RunOptions::default() };
+    let status = run::simulate(&scene, &options, talk, arguments.json)?;
+    for path in &outputs {
+        bring_up(&folder, path, talk)?;
+    }
+    talk.note(&format!("open {} in a browser", folder.join("report.html").display()));
+    Ok(status)
+}
+
+/// The files to write: at least one, of known kinds, in one folder.
+fn outputs(arguments: &Arguments) -> Result<Vec<PathBuf>, Failure> {
+    let mut outputs = arguments.output.clone();
+    if outputs.is_empty() {
+        let stem = arguments.character.file_stem().unwrap_or("character".as_ref());
+        outputs.push(Path::new("out").join(stem).with_extension("usda"));
+    }
+    for path in &outputs {
+        let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+        if !matches!(end.as_deref(), Some("usda" | "pc2" | "glb")) {
+            let message = format!("{}: characters are written as .usda, .pc2 or .glb", path.display());
+            return Err(Failure::Other(message));
+        }
+        if path.parent() != outputs[0].parent() {
+            return Err(Failure::Other("all outputs must be in one folder".into()));
+        }
+        if *path == arguments.character {
+            return Err(Failure::Other(format!("{} would be overwritten", path.display())));
+        }
+    }
+    Ok(outputs)
+}
+
+/// Moves a file, and what lies beside it, from the folder of the run to where it was asked for.
+fn bring_up(folder: &Path, path: &Path, talk: Talk) -> Result<(), Failure> {
+    let (Some(stem), Some(end)) = (path.file_stem(), path.extension()) else { return Ok(()) };
+    let (stem, end) = (stem.to_string_lossy(), end.to_string_lossy());
+    let failed = |source| Failure::Write { what: path.display().to_string(), source };
+    let target = path.parent().unwrap_or(Path::new(""));
+    for entry in std::fs::read_dir(folder).map_err(failed)?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let belongs = name.strip_prefix(&*stem).is_some_and(|rest| {
+            rest == format!(".{end}")
+                || (end == "pc2" && rest.starts_with('_') && rest.ends_with(".pc2"))
+                || (end == "usda" && rest == "_textures")
+        });
+        if belongs {
+            let to = target.join(&name);
+            // Renaming replaces files, but not folders.
+            if to.is_dir() {
+                std::fs::remove_dir_all(&to).map_err(failed)?;
+            }
+            std::fs::rename(entry.path(), &to).map_err(failed)?;
+            talk.note(&format!("wrote {}", to.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The scene of a character.
+fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[String]) -> Result<String, Failure> {
+    let problem = |message: String| Failure::Other(format!("{}: {message}", arguments.character.display()));
+    let animation = rig.animation(arguments.animation.as_deref()).map_err(|error| problem(error.to_string()))?;
+    let Some([first, last]) = animation.and_then(|animation| animation.span()) else {
+        return Err(problem("it has no animation, so there is nothing to follow".into()));
+    };
+    let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone() })
+        .map_err(|error| problem(error.to_string()))?;
+    let start = arguments.start.unwrap_or(first);
+    let duration = arguments.duration.unwrap_or((last - start).max(0.0));
+    let cell = arguments.cell.unwrap_or_else(|| rounded((flesh.surface.volume().abs() / USUAL_CELLS).cbrt()));
+    // From rest to the first pose in whole frames, about half a second.
+    let preroll = (0.5 * arguments.frame_rate).round().max(1.0) / arguments.frame_rate;
+    let bones = match arguments.bones.as_str() {
+        "auto" => String::new(),
+        file => std::fs::read_to_string(file).map_err(|error| Failure::Other(format!("{file}: {error}")))?,
+    };
+    // What JSON quotes, TOML reads.
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let list = |texts: &[String]| texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ");
+    let mut text = String::new();
+    let title = arguments.character.file_stem().unwrap_or_default().to_string_lossy();
+    // Writing to a String cannot fail.
+    let _ = write!(
+        text,
+        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = 1e-3\n\n\
+         [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = {}, element = \"lattice\", cell = \"{}\" }}\n\
+         material = {{ type = \"corotated\", young = {}, poisson = {} }}\n\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
+        quoted(&title),
+        preroll + duration,
+        arguments.frame_rate,
+        if arguments.dynamic { "implicit_euler" } else { "quasistatic" },
+        quoted(&character.to_string_lossy()),
+        format_quantity(cell, Dimension::LENGTH),
+        quoted(&arguments.young),
+        arguments.poisson,
+    );
+    if let Some(name) = &arguments.animation {
+        let _ = writeln!(text, "animation = {}", quoted(name));
+    }
+    if !arguments.surface.is_empty() {
+        let _ = writeln!(text, "surfaces = [{}]", list(&arguments.surface));
+    }
+    if arguments.soft {
+        text.push_str("hold = \"soft\"\n");
+    }
+    text.push_str(bones.trim_end());
+    if !arguments.no_contact {
+        text.push_str("\n[contact]\nmode = \"penalty\"\n");
+    }
+    let _ = write!(text, "\n[record]\nskin = [{}]\napng = true\n", list(names));
+    Ok(text)
+}
+
+/// Two digits are enough for the size of a cell.
+fn rounded(length: f64) -> f64 {
+    let unit = 10f64.powf(length.log10().floor() - 1.0);
+    (length / unit).round() * unit
+}
