@@ -157,8 +157,9 @@ impl Compiler<'_> {
             }
         }
         // Cells that the surface cuts are as stiff as the part of them that is flesh.
+        let least = if body.rig.is_some() { LEAST_IN_FOLDS } else { LEAST_STIFFNESS };
         for (spec, &fraction) in materials.iter_mut().zip(inside) {
-            *spec = spec.scaled(fraction.max(LEAST_STIFFNESS));
+            *spec = spec.scaled(fraction.max(least));
         }
         if problems.is_empty() { Ok(materials) } else { Err(problems) }
     }
@@ -408,6 +409,8 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
 
 /// Least part of its stiffness that a cell keeps: what is softer would slow the solver and show nothing.
 const LEAST_STIFFNESS: f64 = 0.05;
+/// The same of characters, whose skin is squeezed in the folds of joints: softer cells would be turned inside out there.
+const LEAST_IN_FOLDS: f64 = 0.4;
 
 /// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
 /// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
