@@ -12,6 +12,8 @@ pub mod characters;
 mod flesh;
 mod performance;
 mod rig;
+#[cfg(test)]
+mod tests;
 
 pub use affine::Affine;
 pub use animation::{Animation, Channel, Interpolation, Keys};
