@@ -3,7 +3,7 @@
 use sinew_geometry::mesh::WindingNumber;
 use sinew_math::Vec3;
 
-use crate::flesh::Flesh;
+use crate::flesh::{Flesh, Joint};
 
 /// Radius of a bone over that of the limb around it: that of a humerus over that of an upper arm.
 const BONE_SHARE: f64 = 0.3;
@@ -46,8 +46,8 @@ pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
     }
     let mut bones = Vec::new();
     for (joint, data) in flesh.joints.iter().enumerate().filter(|&(joint, _)| !own[joint].is_empty()) {
-        let below: Vec<Vec3> =
-            flesh.joints.iter().filter(|other| other.parent == Some(joint)).map(|other| other.place).collect();
+        let is_below = |other: &&Joint| other.parent == Some(joint) && other.is_of_skin;
+        let below: Vec<Vec3> = flesh.joints.iter().filter(is_below).map(|other| other.place).collect();
         let own = &own[joint];
         let ends = if below.is_empty() { vec![tip(data.place, own)] } else { below };
         for end in ends {

@@ -4,22 +4,25 @@
 //! joint j, $J_j$ its place in the world and $A$ the map from stored vertices to rest, flesh moves from rest by
 //! $$D_j = J_j\, B_j^{-1} A^{-1},$$
 //! which is a rigid motion wherever joints are not scaled. $A = J_0 B_0^{-1}$ of the uppermost joint, with nodes as they stand without an animation: so rest is the
-//! shape that was bound, at the size and place of the scene.
+//! shape that was bound, at the size and place of the scene. Further skins have the same rest: their $A$ gives the joint that they share with the first the same $D$.
 
 use std::collections::BTreeMap;
 
 use sinew_geometry::TriMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::svd3::{polar3_plain, svd3_plain};
-use sinew_math::{Quaternion, Vec3};
+use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::affine::Affine;
+use crate::animation::Keys;
 use crate::rig::{Rig, Weights};
 
 /// Vertices nearer than this part of the size of the character are one: the two sides of a seam, after rounding to 16 bits.
 const WELD: f64 = 2e-5;
 /// Axes of a joint may be scaled differently by this much before that is told.
 const EVEN: f64 = 1e-3;
+/// Skins were bound in different poses when a joint is this much off, in radians and in sizes of the skeleton.
+const SAME_BIND: f64 = 1e-2;
 /// Closed pieces of at least this part of the volume of the largest are flesh, unless the user says which are.
 const LEAST_SHARE: f64 = 0.2;
 
@@ -49,6 +52,8 @@ pub struct Joint {
     pub parent: Option<usize>,
     /// Where it is at rest [m].
     pub place: Vec3,
+    /// Whether a skin lists it; else it is a node that moves by itself and carries a surface.
+    pub is_of_skin: bool,
     /// B⁻¹A⁻¹: from rest to the joint.
     from_rest: Affine,
 }
@@ -122,7 +127,8 @@ impl Flesh {
     /// When there is no skin, no surface of a name that is asked for, or no sensible skeleton.
     pub fn new(rig: &Rig, params: &FleshParams) -> Result<Self, FleshError> {
         let pose = rig.pose(None, 0.0);
-        let mut assembly = Assembly { rig, pose: &pose, joints: Vec::new(), number_of: BTreeMap::new() };
+        let mut assembly =
+            Assembly { rig, pose: &pose, joints: Vec::new(), number_of: BTreeMap::new(), notes: Vec::new() };
         let mut skinned = Vec::new();
         let mut pieces = Vec::new();
         for (node, data) in rig.nodes.iter().enumerate().filter(|(_, node)| node.is_shown) {
@@ -185,18 +191,28 @@ impl Flesh {
                 weights.push((0, 1.0));
             }
         }
+        // All joints before what hangs on them.
+        for &k in &skinned {
+            assembly.skin(rig.nodes[pieces[k].node].skin.unwrap_or_default())?;
+        }
         let vertices_of: BTreeMap<usize, Vec<u32>> = flesh.vertices_of.into_iter().collect();
         for (k, piece) in pieces.iter_mut().enumerate() {
             let of_flesh = vertices_of.get(&k).map_or(&[][..], |vertices| vertices);
             piece.vertices = assembly.sources(piece, of_flesh)?;
         }
         let follows = |piece: &&Piece| piece.vertices.iter().all(|source| matches!(source, Source::Joints(..)));
-        let mut followers: Vec<&str> =
-            pieces.iter().filter(follows).map(|piece| rig.surfaces[piece.surface].name.as_str()).collect();
-        followers.dedup();
+        let mut followers: Vec<&str> = Vec::new();
+        for piece in pieces.iter().filter(follows) {
+            let (surface, node) = (&rig.surfaces[piece.surface].name, &rig.nodes[piece.node].name);
+            let name = [surface, node].into_iter().find(|name| !name.is_empty()).map_or("(no name)", |name| name);
+            if !followers.contains(&name) {
+                followers.push(name);
+            }
+        }
         if !followers.is_empty() {
             notes.push(format!("follow by skinning: {}", followers.join(", ")));
         }
+        notes.append(&mut assembly.notes);
         Ok(Self { surface: flesh.surface, weights: flesh.weights, joints: assembly.joints, pieces, notes })
     }
 
@@ -270,6 +286,7 @@ struct Assembly<'a> {
     pose: &'a [Affine],
     joints: Vec<Joint>,
     number_of: BTreeMap<usize, u32>,
+    notes: Vec<String>,
 }
 
 impl Assembly<'_> {
@@ -284,42 +301,103 @@ impl Assembly<'_> {
             depth
         };
         let top = (0..skin.joints.len()).min_by_key(|&k| depth(skin.joints[k])).unwrap_or_default();
-        let rest_from_stored = self.pose[skin.joints[top]].after(&skin.inverse_binds[top]);
+        // Nodes may stand in another pose than the one that was bound, so a joint that is known tells more about rest than the uppermost one.
+        let first = skin.joints.iter().position(|joint| self.number_of.contains_key(joint)).unwrap_or(top);
+        let standing = self.pose[skin.joints[first]].after(&skin.inverse_binds[first]);
+        let rest_from_stored = match self.joint_above(skin.joints[first]) {
+            Some((_, rest_from_world)) => rest_from_world.after(&standing),
+            None => standing,
+        };
         let flat = |node: usize| FleshError::Flat { joint: rig.nodes[node].name.clone() };
-        let stored_from_rest = rest_from_stored.inverse().ok_or_else(|| flat(skin.joints[top]))?;
+        let stored_from_rest = rest_from_stored.inverse().ok_or_else(|| flat(skin.joints[first]))?;
         let [least, most] = stretches(&rest_from_stored);
         if most > (1.0 + EVEN) * least {
             return Err(FleshError::Uneven { least, most });
         }
         let mut numbers = Vec::new();
+        let mut reach = 0.0f64;
+        let mut largest_gap = [0.0f64; 2];
         for (&node, bind) in skin.joints.iter().zip(&skin.inverse_binds) {
             let from_rest = bind.after(&stored_from_rest);
-            let place = from_rest.inverse().ok_or_else(|| flat(node))?.translation;
-            let next = self.joints.len() as u32;
-            let number = *self.number_of.entry(node).or_insert(next);
-            if number == next {
-                let name = rig.nodes[node].name.clone();
-                let name = if name.is_empty() { format!("joint {node}") } else { name };
-                self.joints.push(Joint { node, name, parent: None, place, from_rest });
-            }
+            let to_rest = from_rest.inverse().ok_or_else(|| flat(node))?;
+            let number = self.joint(node, from_rest, to_rest.translation, true);
+            let known = &self.joints[number as usize];
+            let origin = numbers.first().map_or(known.place, |&first: &u32| self.joints[first as usize].place);
+            reach = reach.max(known.place.distance(origin));
+            let turn = (to_rest.linear * known.from_rest.linear - Mat3::identity()).norm();
+            let gaps = [turn, known.place.distance(to_rest.translation)];
+            largest_gap = [0, 1].map(|k| largest_gap[k].max(gaps[k]));
             numbers.push(number);
         }
-        for &number in &numbers {
-            let mut node = self.joints[number as usize].node;
-            let mut steps = 0;
-            self.joints[number as usize].parent = loop {
-                match rig.nodes[node].parent {
-                    Some(parent) if steps < rig.nodes.len() => {
-                        (node, steps) = (parent, steps + 1);
-                        if let Some(&joint) = self.number_of.get(&parent) {
-                            break Some(joint as usize);
-                        }
-                    }
-                    _ => break None,
-                }
-            };
+        if largest_gap[0] > SAME_BIND || largest_gap[1] > SAME_BIND * reach.max(f64::MIN_POSITIVE) {
+            let name = if skin.name.is_empty() { "a skin".into() } else { format!("skin \"{}\"", skin.name) };
+            let note = format!("{name} was bound in another pose than the rest, and follows as if it were not");
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        // Joints of this skin may lie between those of others.
+        for joint in 0..self.joints.len() {
+            self.joints[joint].parent = self.parent(self.joints[joint].node);
         }
         Ok((rest_from_stored, numbers))
+    }
+
+    /// The number of a joint, which is new or known.
+    fn joint(&mut self, node: usize, from_rest: Affine, place: Vec3, is_of_skin: bool) -> u32 {
+        let next = self.joints.len() as u32;
+        let number = *self.number_of.entry(node).or_insert(next);
+        if number == next {
+            let name = self.rig.nodes[node].name.clone();
+            let name = if name.is_empty() { format!("joint {node}") } else { name };
+            self.joints.push(Joint { node, name, parent: None, place, is_of_skin, from_rest });
+        }
+        number
+    }
+
+    /// The next joint of a skin above a node.
+    fn parent(&self, mut node: usize) -> Option<usize> {
+        for _ in 0..self.rig.nodes.len() {
+            node = self.rig.nodes[node].parent?;
+            let joint = self.number_of.get(&node).map(|&joint| joint as usize);
+            if joint.is_some_and(|joint| self.joints[joint].is_of_skin) {
+                return joint;
+            }
+        }
+        None
+    }
+
+    /// The joint that carries what stands at a node, and the way from there to rest. A node that moves by itself becomes a joint: eyes look around.
+    fn carrier(&mut self, node: usize) -> Option<(u32, Affine)> {
+        let above = self.joint_above(node);
+        if !self.moves_by_itself(node) {
+            return above;
+        }
+        let rest_from_world = above.map_or_else(Affine::identity, |(_, rest_from_world)| rest_from_world);
+        let to_rest = rest_from_world.after(&self.pose[node]);
+        let Some(from_rest) = to_rest.inverse() else { return above };
+        let number = self.joint(node, from_rest, to_rest.translation, false);
+        self.joints[number as usize].parent = self.parent(node);
+        Some((number, rest_from_world))
+    }
+
+    /// Whether a node, or one between it and the next joint above, is animated.
+    fn moves_by_itself(&self, mut node: usize) -> bool {
+        let is_animated = |node: usize| {
+            let mut channels = self.rig.animations.iter().flat_map(|animation| &animation.channels);
+            channels.any(|channel| channel.node == node && !matches!(channel.keys, Keys::Morph(..)))
+        };
+        for _ in 0..self.rig.nodes.len() {
+            if self.number_of.contains_key(&node) {
+                return false;
+            }
+            if is_animated(node) {
+                return true;
+            }
+            let Some(parent) = self.rig.nodes[node].parent else { return false };
+            node = parent;
+        }
+        false
     }
 
     /// Where the vertices of a piece come from, given its vertices in the flesh.
@@ -329,7 +407,7 @@ impl Assembly<'_> {
         let positions = part.morphed(&rig.morph_weights(piece.node, None, 0.0));
         let skin = rig.nodes[piece.node].skin.filter(|_| part.weights.width > 0);
         let skin = skin.map(|skin| self.skin(skin)).transpose()?;
-        let carrier = self.joint_above(piece.node);
+        let carrier = if skin.is_none() { self.carrier(piece.node) } else { None };
         let source = |(vertex, x): (usize, &Vec3)| match (of_flesh.get(vertex), &skin) {
             (Some(&number), _) if number != u32::MAX => Source::Flesh(number),
             (_, Some((rest_from_stored, numbers))) => {

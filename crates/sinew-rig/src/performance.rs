@@ -26,7 +26,8 @@ impl Performance<'_> {
     /// Motions of the joints from rest at a time of the run [s].
     pub fn motions(&self, time: f64) -> Vec<Pose> {
         if time >= self.preroll {
-            return self.flesh.motions(&self.rig.pose(self.animation, self.start + time - self.preroll));
+            // In this order the animation begins exactly where it should, and not at the key before.
+            return self.flesh.motions(&self.rig.pose(self.animation, self.start + (time - self.preroll)));
         }
         let goal = self.flesh.motions(&self.rig.pose(self.animation, self.start));
         let s = (time / self.preroll).max(0.0);
