@@ -67,6 +67,8 @@ pub struct Piece {
     pub surface: usize,
     /// Part of the surface.
     pub part: usize,
+    /// Whether it stands mirrored in the world, so that its triangles must be turned over to face outwards.
+    pub is_mirrored: bool,
     /// Where each of its vertices comes from.
     pub vertices: Vec<Source>,
 }
@@ -134,7 +136,7 @@ impl Flesh {
         for (node, data) in rig.nodes.iter().enumerate().filter(|(_, node)| node.is_shown) {
             let Some(surface) = data.surface else { continue };
             for (part, shape) in rig.surfaces[surface].parts.iter().enumerate() {
-                let piece = Piece { node, surface, part, vertices: Vec::new() };
+                let piece = Piece { node, surface, part, is_mirrored: false, vertices: Vec::new() };
                 if data.skin.is_some() && shape.weights.width > 0 && !shape.triangles.is_empty() {
                     skinned.push(pieces.len());
                 }
@@ -198,7 +200,7 @@ impl Flesh {
         let vertices_of: BTreeMap<usize, Vec<u32>> = flesh.vertices_of.into_iter().collect();
         for (k, piece) in pieces.iter_mut().enumerate() {
             let of_flesh = vertices_of.get(&k).map_or(&[][..], |vertices| vertices);
-            piece.vertices = assembly.sources(piece, of_flesh)?;
+            (piece.is_mirrored, piece.vertices) = assembly.sources(piece, of_flesh)?;
         }
         let follows = |piece: &&Piece| piece.vertices.iter().all(|source| matches!(source, Source::Joints(..)));
         let mut followers: Vec<&str> = Vec::new();
@@ -400,8 +402,8 @@ impl Assembly<'_> {
         false
     }
 
-    /// Where the vertices of a piece come from, given its vertices in the flesh.
-    fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<Vec<Source>, FleshError> {
+    /// Whether a piece is mirrored, and where its vertices come from, given its vertices in the flesh.
+    fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<(bool, Vec<Source>), FleshError> {
         let rig = self.rig;
         let part = &rig.surfaces[piece.surface].parts[piece.part];
         let positions = part.morphed(&rig.morph_weights(piece.node, None, 0.0));
@@ -422,7 +424,9 @@ impl Assembly<'_> {
                 }
             }
         };
-        Ok(positions.iter().enumerate().map(source).collect())
+        let world_from_stored = skin.as_ref().map_or(&self.pose[piece.node], |(rest_from_stored, _)| rest_from_stored);
+        let is_mirrored = world_from_stored.linear.determinant() < 0.0;
+        Ok((is_mirrored, positions.iter().enumerate().map(source).collect()))
     }
 
     /// The joint that a node hangs on, and the way from where it stands to rest.

@@ -462,7 +462,7 @@ fn with_followers(mut rig: Rig) -> Rig {
 fn eyes_and_hair_follow_by_skinning() {
     let plain = torso();
     let mirrored = rerooted(&with_followers(torso()), scaled_root(Vec3::new(-1.0, 1.0, 1.0)), 1.0, 1.0);
-    for rig in [with_followers(torso()), mirrored] {
+    for (rig, is_mirrored) in [(with_followers(torso()), false), (mirrored, true)] {
         let flesh = flesh(&rig);
         assert_eq!(flesh.surface.vertex_count(), self::flesh(&plain).surface.vertex_count());
         assert_eq!(flesh.notes, ["follow by skinning: eye, skinned eye, hair"]);
@@ -471,6 +471,7 @@ fn eyes_and_hair_follow_by_skinning() {
                 piece.vertices.iter().all(|source| matches!(source, Source::Joints(_, weights) if !weights.is_empty()))
             );
         }
+        assert!(flesh.pieces.iter().all(|piece| piece.is_mirrored == is_mirrored));
         let error = worst_against_blend(&rig, &flesh);
         assert!(error < EXACT, "{error}");
     }

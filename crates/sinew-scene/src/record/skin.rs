@@ -133,7 +133,7 @@ impl SkinRecorder {
 
     /// Normals of the vertices of a piece: smooth over the seams of the flesh.
     fn normals(&self, piece: &Piece, points: &[Vec3], flesh_normals: &[Vec3]) -> Vec<[f32; 3]> {
-        let own = vertex_normals(points, &self.part(piece).triangles);
+        let own = vertex_normals(points, &self.triangles(piece));
         let normal = |(source, own): (&Source, Vec3)| match source {
             Source::Flesh(vertex) => f32s(flesh_normals[*vertex as usize]),
             Source::Joints(..) => f32s(own),
@@ -143,6 +143,12 @@ impl SkinRecorder {
 
     fn part(&self, piece: &Piece) -> &sinew_rig::Part {
         &self.character.rig.surfaces[piece.surface].parts[piece.part]
+    }
+
+    /// Triangles of a piece that face outwards where it is written: there are no nodes any more that could mirror it.
+    fn triangles(&self, piece: &Piece) -> Vec<[u32; 3]> {
+        let turned = |&[a, b, c]: &[u32; 3]| if piece.is_mirrored { [a, c, b] } else { [a, b, c] };
+        self.part(piece).triangles.iter().map(turned).collect()
     }
 
     fn keep(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
@@ -217,6 +223,7 @@ impl SkinRecorder {
             let widen =
                 |points: &[[f32; 3]]| points.iter().map(|p| Vec3::from(p.map(f64::from))).collect::<Vec<Vec3>>();
             let mut part = self.part(piece).clone();
+            part.triangles = self.triangles(piece);
             let positions = widen(&fit.base);
             part.normals = vertex_normals(&positions, &part.triangles).into_iter().map(f32s).collect();
             (part.positions, part.weights) = (positions, Weights::default());

@@ -62,10 +62,11 @@ impl SkinRecorder {
                 out.put(b"        }\n")?;
             }
             let part = &self.character.rig.surfaces[piece.surface].parts[piece.part];
+            let triangles = self.triangles(piece);
             out.put(b"        int[] faceVertexCounts = [")?;
-            out.put(vec!["3"; part.triangles.len()].join(", ").as_bytes())?;
+            out.put(vec!["3"; triangles.len()].join(", ").as_bytes())?;
             out.put(b"]\n        int[] faceVertexIndices = [")?;
-            out.put(&separated(part.triangles.as_flattened(), |out, vertex| {
+            out.put(&separated(triangles.as_flattened(), |out, vertex| {
                 sinew_io::text::push_u64(out, u64::from(*vertex))
             }))?;
             out.put(b"]\n")?;

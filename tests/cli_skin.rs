@@ -1,0 +1,215 @@
+//! `sinew character` and `sinew skin` as a user meets them.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use sinew_geometry::TriMesh;
+use sinew_io::load_rig;
+use sinew_math::{Quaternion, Vec3};
+use sinew_rig::characters::{Character, CharacterParams, generate};
+use sinew_rig::{Node, Rig, Transform, Weights};
+use support::fresh_folder;
+
+fn sinew(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
+    command.current_dir(folder).stdin(Stdio::null()).args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a command said on the way to success.
+fn told(folder: &Path, arguments: &[&str]) -> String {
+    let output = sinew(folder, arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+    said
+}
+
+/// What a command said when it was refused; it names all causes.
+fn complaint(folder: &Path, arguments: &[&str], causes: &[&str]) -> String {
+    let output = sinew(folder, arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty(), "{arguments:?}: an error is talk, not data");
+    for word in ["panicked", "this is a bug"] {
+        assert!(!said.contains(word), "{arguments:?}: {said}");
+    }
+    assert!(said.starts_with("error: "), "{arguments:?}: {said}");
+    for cause in causes {
+        assert!(said.contains(cause), "{arguments:?}: \"{cause}\" is not named:\n{said}");
+    }
+    said
+}
+
+/// A coarse arm that moves for a quarter of a second.
+fn arm() -> Rig {
+    let params = CharacterParams { edge: 0.015, seconds: 0.25, ..CharacterParams::of(Character::Arm) };
+    generate(&params).expect("an arm")
+}
+
+fn write(rig: &Rig, path: &Path) {
+    std::fs::write(path, sinew_io::gltf::write_rig(rig, true).expect("a file")).expect("it is written");
+}
+
+#[test]
+fn a_character_is_written_with_its_bones() {
+    let folder = fresh_folder("character_hand");
+    let said = told(&folder, &["character", "hand", "-o", "hand.glb", "--bones", "b.toml"]);
+    assert!(said.contains("hand.glb") && said.contains("b.toml") && said.contains("fist"), "{said}");
+    let rig = load_rig(&folder.join("hand.glb")).expect("a character");
+    let bones = std::fs::read_to_string(folder.join("b.toml")).expect("bones");
+    let bones: toml::Table = bones.parse().expect("TOML");
+    let bones = bones["bones"].as_array().expect("a list");
+    assert!(bones.len() >= rig.skins[0].joints.len(), "{} bones", bones.len());
+    for bone in bones {
+        let joint = bone["joint"].as_str().expect("a name");
+        assert!(rig.skins[0].joints.iter().any(|&node| rig.nodes[node].name == joint), "{joint}");
+        assert!(bone["radius"].as_float().is_some_and(|radius| radius > 0.0), "{bone:?}");
+        assert_eq!(bone["ends"].as_array().map(Vec::len), Some(2));
+    }
+    // Without a name it has its own.
+    told(&folder, &["character", "arm", "--edge", "15 mm"]);
+    assert!(folder.join("arm.glb").exists());
+}
+
+#[test]
+fn characters_that_cannot_be_made_are_refused() {
+    let folder = fresh_folder("character_refused");
+    complaint(&folder, &["character", "foot"], &["foot", "arm, hand, torso"]);
+    complaint(&folder, &["character", "hand", "--edge", "2 cm"], &["0.02 m", "hand", "hint: try an edge of 0.003 m"]);
+    complaint(&folder, &["character", "hand", "--seconds", "0"], &["seconds", "positive"]);
+    complaint(&folder, &["character", "hand", "-o", "hand.fbx"], &["hand.fbx", ".glb or .gltf"]);
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "something was left behind");
+}
+
+/// Points of a PC2 file, sample by sample.
+fn read_point_cache(path: &Path) -> Vec<Vec<Vec3>> {
+    let bytes = std::fs::read(path).expect("a point cache");
+    assert_eq!(&bytes[..12], b"POINTCACHE2\0");
+    let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    assert_eq!(i32::from_le_bytes(word(12)), 1);
+    let [points, samples] = [16, 28].map(|at| i32::from_le_bytes(word(at)) as usize);
+    assert_eq!(bytes.len(), 32 + 12 * points * samples);
+    let number = |k: usize| f64::from(f32::from_le_bytes(word(32 + 4 * k)));
+    let point = |k: usize| Vec3::new(number(3 * k), number(3 * k + 1), number(3 * k + 2));
+    (0..samples).map(|sample| (0..points).map(|k| point(sample * points + k)).collect()).collect()
+}
+
+#[test]
+fn an_arm_with_flesh_is_written_in_all_formats() {
+    let folder = fresh_folder("skin_arm");
+    told(&folder, &["character", "arm", "--edge", "15 mm", "--seconds", "0.25", "-o", "arm.glb"]);
+    let outputs = ["-o", "out/arm.usda", "-o", "out/arm.glb", "-o", "out/arm.pc2"];
+    let options = ["skin", "arm.glb", "--cell", "2.5 cm", "--no-contact", "--duration", "0.125 s"];
+    let said = told(&folder, &[&options[..], &outputs].concat());
+    for file in ["arm.usda", "arm.glb", "arm.pc2", "report.html"] {
+        assert!(said.contains(file), "{file}: {said}");
+    }
+    let rig = load_rig(&folder.join("arm.glb")).expect("a character");
+    let part = &rig.surfaces[0].parts[0];
+    let node = rig.nodes.iter().position(|node| node.surface.is_some()).expect("a skin");
+
+    // Frames of the animation alone: 3 steps of 1/24 s.
+    let samples = read_point_cache(&folder.join("out/arm.pc2"));
+    assert_eq!((samples.len(), samples[0].len()), (4, part.positions.len()));
+    let blended = rig.blend(node, part, &part.positions, &rig.pose(rig.animations.first(), 0.0));
+    let worst = samples[0].iter().zip(&blended).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(worst < 1e-3, "{worst} m from the first pose");
+    // It moves, and flesh stays near the skeleton that moves it.
+    let blended = rig.blend(node, part, &part.positions, &rig.pose(rig.animations.first(), 0.125));
+    let moved = samples[3].iter().zip(&samples[0]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    let mean = samples[3].iter().zip(&blended).map(|(a, b)| a.distance(*b)).sum::<f64>() / blended.len() as f64;
+    assert!(moved > 0.1 && mean < 0.02, "moved by {moved} m, {mean} m from blend skinning");
+
+    let back = load_rig(&folder.join("out/arm.glb")).expect("the character");
+    let part_back = &back.surfaces[0].parts[0];
+    assert_eq!((&part_back.triangles, &part_back.texcoords), (&part.triangles, &part.texcoords));
+    let names = |rig: &Rig| rig.appearance.materials.iter().map(|m| (m.name.clone(), m.base_color)).collect::<Vec<_>>();
+    assert_eq!((names(&back), part_back.material), (names(&rig), part.material));
+    assert!(!part_back.morph_targets.is_empty() && back.animations[0].span() == Some([0.0, 0.125]));
+
+    let usd = std::fs::read_to_string(folder.join("out/arm.usda")).expect("text");
+    for line in
+        ["def Material \"skin\"", "primvars:st", "normals.timeSamples", "points.timeSamples", "endTimeCode = 3\n"]
+    {
+        assert!(usd.contains(line), "{line}");
+    }
+    assert!(folder.join("out/arm/report.html").exists());
+}
+
+/// A root that mirrors everything: what is written has no root any more, and must face outwards without it.
+#[test]
+fn a_mirrored_arm_is_not_inside_out() {
+    let folder = fresh_folder("skin_mirrored");
+    let mut rig = arm();
+    let root = rig.nodes.len();
+    rig.nodes.iter_mut().for_each(|node| node.parent = node.parent.or(Some(root)));
+    rig.nodes.push(Node {
+        name: "mirror".into(),
+        parent: None,
+        transform: Transform::Parts {
+            translation: Vec3::zero(),
+            rotation: Quaternion::identity(),
+            scale: Vec3::new(-1.0, 1.0, 1.0),
+        },
+        surface: None,
+        skin: None,
+        morph_weights: None,
+        is_shown: true,
+    });
+    write(&rig, &folder.join("arm.glb"));
+    let options = ["--cell", "2.5 cm", "--no-contact", "--duration", "0 s", "--frame-rate", "4", "-o", "out/arm.glb"];
+    told(&folder, &[&["skin", "arm.glb"][..], &options].concat());
+    let back = load_rig(&folder.join("out/arm.glb")).expect("the character");
+    let volume = |rig: &Rig| {
+        let part = &rig.surfaces[0].parts[0];
+        TriMesh::new(part.positions.clone(), part.triangles.clone()).expect("a surface").volume()
+    };
+    assert!((volume(&back) / volume(&rig) - 1.0).abs() < 1e-3, "{} against {} m³", volume(&back), volume(&rig));
+}
+
+#[test]
+fn what_cannot_get_flesh_is_refused_with_the_cause() {
+    let folder = fresh_folder("skin_refused");
+    let rig = arm();
+    write(&rig, &folder.join("arm.glb"));
+    let mut still = rig.clone();
+    still.animations.clear();
+    write(&still, &folder.join("still.glb"));
+    let mut bare = rig.clone();
+    bare.skins.clear();
+    bare.nodes.iter_mut().for_each(|node| node.skin = None);
+    bare.surfaces[0].parts[0].weights = Weights::default();
+    write(&bare, &folder.join("bare.glb"));
+    let bone = "bones = [{ joint = \"elbw\", ends = [[0, 0, 0], [\"10 cm\", 0, 0]], radius = \"5 mm\" }]\n";
+    std::fs::write(folder.join("bones.toml"), bone).expect("bones");
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["still.glb"], &["still.glb", "no animation"]),
+        (&["bare.glb"], &["bare.glb", "no node", "skin"]),
+        (&["arm.glb", "--animation", "dance"], &["arm.glb", "`dance`", "`curl`"]),
+        (&["arm.glb", "-o", "out/arm.fbx"], &["arm.fbx", ".usda, .pc2 or .glb"]),
+        (&["arm.glb", "-o", "arm.glb"], &["arm.glb", "overwritten"]),
+        (&["arm.glb", "--surface", "tail"], &["arm.glb", "\"tail\"", "\"arm\""]),
+        (&["arm.glb", "--bones", "bones.toml", "--cell", "2.5 cm"], &["\"elbw\"", "did you mean \"elbow\"?"]),
+        (&["arm.glb", "--bones", "nothing.toml"], &["nothing.toml"]),
+        (&["nobody.glb"], &["nobody.glb"]),
+    ];
+    for (arguments, causes) in cases {
+        complaint(&folder, &[&["skin"][..], arguments].concat(), causes);
+    }
+    assert!(!folder.join("out").exists(), "something was left behind");
+}
+
+#[test]
+fn the_scene_of_a_character_can_be_written_and_checked() {
+    let folder = fresh_folder("skin_scene");
+    write(&arm(), &folder.join("arm.glb"));
+    told(&folder, &["skin", "arm.glb", "--cell", "2.5 cm", "--animation", "reach", "--scene", "arm.toml"]);
+    let scene = std::fs::read_to_string(folder.join("arm.toml")).expect("a scene");
+    assert!(scene.contains("animation = \"reach\"") && scene.contains("[body.rig]"), "{scene}");
+    told(&folder, &["check", "arm.toml"]);
+}
