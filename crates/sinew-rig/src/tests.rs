@@ -138,22 +138,22 @@ fn rerooted(rig: &Rig, root: Transform, node_unit: f64, vertex_unit: f64) -> Rig
     for node in &mut rig.nodes {
         node.parent = node.parent.or(Some(root_node));
         match &mut node.transform {
-            Transform::Parts { translation, .. } => *translation = *translation / node_unit,
-            Transform::Matrix(map) => map.translation = map.translation / node_unit,
+            Transform::Parts { translation, .. } => *translation /= node_unit,
+            Transform::Matrix(map) => map.translation /= node_unit,
         }
     }
     rig.nodes.push(node("root", None, root));
     for channel in rig.animations.iter_mut().flat_map(|animation| &mut animation.channels) {
         if let Keys::Translation(keys) = &mut channel.keys {
-            keys.iter_mut().for_each(|key| *key = *key / node_unit);
+            keys.iter_mut().for_each(|key| *key /= node_unit);
         }
     }
     for bind in rig.skins.iter_mut().flat_map(|skin| &mut skin.inverse_binds) {
-        bind.linear = bind.linear * (vertex_unit / node_unit);
-        bind.translation = bind.translation / node_unit;
+        bind.linear *= vertex_unit / node_unit;
+        bind.translation /= node_unit;
     }
     for part in rig.surfaces.iter_mut().flat_map(|surface| &mut surface.parts) {
-        part.positions.iter_mut().for_each(|x| *x = *x / vertex_unit);
+        part.positions.iter_mut().for_each(|x| *x /= vertex_unit);
     }
     rig
 }
