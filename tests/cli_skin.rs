@@ -104,7 +104,7 @@ fn an_arm_with_flesh_is_written_in_all_formats() {
     let folder = fresh_folder("skin_arm");
     told(&folder, &["character", "arm", "--edge", "15 mm", "--seconds", "0.25", "-o", "arm.glb"]);
     let outputs = ["-o", "out/arm.usda", "-o", "out/arm.glb", "-o", "out/arm.pc2"];
-    let options = ["skin", "arm.glb", "--cell", "2.5 cm", "--no-contact", "--duration", "0.125 s"];
+    let options = ["skin", "arm.glb", "--cell", "2.5 cm", "--contact", "none", "--duration", "0.125 s"];
     let said = told(&folder, &[&options[..], &outputs].concat());
     for file in ["arm.usda", "arm.glb", "arm.pc2", "report.html"] {
         assert!(said.contains(file), "{file}: {said}");
@@ -123,14 +123,15 @@ fn an_arm_with_flesh_is_written_in_all_formats() {
     let blended = rig.blend(node, part, &part.positions, &rig.pose(rig.animations.first(), 0.125));
     let moved = samples[3].iter().zip(&samples[0]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
     let mean = samples[3].iter().zip(&blended).map(|(a, b)| a.distance(*b)).sum::<f64>() / blended.len() as f64;
-    assert!(moved > 0.1 && mean < 0.02, "moved by {moved} m, {mean} m from blend skinning");
+    assert!(moved > 0.1 && mean < 0.03, "moved by {moved} m, {mean} m from blend skinning");
 
     let back = load_rig(&folder.join("out/arm.glb")).expect("the character");
     let part_back = &back.surfaces[0].parts[0];
     assert_eq!((&part_back.triangles, &part_back.texcoords), (&part.triangles, &part.texcoords));
     let names = |rig: &Rig| rig.appearance.materials.iter().map(|m| (m.name.clone(), m.base_color)).collect::<Vec<_>>();
     assert_eq!((names(&back), part_back.material), (names(&rig), part.material));
-    assert!(!part_back.morph_targets.is_empty() && back.animations[0].span() == Some([0.0, 0.125]));
+    let [first, last] = back.animations[0].span().expect("keys");
+    assert!(!part_back.morph_targets.is_empty() && first.abs() < 1e-6 && (last - 0.125).abs() < 1e-6, "{first} {last}");
 
     let usd = std::fs::read_to_string(folder.join("out/arm.usda")).expect("text");
     for line in
@@ -162,7 +163,8 @@ fn a_mirrored_arm_is_not_inside_out() {
         is_shown: true,
     });
     write(&rig, &folder.join("arm.glb"));
-    let options = ["--cell", "2.5 cm", "--no-contact", "--duration", "0 s", "--frame-rate", "4", "-o", "out/arm.glb"];
+    let options =
+        ["--cell", "2.5 cm", "--contact", "none", "--duration", "0 s", "--frame-rate", "4", "-o", "out/arm.glb"];
     told(&folder, &[&["skin", "arm.glb"][..], &options].concat());
     let back = load_rig(&folder.join("out/arm.glb")).expect("the character");
     let volume = |rig: &Rig| {

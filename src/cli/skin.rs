@@ -69,9 +69,9 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub duration: Option<f64>,
 
-    /// Lets flesh pass through itself
-    #[arg(long)]
-    pub no_contact: bool,
+    /// How flesh meets itself: barrier (never passes through), penalty (may begin tangled, sinks in a little) or none
+    #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty", "none"])]
+    pub contact: String,
 
     /// Writes the scene that would be run to this file, and does not run it
     #[arg(long, value_name = "FILE.toml")]
@@ -213,8 +213,8 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         text.push_str("hold = \"soft\"\n");
     }
     text.push_str(bones.trim_end());
-    if !arguments.no_contact {
-        text.push_str("\n[contact]\nmode = \"penalty\"\n");
+    if arguments.contact != "none" {
+        let _ = write!(text, "\n\n[contact]\nmode = \"{}\"\n", arguments.contact);
     }
     let _ = write!(text, "\n[record]\nskin = [{}]\napng = true\n", list(names));
     Ok(text)

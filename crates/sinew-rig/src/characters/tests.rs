@@ -313,7 +313,7 @@ fn wrong_numbers_are_refused() {
         |edge, seconds| generate(&CharacterParams { edge, seconds, ..CharacterParams::default() }).unwrap_err();
     assert!(matches!(refused(-1.0, 2.0), CharacterError::NotPositive { name: "edge", .. }));
     assert!(matches!(refused(0.003, f64::NAN), CharacterError::NotPositive { name: "seconds", .. }));
-    assert!(matches!(refused(0.03, 2.0), CharacterError::TooCoarse { .. }));
+    assert!(matches!(refused(0.02, 2.0), CharacterError::TooCoarse { .. }));
     assert!(matches!(refused(0.00001, 2.0), CharacterError::TooFine { .. }));
 }
 
