@@ -218,13 +218,20 @@ impl Flesh {
         Ok(Self { surface: flesh.surface, weights: flesh.weights, joints: assembly.joints, pieces, notes })
     }
 
-    /// Where the vertices of a piece are, given those of the flesh and the motions of the joints.
-    pub fn place_piece(&self, piece: &Piece, flesh: &[Vec3], motions: &[Pose]) -> Vec<Vec3> {
+    /// Where the vertices of a piece are in a scene, given those of the flesh there, the motions of the joints, and where the scene has the character.
+    pub fn place_piece(
+        &self,
+        piece: &Piece,
+        flesh: &[Vec3],
+        motions: &[Pose],
+        scene_from_character: impl Fn(Vec3) -> Vec3,
+    ) -> Vec<Vec3> {
         let place = |source: &Source| match source {
             Source::Flesh(vertex) => flesh[*vertex as usize],
-            Source::Joints(rest, weights) if weights.is_empty() => *rest,
+            Source::Joints(rest, weights) if weights.is_empty() => scene_from_character(*rest),
             Source::Joints(rest, weights) => {
-                weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*rest) * weight).sum()
+                let moved = |&(joint, weight): &(u32, f64)| motions[joint as usize].to_world(*rest) * weight;
+                scene_from_character(weights.iter().map(moved).sum())
             }
         };
         piece.vertices.iter().map(place).collect()

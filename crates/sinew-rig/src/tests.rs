@@ -70,7 +70,7 @@ fn worst_against_blend(rig: &Rig, flesh: &Flesh) -> f64 {
             for piece in &flesh.pieces {
                 let part = &rig.surfaces[piece.surface].parts[piece.part];
                 let expected = rig.blend(piece.node, part, &part.positions, &pose);
-                largest = largest.max(worst(&flesh.place_piece(piece, &skin, &motions), &expected));
+                largest = largest.max(worst(&flesh.place_piece(piece, &skin, &motions, |x| x), &expected));
             }
         }
     }
@@ -168,7 +168,7 @@ fn assert_same_under(map: &Affine, rig: &Rig, changed: &Rig, name: &str) {
     assert_is_flesh(&other, name);
     let moved = |places: &[Vec3]| places.iter().map(|x| map.apply(*x)).collect::<Vec<_>>();
     // In the order of the file: mirrored triangles are turned over, and meet vertices in another one.
-    let shown = |flesh: &Flesh, places: &[Vec3]| flesh.place_piece(&flesh.pieces[0], places, &[]);
+    let shown = |flesh: &Flesh, places: &[Vec3]| flesh.place_piece(&flesh.pieces[0], places, &[], |x| x);
     let error = worst(&moved(&shown(&plain, plain.surface.positions())), &shown(&other, other.surface.positions()));
     assert!(error < EXACT, "{name} at rest: {error}");
     assert!((plain.surface.volume() / other.surface.volume() - 1.0).abs() < EXACT);

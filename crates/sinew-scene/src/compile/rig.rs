@@ -23,6 +23,8 @@ const SAMPLES_PER_FRAME: usize = 4;
 const HARD_REACH: f64 = 0.87;
 /// Springs of soft bones per edge of a cell.
 const SPRINGS_PER_EDGE: f64 = 1.0;
+/// Joints that are scaled by more than this are told.
+const MOST_SCALE: f64 = 1.01;
 /// No joint.
 const NONE: u32 = u32::MAX;
 
@@ -109,6 +111,14 @@ impl Compiler<'_> {
                 &tracks[joint],
             );
             self.builder.attach_places(index, data.name.clone(), places, AttachTarget::Rigid(rigid), stiffness);
+        }
+        let performance = rigged.character.performance(rig);
+        let end = rig.start + (self.scene.duration - rig.preroll).max(0.0);
+        let scale = |time: f64| performance.flesh.largest_scale(&performance.rig.pose(performance.animation, time));
+        let largest = scale(rig.start).max(scale(end)).max(scale(0.5 * (rig.start + end)));
+        if largest > MOST_SCALE {
+            self.notes
+                .push(format!("{}: joints are scaled by up to {largest:.2}, which bones do not follow", body.name));
         }
         let count = held.iter().filter(|held| **held).count();
         self.notes.push(format!(

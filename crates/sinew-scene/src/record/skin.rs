@@ -117,20 +117,6 @@ impl SkinRecorder {
         })
     }
 
-    /// Where the vertices of a piece are.
-    fn place(&self, piece: &Piece, flesh: &[Vec3], motions: &[Pose]) -> Vec<Vec3> {
-        let Stand { scale, place, .. } = &self.stand;
-        let at = |source: &Source| match source {
-            Source::Flesh(vertex) => flesh[*vertex as usize],
-            Source::Joints(rest, weights) => {
-                let moved =
-                    weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*rest) * weight).sum();
-                place.to_world(if weights.is_empty() { *rest } else { moved } * *scale)
-            }
-        };
-        piece.vertices.iter().map(at).collect()
-    }
-
     /// Normals of the vertices of a piece: smooth over the seams of the flesh.
     fn normals(&self, piece: &Piece, points: &[Vec3], flesh_normals: &[Vec3]) -> Vec<[f32; 3]> {
         let own = vertex_normals(points, &self.triangles(piece));
@@ -155,7 +141,10 @@ impl SkinRecorder {
         let flesh = &frame.bodies[self.stand.body].surface_positions;
         let motions = self.character.performance(&self.settings).motions(frame.time);
         let pieces = &self.character.flesh.pieces;
-        let placed: Vec<Vec<Vec3>> = pieces.iter().map(|piece| self.place(piece, flesh, &motions)).collect();
+        let Stand { scale, place, .. } = &self.stand;
+        let to_scene = |x: Vec3| place.to_world(x * *scale);
+        let placed: Vec<Vec<Vec3>> =
+            pieces.iter().map(|piece| self.character.flesh.place_piece(piece, flesh, &motions, to_scene)).collect();
         let time = self.settings.start + (frame.time - self.settings.preroll).max(0.0);
         match self.format {
             SkinFormat::Usda => {
