@@ -419,6 +419,11 @@ fn lattices_that_cannot_be_are_refused() {
         &[],
         &["nonlinear multigrid needs a body on a lattice", "sweeps over boundaries need a body on a lattice"],
     );
+    let nobody = scene_with_mesh(block).replace("report = false", "skin = [\"hand.obj\"]");
+    let nobody = nobody.replace("neo_hookean", "corotated");
+    complaint("skin", &nobody, &[], &["written as .usda, .pc2 or .glb", "no body is a character"]);
+    let rig = scene_with_mesh(block).replace("neo_hookean", "corotated") + "rig = {}\n";
+    complaint("rig", &rig, &[], &["a skeleton moves bodies on lattices whose surface is a glTF file"]);
     let muscle =
         |text: &str| scene_with_mesh(block).replace("neo_hookean", "corotated") + &format!("muscle = [{text}]\n");
     let fibers = "fibers = { along = [1, 0, 0] }";

@@ -10,6 +10,7 @@ use crate::{
     diagnostic::Diagnostic,
     load,
     overrides::{self, Override},
+    record::skin::SkinFormat,
     spec::{
         MOST_FRAMES, Probe, Scene,
         body::{Body, VolumeTerm},
@@ -639,7 +640,24 @@ impl Checker<'_> {
         }
     }
 
+    /// Characters are written in some formats only, and only if there is one.
+    fn check_skins(&mut self) {
+        let scene = self.scene;
+        for (k, file) in scene.record.skin.iter().enumerate() {
+            let path = format!("record.skin[{k}]");
+            if SkinFormat::of(file).is_none() {
+                let problem = self.at(&path, format!("`{file}`: characters are written as .usda, .pc2 or .glb"));
+                self.report(problem);
+            }
+            if scene.body.iter().all(|body| body.rig.is_none()) {
+                let problem = self.at(&path, "no body is a character with a skeleton");
+                self.report(problem.hint("give a body `rig`, or use `usd`, `pc2` or `glb`"));
+            }
+        }
+    }
+
     fn check_record(&mut self) {
+        self.check_skins();
         let record = &self.scene.record;
         if let Some([low, high]) = record.range
             && low >= high
