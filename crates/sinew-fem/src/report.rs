@@ -81,6 +81,8 @@ pub struct StepReport {
     pub residual: f64,
     /// `residual` over its norm at the start of the step under the new boundary data.
     pub relative_residual: f64,
+    /// Largest force that is left on an unknown, over the largest one when only what is prescribed had moved.
+    pub largest_residual: f64,
     /// Substeps that a budget of iterations ended before they converged.
     pub unconverged: usize,
     /// Estimated error of position that the step made [m].
@@ -106,6 +108,7 @@ impl StepReport {
         self.cuts += next.cuts;
         self.residual = self.residual.max(next.residual);
         self.relative_residual = self.relative_residual.max(next.relative_residual);
+        self.largest_residual = self.largest_residual.max(next.largest_residual);
         self.unconverged += next.unconverged;
         self.local_error = self.local_error.max(next.local_error);
         self.contacts = next.contacts;

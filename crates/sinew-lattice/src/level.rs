@@ -54,6 +54,8 @@ pub(crate) struct Level {
     holds: Aligned,
     /// Springs between nodes.
     pub ties: LevelTies,
+    /// Contacts of the flesh with itself.
+    pub contacts: LevelTies,
     /// D⁻¹ (its diagonal) of free components, 0 elsewhere.
     pub inverse: Aligned,
     /// 1 for free components of nodes, 0 elsewhere.
@@ -101,6 +103,7 @@ impl Level {
             anchors: NodeAnchors::default(),
             holds: Aligned::default(),
             ties: LevelTies::default(),
+            contacts: LevelTies::default(),
             inverse: zeros(),
             free: zeros(),
             x: zeros(),
@@ -145,10 +148,12 @@ impl Level {
         modes: ModeStiffness,
         pass: impl for<'a> FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
     ) {
-        let Self { layout, slabs, state, moments, pulls, anchors, ties, x, b, inverse, out, .. } = self;
+        let Self { layout, slabs, state, moments, pulls, anchors, ties, contacts, x, b, inverse, out, .. } = self;
         let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: anchors.view() };
         ties.pull(layout, x, b);
+        contacts.pull(layout, x, b);
         slabs.run(operator, x, pass(b, inverse, out));
+        contacts.restore(layout, b);
         ties.restore(layout, b);
     }
 
@@ -247,12 +252,13 @@ impl Level {
 
     /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
     pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
-        let Self { layout, state, moments, pulls, anchors, ties, inverse, free, band, .. } = self;
+        let Self { layout, state, moments, pulls, anchors, ties, contacts, inverse, free, band, .. } = self;
         for_each_block_mut(&mut **inverse, SUM_BLOCK, |_, inverse: &mut [f32]| inverse.fill(0.0));
         add_diagonal(layout, state, modes, moments, pulls, inverse);
         layout.sum_seams(inverse);
         layout.collect(inverse, means, |mean, [x, y, z]| *mean = (x + y + z) / 3.0);
         ties.add_diagonal(layout, inverse);
+        contacts.add_row_sums(layout, inverse);
         anchors.invert(layout, free, inverse);
         if let Some(band) = band {
             band.take_inverse(inverse, anchors.view());
@@ -269,6 +275,7 @@ impl Level {
             pulls,
             anchors,
             ties,
+            contacts,
             vibration,
             first_vibration,
             x,
@@ -295,7 +302,9 @@ impl Level {
         let mut largest = 0.0;
         for _ in 0..powers {
             ties.pull(layout, vibration, x);
+            contacts.pull(layout, vibration, x);
             slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
+            contacts.restore(layout, x);
             ties.restore(layout, x);
             let norm = square(out);
             if !(norm > 0.0 && before > 0.0 && norm.is_finite()) {
@@ -368,12 +377,14 @@ impl Level {
                 Smoother::Chebyshev => Smoother::Chebyshev,
             };
             let (a, c) = self.factors(smoother, k);
-            let Self { layout, band, state, moments, pulls, anchors, ties, x, b, out, .. } = self;
+            let Self { layout, band, state, moments, pulls, anchors, ties, contacts, x, b, out, .. } = self;
             let Some(band) = band else { return };
             let anchors = anchors.view();
             let operator = Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors };
             ties.pull(layout, x, b);
+            contacts.pull(layout, x, b);
             band.smooth(operator, x, b, out, [a, c]);
+            contacts.restore(layout, b);
             ties.restore(layout, b);
         }
     }

@@ -249,12 +249,26 @@ impl Multigrid {
     /// # Errors
     /// When the matrix of the coarsest level is not definite.
     pub fn with_ties(mut self, ties: Ties) -> Result<Self, CholeskyError> {
-        let mut ties = LevelTies::new(ties);
-        for level in &mut self.levels {
-            let coarse = level.transfer.as_ref().map(|transfer| ties.coarsened(transfer.prolongation()));
-            level.ties = std::mem::replace(&mut ties, coarse.unwrap_or_default());
-        }
+        self.spread_ties(&ties, |level| &mut level.ties);
         self.start()
+    }
+
+    /// Contacts of the flesh with itself, which are added to K in cycles, but not in products. They take effect with the next [`Multigrid::linearize`]; the coarsest level, whose pattern
+    /// has no room for them, does without.
+    pub fn set_contacts(&mut self, contacts: &Ties) {
+        self.spread_ties(contacts, |level| &mut level.contacts);
+    }
+
+    fn spread_ties(&mut self, ties: &Ties, of: impl Fn(&mut Level) -> &mut LevelTies) {
+        of(&mut self.levels[0]).set(ties);
+        for k in 1..self.levels.len() {
+            let (finer, coarser) = self.levels.split_at_mut(k);
+            let finest = std::mem::take(of(&mut finer[k - 1]));
+            if let Some(transfer) = &finer[k - 1].transfer {
+                of(&mut coarser[0]).set_from_finer(&finest, transfer.prolongation());
+            }
+            *of(&mut finer[k - 1]) = finest;
+        }
     }
 
     /// With muscle fibres, which are not active yet. To be called at rest, before anything else.

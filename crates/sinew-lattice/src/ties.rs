@@ -1,8 +1,8 @@
-//! Springs at points between nodes (MCA-22), on all levels.
+//! Springs at points between nodes (MCA-22), and contact of two such points (MCA-28), on all levels.
 //!
-//! A spring of stiffness k at a point with trilinear weights w adds k w wᵀ to K: it couples the nodes of its cell, so that it is no block at a node. Trilinear weights nest, w P is the row of
+//! A spring of stiffness B at a point with trilinear weights w adds w B wᵀ to K: it couples the nodes of its cell, so that it is no block at a node. Trilinear weights nest, w P is the row of
 //! weights in the coarse cell, so the same spring in the coarse cell is the exact Galerkin product (MCA-36, factor 1 in units of force). In a sweep its pull is known from the x before it, and is taken off
-//! the right-hand side.
+//! the right-hand side. A contact has the weights of one point less those of the other: what moves both alike does not feel it, on any level.
 
 use sinew_geometry::lattice::Prolongation;
 use sinew_math::Mat3;
@@ -10,11 +10,11 @@ use sinew_math::Mat3;
 use crate::aligned::Aligned;
 use crate::layout::Layout;
 
-/// Springs between points of the flesh and places outside.
+/// Springs between points of the flesh and places outside, or between two points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ties {
-    /// Stiffness of each [N/m].
-    stiffness: Vec<f32>,
+    /// Stiffness of each [N/m], symmetric.
+    stiffness: Vec<Mat3<f32>>,
     /// End of the entries of each.
     ends: Vec<u32>,
     /// Nodes and weights.
@@ -24,9 +24,21 @@ pub struct Ties {
 impl Ties {
     /// Adds a spring at the point Σ w x of nodes, to a place that does not move.
     pub fn add(&mut self, stiffness: f64, entries: impl IntoIterator<Item = (u32, f64)>) {
-        self.stiffness.push(stiffness as f32);
+        self.add_block(Mat3::identity() * stiffness as f32, entries);
+    }
+
+    /// Adds one that has another stiffness along every axis.
+    pub fn add_block(&mut self, stiffness: Mat3<f32>, entries: impl IntoIterator<Item = (u32, f64)>) {
+        self.stiffness.push(stiffness);
         self.entries.extend(entries.into_iter().map(|(node, weight)| (node, weight as f32)));
         self.ends.push(self.entries.len() as u32);
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.stiffness.clear();
+        self.ends.clear();
+        self.entries.clear();
     }
 
     /// Whether there are none.
@@ -35,16 +47,15 @@ impl Ties {
     }
 
     /// Stiffness, nodes and weights of each.
-    pub fn iter(&self) -> impl Iterator<Item = (f32, &[(u32, f32)])> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Mat3<f32>, &[(u32, f32)])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let rows = starts.zip(&self.ends).map(|(start, &end)| &self.entries[start as usize..end as usize]);
-        self.stiffness.iter().copied().zip(rows)
+        self.stiffness.iter().zip(rows)
     }
 
-    /// The same springs on a coarser level.
-    fn coarsened(&self, prolongation: &Prolongation) -> Self {
-        let mut coarse = Self::default();
-        let mut row: Vec<(u32, f64)> = Vec::new();
+    /// Writes the same springs on a coarser level.
+    fn coarsen(&self, prolongation: &Prolongation, row: &mut Vec<(u32, f64)>, coarse: &mut Self) {
+        coarse.clear();
         for (stiffness, entries) in self.iter() {
             row.clear();
             for &(node, weight) in entries {
@@ -60,9 +71,8 @@ impl Ties {
                 }
                 is_same
             });
-            coarse.add(f64::from(stiffness), row.iter().copied().filter(|&(_, weight)| weight != 0.0));
+            coarse.add_block(*stiffness, row.iter().copied().filter(|&(_, weight)| weight != 0.0));
         }
-        coarse
     }
 }
 
@@ -76,28 +86,40 @@ pub(crate) struct LevelTies {
     pulls: Vec<[f32; 3]>,
     /// What the right-hand side was.
     kept: Vec<[f32; 3]>,
+    /// A row of weights that is being gathered.
+    row: Vec<(u32, f64)>,
 }
 
 impl LevelTies {
-    pub fn new(ties: Ties) -> Self {
-        let mut nodes: Vec<u32> = ties.entries.iter().map(|&(node, _)| node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let at = ties.entries.iter().map(|(node, _)| nodes.binary_search(node).map_or(0, |k| k as u32)).collect();
-        let none = vec![[0.0; 3]; nodes.len()];
-        Self { ties, at, pulls: none.clone(), kept: none, nodes }
+    /// Takes these springs in place of the old ones.
+    pub fn set(&mut self, ties: &Ties) {
+        self.ties.clone_from(ties);
+        self.index();
     }
 
-    /// Those of a coarser level.
-    pub fn coarsened(&self, prolongation: &Prolongation) -> Self {
-        Self::new(self.ties.coarsened(prolongation))
+    /// Takes those of a finer level.
+    pub fn set_from_finer(&mut self, finer: &Self, prolongation: &Prolongation) {
+        finer.ties.coarsen(prolongation, &mut self.row, &mut self.ties);
+        self.index();
+    }
+
+    fn index(&mut self) {
+        let Self { ties, nodes, at, pulls, kept, .. } = self;
+        nodes.clear();
+        nodes.extend(ties.entries.iter().map(|&(node, _)| node));
+        nodes.sort_unstable();
+        nodes.dedup();
+        at.clear();
+        at.extend(ties.entries.iter().map(|(node, _)| nodes.binary_search(node).map_or(0, |k| k as u32)));
+        pulls.resize(nodes.len(), [0.0; 3]);
+        kept.resize(nodes.len(), [0.0; 3]);
     }
 
     /// Takes the pull of the springs at x off b; [`LevelTies::restore`] puts it back.
     pub fn pull(&mut self, layout: &Layout, x: &[f32], b: &mut [f32]) {
         self.pulls.fill([0.0; 3]);
         let mut first = 0;
-        for (&stiffness, &end) in self.ties.stiffness.iter().zip(&self.ties.ends) {
+        for (stiffness, &end) in self.ties.stiffness.iter().zip(&self.ties.ends) {
             let range = first..end as usize;
             first = end as usize;
             let mut place = [0.0f32; 3];
@@ -107,9 +129,10 @@ impl LevelTies {
                     place[c] += weight * x[slot.component(c)];
                 }
             }
+            let force = stiffness.rows.map(|row| row[0] * place[0] + row[1] * place[1] + row[2] * place[2]);
             for (&(_, weight), &at) in self.ties.entries[range.clone()].iter().zip(&self.at[range]) {
                 for c in 0..3 {
-                    self.pulls[at as usize][c] += stiffness * weight * place[c];
+                    self.pulls[at as usize][c] += weight * force[c];
                 }
             }
         }
@@ -133,12 +156,25 @@ impl LevelTies {
         }
     }
 
-    /// Adds Σ k w² to the diagonal of K in all slots.
+    /// Adds the diagonals of w B wᵀ to the diagonal of K in all slots.
     pub fn add_diagonal(&self, layout: &Layout, diagonal: &mut Aligned) {
         for (stiffness, entries) in self.ties.iter() {
             for &(node, weight) in entries {
                 for slot in layout.slots(node as usize) {
-                    (0..3).for_each(|c| diagonal[slot.component(c)] += stiffness * weight * weight);
+                    (0..3).for_each(|c| diagonal[slot.component(c)] += stiffness.rows[c][c] * weight * weight);
+                }
+            }
+        }
+    }
+
+    /// Adds the sums of the sizes in each row of w B wᵀ: with them in D, contacts of many nodes do not raise the largest eigenvalue of D⁻¹K, however stiff they are.
+    pub fn add_row_sums(&self, layout: &Layout, diagonal: &mut Aligned) {
+        for (stiffness, entries) in self.ties.iter() {
+            let total: f32 = entries.iter().map(|(_, weight)| weight.abs()).sum();
+            let sums = stiffness.rows.map(|row| total * (row[0].abs() + row[1].abs() + row[2].abs()));
+            for &(node, weight) in entries {
+                for slot in layout.slots(node as usize) {
+                    (0..3).for_each(|c| diagonal[slot.component(c)] += sums[c] * weight.abs());
                 }
             }
         }
@@ -149,7 +185,7 @@ impl LevelTies {
         for (stiffness, entries) in self.ties.iter() {
             for &(a, weight) in entries {
                 for &(b, other) in entries {
-                    visit(a, b, Mat3::identity() * f64::from(stiffness * weight * other));
+                    visit(a, b, stiffness.to_f64() * f64::from(weight * other));
                 }
             }
         }

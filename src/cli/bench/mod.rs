@@ -8,6 +8,7 @@ mod meshes;
 mod pile;
 mod scaling;
 mod scramble;
+mod skin;
 mod solvers;
 mod svd3;
 mod vcycle;
@@ -48,6 +49,8 @@ enum Benchmark {
     Contact(contact::Arguments),
     /// Soft bodies fall into a box or on a floor, and no surfaces may cross
     Pile(pile::Arguments),
+    /// A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound
+    Skin(skin::Arguments),
     /// Random scenes without mercy: how many of them the solver gets through
     Abuse(abuse::Arguments),
 }
@@ -65,6 +68,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Contact(arguments) => (contact::measure(arguments, talk)?, arguments.json),
         Benchmark::Pile(arguments) => (pile::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
+        Benchmark::Skin(arguments) => (skin::measure(arguments, talk)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),
     };
     talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;

@@ -155,6 +155,26 @@ pub struct PinParams {
     pub offsets: Vec<Vec3>,
 }
 
+/// What nodes of a body follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FollowedBy {
+    /// The pin of the body with this name.
+    Pin(String),
+    /// A driven rigid body, by index.
+    Rigid(usize),
+}
+
+/// Where nodes of a body would be by blend skinning: steps start there.
+#[derive(Clone, Debug)]
+pub struct FollowParams {
+    /// Body index.
+    pub body: usize,
+    /// What moves the nodes.
+    pub leaders: Vec<FollowedBy>,
+    /// Leaders and weights of each node of the body; the weights of a node sum to one, or there are none and it follows nothing.
+    pub weights: Vec<Vec<(u32, f64)>>,
+}
+
 /// A collider and what it does to flesh.
 #[derive(Clone, Debug)]
 pub struct ColliderParams {
@@ -223,6 +243,7 @@ pub struct ModelBuilder {
     colliders: Vec<ColliderParams>,
     bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
     pins: Vec<PinParams>,
+    follows: Vec<FollowParams>,
     attachments: Vec<AttachParams>,
     muscles: Vec<MuscleParams>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
@@ -267,6 +288,12 @@ impl ModelBuilder {
     /// Pins nodes; their motion is set by the channels `BODY.pin.NAME.translation.x`, `….rotation.x`, `….deformation.xx` and so on.
     pub fn pin(&mut self, params: PinParams) -> &mut Self {
         self.pins.push(params);
+        self
+    }
+
+    /// Lets steps start where blend skinning puts the nodes of a body.
+    pub fn follow(&mut self, params: FollowParams) -> &mut Self {
+        self.follows.push(params);
         self
     }
 

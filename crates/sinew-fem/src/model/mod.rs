@@ -7,6 +7,7 @@ mod body;
 mod builder;
 mod collisions;
 mod faces;
+mod following;
 mod rigid;
 
 use std::ops::Range;
@@ -16,8 +17,12 @@ use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
-pub use builder::{AttachTarget, ColliderParams, ModelBuilder, ModelError, MuscleParams, PinParams, Side};
+pub use builder::{
+    AttachTarget, ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side,
+};
 pub use faces::balanced_triangles;
+pub(crate) use following::Motion;
+pub use following::{Following, Leader};
 pub use rigid::{RigidBody, RigidParams};
 
 use crate::contact::{ContactMode, ContactModel, most_touches};
@@ -138,6 +143,8 @@ pub struct Model {
     pub pins: Vec<Pin>,
     /// Rigid bodies moved by the scene.
     pub driven: Vec<DrivenRigid>,
+    /// What follows pins and driven rigid bodies, as a place to start from.
+    pub following: Following,
     /// Springs.
     pub attachments: Vec<Attachment>,
     /// Follower pressures.

@@ -20,7 +20,7 @@ use super::problem::{Merit, Problem};
 use super::search::{Caution, MOST_SHIFT, Step};
 use super::system::{LinearSystem, SolveFailure};
 use crate::kinematics::Unknowns;
-use crate::model::Model;
+use crate::model::{Model, Motion};
 use crate::report::{StepReport, StepTiming};
 
 /// Steps shorter than this fraction are slow; so many of them in a row lead nowhere.
@@ -56,6 +56,8 @@ pub(super) struct Work {
     pub trial_gradient: Vec<Vec3>,
     pub direction: Vec<Vec3>,
     pub rhs: Vec<Vec3>,
+    /// Motions of what flesh follows.
+    pub motions: Vec<Motion>,
 }
 
 impl Work {
@@ -88,6 +90,11 @@ pub(super) enum Failure {
 
 pub(super) fn norm(v: &[Vec3]) -> f64 {
     sum(v.len(), |i| v[i].norm_squared()).sqrt()
+}
+
+/// Largest of some forces.
+pub(super) fn largest(v: &[Vec3]) -> f64 {
+    v.iter().map(|v| v.norm_squared()).fold(0.0, f64::max).sqrt()
 }
 
 pub(super) fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
@@ -129,6 +136,8 @@ pub(super) struct Attempt<'a> {
     pub is_patient: bool,
     /// Iterations beyond ordinary ones after which the frame is given up.
     pub hard_iterations_left: usize,
+    /// Largest force on an unknown when only what is prescribed has moved [N].
+    pub largest_at_start: f64,
 }
 
 impl Attempt<'_> {

@@ -4,8 +4,10 @@
 //! blocks of these, which preconditioners need; products add the rest without ever forming it, first over contacts and then over unknowns, both in a fixed
 //! order. Only a factor needs the blocks themselves.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sinew_lattice::Ties;
 use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
 use sinew_math::krylov::LinearOperator;
 use sinew_math::parallel::for_each_block_mut;
@@ -36,6 +38,16 @@ const SCALAR: u32 = u32::MAX;
 struct Scratch {
     forces: Vec<Vec3>,
     sums: Vec<Vec3>,
+}
+
+/// Contacts between the nodes of one lattice, as its cycles take them.
+#[derive(Default)]
+pub(super) struct ContactsWithin {
+    pub ties: Ties,
+    /// The least unknown on either side, and the contact.
+    order: Vec<([u32; 2], u32)>,
+    /// Nodes and weights of the one that is being gathered.
+    row: Vec<(u32, f64)>,
 }
 
 /// The tangent of all contacts over the unknowns.
@@ -154,6 +166,65 @@ impl Couplings {
             }
         }
         self.row_offsets.push(self.row_entries.len() as u32);
+    }
+
+    /// Whether a contact is between nodes in a range alone.
+    fn is_within(&self, contact: usize, unknowns: &Range<usize>) -> bool {
+        let entries = &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize];
+        entries.iter().all(|entry| entry.matrix == SCALAR && unknowns.contains(&(entry.other as usize)))
+    }
+
+    /// Gathers the contacts between nodes in a range alone. Those between the same two places become one at their mean place: within a cell they all move nearly alike.
+    pub fn gather_within(&self, unknowns: &Range<usize>, out: &mut ContactsWithin) {
+        let ContactsWithin { ties, order, row } = out;
+        ties.clear();
+        order.clear();
+        for contact in (0..self.blocks.len()).filter(|&contact| self.is_within(contact, unknowns)) {
+            let mut sides = [u32::MAX; 2];
+            for entry in &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize] {
+                let side = &mut sides[usize::from(entry.weight < 0.0)];
+                *side = entry.other.min(*side);
+            }
+            order.push((sides, contact as u32));
+        }
+        order.sort_unstable();
+        for group in order.chunk_by(|a, b| a.0 == b.0) {
+            row.clear();
+            let (mut block, mut total) = (Mat3::zero(), 0.0);
+            for &(_, contact) in group {
+                let contact = contact as usize;
+                let stiffness = self.blocks[contact].trace();
+                block += self.blocks[contact];
+                total += stiffness;
+                for entry in &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize] {
+                    let node = entry.other - unknowns.start as u32;
+                    match row.iter_mut().find(|(other, _)| *other == node) {
+                        Some((_, weight)) => *weight += stiffness * entry.weight,
+                        None => row.push((node, stiffness * entry.weight)),
+                    }
+                }
+            }
+            if total > 0.0 {
+                ties.add_block(Mat3::from_f64(block), row.iter().map(|&(node, weight)| (node, weight / total)));
+            }
+        }
+    }
+
+    /// Calls with unknowns in a range, and their diagonal blocks of contacts that are not between nodes in this range alone; of all contacts where cycles take none.
+    pub fn for_each_outer_diagonal(
+        &self,
+        unknowns: &Range<usize>,
+        takes_none: bool,
+        mut visit: impl FnMut(usize, Mat3),
+    ) {
+        for contact in (0..self.blocks.len()).filter(|&contact| takes_none || !self.is_within(contact, unknowns)) {
+            for entry in &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize] {
+                if unknowns.contains(&(entry.other as usize)) {
+                    let jacobian = self.jacobian(entry);
+                    visit(entry.other as usize, jacobian.transpose() * self.blocks[contact] * jacobian);
+                }
+            }
+        }
     }
 
     /// Adds the diagonal blocks to a matrix.

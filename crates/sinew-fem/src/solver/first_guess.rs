@@ -5,7 +5,7 @@ use std::time::Instant;
 use sinew_math::Vec3;
 
 use super::assembly::Linearization;
-use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, dot, norm};
+use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, dot, largest, norm};
 use super::guide::Guide;
 use super::integrator::Regime;
 use super::params::NonlinearSolver;
@@ -17,6 +17,13 @@ use crate::report::StepReport;
 const MAX_DRIVE: usize = 60;
 /// Iterations of the interior after each of them that could not go all the way.
 const RELAXATIONS: usize = 2;
+/// How often an iteration looks at what is ahead.
+const LOOKS_AHEAD: usize = 3;
+/// Relative accuracy of its linear solves, and of those among contacts, which bend the energy too much for more.
+const FREE_ACCURACY: f64 = 1e-4;
+const TOUCHING_ACCURACY: f64 = 1e-2;
+/// Least share of its way on which flesh follows what moves it.
+const SHORTEST_FOLLOWING: f64 = 0.05;
 /// Least share of its way that what is prescribed must come forward per iteration.
 const SHORTEST_DRIVE: f64 = 1e-4;
 
@@ -45,19 +52,24 @@ impl Attempt<'_> {
             self.work.q.rotations[block] = pose.rotation;
         }
         model.kinematics.place(&self.work.q, &mut self.work.x);
+        if moved > 0.0 && self.params.regime == Regime::Quasistatic && !model.following.is_empty() {
+            return self.start_by_following(report);
+        }
         let stage = &mut *self.problem.contact;
         if stage.has_barriers() && (moved > 0.0 || stage.progress() < 1.0) {
             if stage.sweep(model, &previous.positions, &self.work.x, 1.0) < 1.0 {
                 // What is prescribed has something in its way, which must be pushed aside.
+                let reference = self.residual_without_contact();
                 self.work.q.clone_from(&previous.unknowns);
                 self.work.x.copy_from_slice(&previous.positions);
                 self.drive(report)?;
                 let merit = self.gradient_at_iterate();
-                return Ok((norm(&self.work.gradient).min(self.force_scale()), merit));
+                return Ok((reference.min(self.force_scale()), merit));
             }
             stage.set_progress(1.0);
         }
         let merit = self.gradient_at_iterate();
+        self.largest_at_start = largest(&self.work.gradient);
         let is_valid = merit.magnitude.is_finite();
         let reference = norm(&self.work.gradient).min(self.force_scale());
         if let Some(guided) = self.untangle(merit, report) {
@@ -82,6 +94,47 @@ impl Attempt<'_> {
             return Err(Failure::NotFinite);
         }
         Ok((reference, self.extrapolate(merit)))
+    }
+
+    /// Starts where blend skinning puts the flesh, or, with something in its way, as far towards that as nothing is. The pins are at their targets.
+    fn start_by_following(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
+        let model = self.problem.model;
+        let previous = self.problem.ctx.previous;
+        let reference = self.residual_without_contact();
+        let Work { q, trial, trial_x, motions, .. } = &mut *self.work;
+        model.following.find_motions(model, &previous.unknowns, q, motions);
+        trial.clone_from(q);
+        model.following.carry(model, motions, &mut trial.vectors);
+        model.kinematics.place(trial, trial_x);
+        let start = Instant::now();
+        let free = self.problem.contact.sweep(model, &previous.positions, &self.work.trial_x, 1.0);
+        self.timing.contact += start.elapsed();
+        if free == 1.0 {
+            self.problem.contact.set_progress(1.0);
+            self.work.q.clone_from(&self.work.trial);
+            std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+            let merit = self.gradient_at_iterate();
+            if merit.magnitude.is_finite() {
+                return Ok((reference.min(self.force_scale()), merit));
+            }
+        }
+        let way = if free < 1.0 && free > SHORTEST_FOLLOWING { free } else { 0.0 };
+        let Work { q, x, trial, direction, .. } = &mut *self.work;
+        for ((d, &to), &from) in direction.iter_mut().zip(&trial.vectors).zip(&previous.unknowns.vectors) {
+            *d = to - from;
+        }
+        for (block, rigid) in model.kinematics.rigid_blocks().iter().enumerate() {
+            let turn = trial.rotations[block] * previous.unknowns.rotations[block].conjugate();
+            direction[rigid.rotation as usize] = turn.log_map();
+        }
+        model.kinematics.advance(&previous.unknowns, direction, way, q);
+        model.kinematics.place(q, x);
+        let progress = self.problem.contact.progress();
+        self.problem.contact.set_progress(progress + way * (1.0 - progress));
+        self.problem.contact.refresh(model, &self.work.x);
+        self.drive(report)?;
+        let merit = self.gradient_at_iterate();
+        Ok((reference.min(self.force_scale()), merit))
     }
 
     /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
@@ -112,6 +165,17 @@ impl Attempt<'_> {
             self.take_trial();
             trial
         })
+    }
+
+    /// Residual of the iterate, contact left out: pins may have gone through flesh.
+    fn residual_without_contact(&mut self) -> f64 {
+        let work = &mut *self.work;
+        self.problem.gradient_without_contact(&work.x, &mut work.point_gradient);
+        let kinematics = &self.problem.model.kinematics;
+        kinematics.pull_back(&work.q, &work.point_gradient, &mut work.gradient);
+        kinematics.filter(&mut work.gradient);
+        self.largest_at_start = largest(&work.gradient);
+        norm(&work.gradient)
     }
 
     /// Residual of a body strained by one everywhere, with its loads: in quasistatics a worse start (a scrambled body) does not make the goal
@@ -154,71 +218,35 @@ impl Attempt<'_> {
     }
 
     /// Moves prescribed unknowns to their targets while the rest follows by the linearised equilibrium, as far per iteration as all
-    /// cells stay valid.
+    /// cells stay valid and nothing passes through anything.
     fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
         let most = self.params.budget.map_or(MAX_DRIVE, |budget| budget.newton);
+        let has_barriers = self.problem.contact.has_barriers();
         for _ in 0..most {
             let merit = self.gradient_at_iterate();
             if !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
             }
-            let start = Instant::now();
-            self.problem.linearize_contact(&self.work.x);
-            let Work { q, x, point_gradient, .. } = &*self.work;
-            let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
-            self.system.assemble(&at);
-            self.timing.assembly += start.elapsed();
-            // Prescribed increment δ_p; the free rows see −g − H δ_p.
-            self.work.direction.fill(Vec3::zero());
-            let (q, direction) = (&self.work.q.vectors, &mut self.work.direction);
-            let mut remaining = 0.0f64;
-            model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
-                direction[unknown][axis] = value - q[unknown][axis];
-                remaining = remaining.max(direction[unknown][axis].abs());
-            });
-            for driven in &model.driven {
-                let (pose, block) =
-                    (driven.pose(self.problem.ctx.control), model.rigid_bodies[driven.rigid].block as usize);
-                let unknowns = model.kinematics.rigid_blocks()[block];
-                let shift = pose.translation - self.work.q.vectors[unknowns.translation as usize];
-                let turn = (pose.rotation * self.work.q.rotations[block].conjugate()).log_map();
-                remaining = remaining.max(shift.norm()).max(turn.norm());
-                self.work.direction[unknowns.translation as usize] = shift;
-                self.work.direction[unknowns.rotation as usize] = turn;
-            }
-            let obstacles_left = 1.0 - self.problem.contact.progress();
-            if remaining == 0.0 && (!self.problem.contact.has_barriers() || obstacles_left == 0.0) {
+            if !self.aim() && (!has_barriers || self.problem.contact.progress() == 1.0) {
                 return Ok(());
             }
-            self.system.unfiltered_product(&self.work.direction, &mut self.work.rhs);
-            for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
-                *r = -*r - g;
-            }
-            if self.problem.contact.has_barriers() && obstacles_left > 0.0 {
-                // Colliders that come nearer push as they would with this tangent.
-                let Work { q, trial_point_gradient: pull, trial_gradient: pulled, rhs, .. } = &mut *self.work;
-                pull.fill(Vec3::zero());
-                self.problem.contact.add_obstacle_pull(model, obstacles_left, pull);
-                model.kinematics.pull_back(q, pull, pulled);
-                rhs.iter_mut().zip(&*pulled).for_each(|(r, &p)| *r -= p);
-            }
-            model.kinematics.filter(&mut self.work.rhs);
-            self.work.trial_gradient.copy_from_slice(&self.work.direction);
-            let start = Instant::now();
-            let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
-            let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
-            let solved = self.system.solve(&at, 0.0, rhs, direction, 1e-4);
-            self.timing.linear_solve += start.elapsed();
-            report.linear_iterations += solved.map_err(Failure::Singular)?;
-            for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
-                *d += p;
-            }
             let mut fraction = 1.0f64;
-            if self.problem.contact.has_barriers() {
+            for pass in 0..=LOOKS_AHEAD {
+                self.find_drive(report)?;
+                if !has_barriers {
+                    break;
+                }
+                let start = Instant::now();
                 self.place_trial(1.0);
                 fraction = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
+                let is_last = fraction == 1.0 || pass == LOOKS_AHEAD || !self.problem.contact.look_ahead(model);
+                self.timing.contact += start.elapsed();
+                if is_last {
+                    break;
+                }
             }
+            self.problem.contact.look_nowhere();
             let progress = self.problem.contact.progress();
             loop {
                 let share = if fraction == 1.0 { 1.0 } else { progress + fraction * (1.0 - progress) };
@@ -260,6 +288,68 @@ impl Attempt<'_> {
             }
         }
         Err(Failure::NotFinite)
+    }
+
+    /// Writes the way from the iterate to what is prescribed into `trial_gradient`, nothing elsewhere; whether there is any.
+    fn aim(&mut self) -> bool {
+        let model = self.problem.model;
+        let Work { q, trial_gradient: way, .. } = &mut *self.work;
+        way.fill(Vec3::zero());
+        let mut remaining = 0.0f64;
+        model.for_each_prescribed(self.problem.ctx.control, |unknown, axis, value| {
+            way[unknown][axis] = value - q.vectors[unknown][axis];
+            remaining = remaining.max(way[unknown][axis].abs());
+        });
+        for driven in &model.driven {
+            let (pose, block) =
+                (driven.pose(self.problem.ctx.control), model.rigid_bodies[driven.rigid].block as usize);
+            let unknowns = model.kinematics.rigid_blocks()[block];
+            let shift = pose.translation - q.vectors[unknowns.translation as usize];
+            let turn = (pose.rotation * q.rotations[block].conjugate()).log_map();
+            remaining = remaining.max(shift.norm()).max(turn.norm());
+            way[unknowns.translation as usize] = shift;
+            way[unknowns.rotation as usize] = turn;
+        }
+        remaining > 0.0
+    }
+
+    /// The direction that takes what is prescribed all the way, and the rest to the linearised equilibrium: with the prescribed increment δₚ the free rows see −g − H δₚ.
+    fn find_drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+        let model = self.problem.model;
+        let obstacles_left = 1.0 - self.problem.contact.progress();
+        let start = Instant::now();
+        self.problem.linearize_contact(&self.work.x);
+        let Work { q, x, point_gradient, .. } = &*self.work;
+        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        self.system.assemble(&at);
+        self.timing.assembly += start.elapsed();
+        self.system.unfiltered_product(&self.work.trial_gradient, &mut self.work.rhs);
+        for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
+            *r = -*r - g;
+        }
+        if self.problem.contact.has_barriers() {
+            let Work { q, trial_point_gradient: pull, direction: pulled, rhs, .. } = &mut *self.work;
+            pull.fill(Vec3::zero());
+            // Colliders that come nearer push as they would with this tangent.
+            if obstacles_left > 0.0 {
+                self.problem.contact.add_obstacle_pull(model, obstacles_left, pull);
+            }
+            self.problem.contact.add_pull_ahead(model, pull);
+            model.kinematics.pull_back(q, pull, pulled);
+            rhs.iter_mut().zip(&*pulled).for_each(|(r, &p)| *r -= p);
+        }
+        model.kinematics.filter(&mut self.work.rhs);
+        let start = Instant::now();
+        let accuracy = if self.problem.contact.is_repelling() { TOUCHING_ACCURACY } else { FREE_ACCURACY };
+        let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let solved = self.system.solve(&at, 0.0, rhs, direction, accuracy);
+        self.timing.linear_solve += start.elapsed();
+        report.linear_iterations += solved.map_err(Failure::Singular)?;
+        for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {
+            *d += p;
+        }
+        Ok(())
     }
 
     /// A few iterations with the pins where they are, on the way to their targets: cells that were about to be crushed get their volume back.

@@ -18,8 +18,8 @@ use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
-use super::couplings::{Coupled, Couplings};
-use super::params::SolverParams;
+use super::couplings::{ContactsWithin, Coupled, Couplings};
+use super::params::{NonlinearSolver, SolverParams};
 use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, hold_softly};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;
@@ -55,6 +55,8 @@ pub(super) struct LatticeSystem {
     failure: Option<SolveFailure>,
     /// Iterations after which a solution is taken as it is.
     budget: Option<usize>,
+    /// Whether cycles may be nonlinear ones, which know of contacts only by what holds the nodes.
+    has_nonlinear_cycles: bool,
     cell_count: usize,
 }
 
@@ -77,6 +79,7 @@ struct LatticePart {
     tied: Vec<(u32, f32)>,
     displacements: Vec<Vec3>,
     anchors: Vec<Mat3<f32>>,
+    contacts: ContactsWithin,
     product: Vec<Vec3<f32>>,
     wide_product: Vec<Vec3>,
 }
@@ -90,7 +93,9 @@ impl LatticePart {
             for &(a, weight) in entries {
                 for &(b, other) in entries.iter().filter(|(b, _)| *b <= a) {
                     let [row, column] = [a, b].map(|node| block.unknowns().start + node as usize);
-                    tied.extend(plan.pattern.slot(row, column).map(|slot| (slot as u32, stiffness * weight * other)));
+                    tied.extend(
+                        plan.pattern.slot(row, column).map(|slot| (slot as u32, stiffness.rows[0][0] * weight * other)),
+                    );
                 }
             }
         }
@@ -119,6 +124,7 @@ impl LatticePart {
             tied,
             displacements: vec![Vec3::zero(); nodes],
             anchors: vec![Mat3::zero(); nodes],
+            contacts: ContactsWithin::default(),
             product: vec![Vec3::zero(); nodes],
             wide_product: vec![Vec3::zero(); nodes],
         }
@@ -142,6 +148,17 @@ impl LatticePart {
             }
             let block = self.untied(matrix, diagonal).symmetric_part();
             self.anchors[node] += block;
+        }
+    }
+
+    /// Contacts of the lattice with itself go into its cycles, others hold its nodes; all of them where `takes_none`.
+    fn gather_contacts(&mut self, couplings: &Couplings, takes_none: bool) {
+        couplings.for_each_outer_diagonal(&self.unknowns, takes_none, |unknown, block| {
+            self.anchors[unknown - self.unknowns.start] += Mat3::from_f64(block.symmetric_part());
+        });
+        if !takes_none {
+            couplings.gather_within(&self.unknowns, &mut self.contacts);
+            self.multigrid.set_contacts(&self.contacts.ties);
         }
     }
 
@@ -210,6 +227,7 @@ impl LatticeSystem {
             wide: None,
             failure: None,
             budget: params.budget.map(|budget| budget.linear),
+            has_nonlinear_cycles: params.nonlinear == NonlinearSolver::Fas,
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
         };
         system.measure_stiffness();
@@ -249,11 +267,14 @@ impl LatticeSystem {
     pub fn assemble(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>, scratch: &mut AssemblyScratch) {
         let model = at.problem.model;
         frame.plan.assemble(at, scratch, &mut self.matrix);
+        for part in get(&mut self.parts) {
+            part.gather_anchors(&self.matrix);
+            part.gather_contacts(frame.couplings, self.has_nonlinear_cycles);
+        }
         frame.couplings.add_diagonal(&mut self.matrix);
         self.failure = None;
         let spring = Mat3::identity() * (self.scale() * FREE_SPRING) as f32;
         for (part, block) in get(&mut self.parts).iter_mut().zip(&model.lattices) {
-            part.gather_anchors(&self.matrix);
             let hinged = frame.hinges.nodes().filter(|_| at.tangent() == Tangent::Definite);
             for unknown in frame.free.parts().iter().flatten().copied().chain(hinged) {
                 if part.unknowns.contains(&(unknown as usize)) {
@@ -329,12 +350,15 @@ impl LatticeSystem {
         frame.filter.apply(&mut self.matrix, scale as f32);
         hold_softly(frame.free, frame.hinges, at.tangent(), &mut self.matrix, scale as f32);
         if shift > 0.0 {
-            add_shift(&mut self.matrix, &self.stiffness, shift, scale);
             for (part, block) in get(&mut self.parts).iter_mut().zip(&at.problem.model.lattices) {
-                part.gather_anchors(&self.matrix);
+                for (anchor, unknown) in part.anchors.iter_mut().zip(part.unknowns.clone()) {
+                    let spring = shift_of(&self.matrix, &self.stiffness, unknown, shift, scale);
+                    *anchor += Mat3::identity() * spring as f32;
+                }
                 let factor = at.problem.model.body_stiffness(block.body, at.problem.ctx.control);
                 self.failure = linearize(part, at.definite, factor);
             }
+            add_shift(&mut self.matrix, &self.stiffness, shift, scale);
         }
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -471,11 +495,15 @@ fn linearize(part: &mut LatticePart, definite: f64, factor: f64) -> Option<Solve
 
 /// Adds `shift` times the mean of each diagonal block of A, `scale` being the mean over all.
 fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, stiffness: &[f32], shift: f64, scale: f64) {
-    for (node, &stiffness) in stiffness.iter().enumerate() {
-        let own = matrix.diagonal_block(node).trace().to_f64() / 3.0 + f64::from(stiffness);
-        let spring = Mat3::identity() * S::from_f64(shift * own.max(SHIFT_FLOOR * scale));
+    for node in 0..stiffness.len() {
+        let spring = Mat3::identity() * S::from_f64(shift_of(matrix, stiffness, node, shift, scale));
         matrix.add_diagonal(node, &spring);
     }
+}
+
+fn shift_of<S: Real>(matrix: &BlockCsr<S>, stiffness: &[f32], node: usize, shift: f64, scale: f64) -> f64 {
+    let own = matrix.diagonal_block(node).trace().to_f64() / 3.0 + f64::from(stiffness[node]);
+    shift * own.max(SHIFT_FLOOR * scale)
 }
 
 /// Iterations of a solve that led somewhere. An unfinished solution still descends; only one that is no better than nothing is refused.

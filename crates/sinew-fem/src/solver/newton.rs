@@ -6,7 +6,7 @@ use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
 use super::Solver;
-use super::attempt::{Attempt, Failure, Work};
+use super::attempt::{Attempt, Failure, Work, largest};
 use super::guide::Guide;
 use super::integrator::Regime;
 use super::params::{NonlinearSolver, SolverParams};
@@ -132,6 +132,7 @@ impl Solver for NewtonSolver {
             timing: &mut timing,
             unit_strain_force: self.unit_strain_force,
             guide: &mut self.guide,
+            largest_at_start: 0.0,
             is_patient: self.is_patient,
             hard_iterations_left: match self.params.budget {
                 Some(_) => usize::MAX,
@@ -149,6 +150,8 @@ impl Solver for NewtonSolver {
         self.hard_iterations += report.newton_iterations.saturating_sub(ORDINARY_ITERATIONS);
         match outcome {
             Ok(()) => {
+                let left = largest(&attempt.work.gradient);
+                report.largest_residual = if left > 0.0 { left / attempt.largest_at_start.max(left) } else { 0.0 };
                 let rounding = attempt.system.rounding_floor(&attempt.work.q);
                 let work = attempt.system.cycle_work();
                 commit(model, state, attempt.work, control, dt);

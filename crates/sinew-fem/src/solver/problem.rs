@@ -280,8 +280,21 @@ impl<'a> Problem<'a> {
         merit
     }
 
+    /// gradient = that of elasticity and forces, contact, inertia and damping left out.
+    pub fn gradient_without_contact(&mut self, x: &[Vec3], gradient: &mut [Vec3]) {
+        gradient.fill(Vec3::zero());
+        self.add_elastic_gradient(x, gradient);
+    }
+
     /// gradient += ∂E/∂x, inertia and damping left out; returns the strain energy and that of contact.
     fn add_static_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> (f64, f64) {
+        let elastic = self.add_elastic_gradient(x, gradient);
+        let contact = self.contact.evaluate(self.model, x);
+        self.contact.add_gradient(self.model, gradient);
+        (elastic, contact)
+    }
+
+    fn add_elastic_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> f64 {
         let mut elastic = 0.0;
         for block in &self.model.elastic {
             let scale = self.model.stiffness_of(block, self.ctx.control);
@@ -295,9 +308,7 @@ impl<'a> Problem<'a> {
         for force in self.model.forces() {
             force.add_gradient(x, &self.ctx, gradient);
         }
-        let contact = self.contact.evaluate(self.model, x);
-        self.contact.add_gradient(self.model, gradient);
-        (elastic, contact)
+        elastic
     }
 
     /// Writes velocities, work, and what the scheme remembers, into a state that holds the solution; returns the estimated error [m].

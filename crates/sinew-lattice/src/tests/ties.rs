@@ -43,7 +43,7 @@ fn product(system: &mut Multigrid, ties: &Ties, x: &[Vec3]) -> Vec<Vec3> {
     system.apply_wide(x, &mut out);
     for (stiffness, entries) in ties.iter() {
         let place = entries.iter().map(|&(node, w)| x[node as usize] * f64::from(w)).sum::<Vec3>();
-        entries.iter().for_each(|&(node, w)| out[node as usize] += place * f64::from(stiffness * w));
+        entries.iter().for_each(|&(node, w)| out[node as usize] += stiffness.to_f64() * place * f64::from(w));
     }
     out
 }
@@ -108,7 +108,7 @@ fn springs_pull_on_every_level_as_on_the_finest() {
             .iter()
             .map(|(k, entries)| {
                 let place = entries.iter().map(|&(node, w)| cells.node_position(node as usize) * f64::from(w));
-                f64::from(k) * place.sum::<Vec3>().norm_squared()
+                f64::from(k.rows[0][0]) * place.sum::<Vec3>().norm_squared()
             })
             .sum();
         let work = -dot(&defect, &x);

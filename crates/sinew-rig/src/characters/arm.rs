@@ -5,7 +5,7 @@ use sinew_math::Vec3;
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
-use super::motion::{Motion, pulses, quick, turn};
+use super::motion::{Motion, fold_and_swing, pulses, quick, turn};
 use super::weights::{Chain, Link};
 
 /// Bend of the elbow at rest [degrees].
@@ -124,6 +124,7 @@ pub(super) fn body() -> Body {
         motions: vec![
             Motion { name: "curl", turns: |time, seconds| curl(pulses(time, seconds, 1, quick(125.0))) },
             Motion { name: "reach", turns: |time, seconds| reach(pulses(time, seconds, 1, quick(80.0))) },
+            Motion { name: "punch", turns: |time, _| punch(time) },
         ],
         melt: 0.006,
         skin_area: 0.217,
@@ -133,6 +134,14 @@ pub(super) fn body() -> Body {
 /// The elbow bends from 5 to 130 degrees, the wrist a little.
 fn curl(part: f64) -> super::motion::Turns {
     vec![(2, turn(HINGE, (130.0 - REST_BEND) * part)), (3, turn(HINGE, 15.0 * part))]
+}
+
+/// The elbow folds, then the folded arm swings at the shoulder.
+fn punch(time: f64) -> super::motion::Turns {
+    let (part, swing) = fold_and_swing(time, 130.0 - REST_BEND);
+    let mut turns = curl(part);
+    turns.push((1, turn(Vec3::unit(1), -swing)));
+    turns
 }
 
 /// Up and to the front: clavicle and shoulder rise, the upper arm turns, the elbow bends half.

@@ -5,7 +5,7 @@ use sinew_math::{Quaternion, Vec3};
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
-use super::motion::{Motion, Turns, pulses, quick, swing, turn, turn_between};
+use super::motion::{Motion, Turns, fold_and_swing, pulses, quick, swing, turn, turn_between};
 use super::weights::{Chain, Link};
 
 const FOREARM: usize = 0;
@@ -290,6 +290,7 @@ pub(super) fn body() -> Body {
         motions: vec![
             Motion { name: "fist", turns: |time, seconds| fist(pulses(time, seconds, 1, quick(66.0))) },
             Motion { name: "wave", turns: wave },
+            Motion { name: "knock", turns: |time, _| knock(time) },
         ],
         melt: 0.005,
         skin_area: 0.0587,
@@ -327,6 +328,14 @@ fn fist(part: f64) -> Turns {
         turns.push((thumb_joint(k), parent.conjugate() * world));
         parent = world;
     }
+    turns
+}
+
+/// The fist closes, then knocks.
+fn knock(time: f64) -> Turns {
+    let (part, swing) = fold_and_swing(time, 90.0);
+    let mut turns = fist(part);
+    turns[0].1 = turn(Vec3::unit(0), swing) * turns[0].1;
     turns
 }
 

@@ -73,3 +73,21 @@ pub(super) fn swing(time: f64, seconds: f64, amplitude: f64) -> f64 {
     let count = (seconds / quick(4.0 * amplitude)).round().max(1.0);
     (std::f64::consts::TAU * count * time / seconds).sin()
 }
+
+/// Frames of a film per second, and degrees of a joint in each of them, of [`fold_and_swing`].
+const FILM: f64 = 24.0;
+const STEADY_FOLD: f64 = 5.5;
+const STEADY_SWING: f64 = 6.0;
+
+/// Folds by an angle [degrees] and then swings by 30 degrees to either side, all at one speed, in whole frames: the part that is folded, and the swing [degrees].
+pub(super) fn fold_and_swing(time: f64, degrees: f64) -> (f64, f64) {
+    let (frame, frames) = (FILM * time, (degrees / STEADY_FOLD).ceil());
+    // Up to 30, down to −30, and up to 0 again.
+    let place = (STEADY_SWING * (frame - frames)).max(0.0).rem_euclid(120.0);
+    let swing = match place {
+        up if up < 30.0 => up,
+        down if down < 90.0 => 60.0 - down,
+        up => up - 120.0,
+    };
+    ((frame / frames).min(1.0), swing)
+}

@@ -6,7 +6,7 @@ use super::arm;
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump, frame, mirrored};
 use super::mesher::Symmetry;
-use super::motion::{Motion, Turns, pulses, quick, swing, turn};
+use super::motion::{Motion, Turns, fold_and_swing, pulses, quick, swing, turn};
 use super::weights::{Chain, Link};
 use crate::affine::Affine;
 
@@ -233,6 +233,7 @@ pub(super) fn body() -> Body {
             },
             Motion { name: "twist", turns: |time, seconds| twist(swing(time, seconds, 40.0)) },
             Motion { name: "press", turns: |time, seconds| press(pulses(time, seconds, 1, quick(75.0))) },
+            Motion { name: "rock", turns: |time, _| rock(time) },
         ],
         melt: 0.018,
         skin_area: 1.165,
@@ -284,5 +285,13 @@ fn press(part: f64) -> Turns {
     turns.extend(both_sides(FOREARMS, turn(hinge(0), 130.0 * part)));
     turns.extend(both_sides(CLAVICLES, turn(Vec3::unit(1), -4.0 * part)));
     turns.push((CHEST, turn(Vec3::unit(0), 4.0 * part)));
+    turns
+}
+
+/// Arms press against the body, then the trunk turns with them.
+fn rock(time: f64) -> Turns {
+    let (part, swing) = fold_and_swing(time, 130.0);
+    let mut turns = press(part);
+    turns.push((SPINE, turn(Vec3::unit(1), swing)));
     turns
 }

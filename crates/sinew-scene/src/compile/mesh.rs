@@ -11,7 +11,7 @@ use sinew_io::{Field, SurfaceParts, VolumeParts};
 use sinew_math::Vec3;
 
 use super::Compiler;
-use super::rig::{RiggedBody, joints_of_nodes};
+use super::rig::{RiggedBody, joints_of_nodes, weights_of_nodes};
 use crate::diagnostic::Diagnostic;
 use crate::import::{load_surface, load_volume};
 use crate::spec::Scene;
@@ -192,7 +192,8 @@ impl Compiler<'_> {
         }
         let mut rigged = None;
         if let (Some(character), Some(lattice)) = (character, &lattice) {
-            let joint_of = joints_of_nodes(lattice, &embedding, &character.flesh);
+            let weights = weights_of_nodes(lattice, &embedding, &character.flesh);
+            let joint_of = joints_of_nodes(&weights);
             for (joint, data) in character.flesh.joints.iter().enumerate() {
                 let nodes: Vec<u32> =
                     (0..joint_of.len() as u32).filter(|&node| joint_of[node as usize] == joint as u32).collect();
@@ -201,7 +202,7 @@ impl Compiler<'_> {
                         cells.with_node_set(data.name.clone(), nodes).map_err(|error| problem(error.to_string()))?;
                 }
             }
-            rigged = Some(Box::new(RiggedBody { character, joint_of }));
+            rigged = Some(Box::new(RiggedBody { character, joint_of, weights }));
         }
         Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), corner_fields, inside, lattice, rigged })
     }

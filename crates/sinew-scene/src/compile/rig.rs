@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use sinew_fem::model::{AttachTarget, PinParams, RigidParams};
+use sinew_fem::model::{AttachTarget, FollowParams, FollowedBy, PinParams, RigidParams};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::shape::{Capsule, Pose};
@@ -34,6 +34,8 @@ pub(super) struct RiggedBody {
     pub character: Character,
     /// The joint that has most say at each node of the lattice.
     pub joint_of: Vec<u32>,
+    /// Joints and weights of each node.
+    pub weights: Vec<Vec<(u32, f64)>>,
 }
 
 impl Compiler<'_> {
@@ -72,7 +74,7 @@ impl Compiler<'_> {
         let bones: Vec<(Bone, Hold)> = bones.iter().map(|(bone, hold)| (scaled(bone), *hold)).collect();
         let owners = owners(lattice, &rigged.joint_of, &rigged.character.flesh, &bones);
         let tracks = self.joint_tracks(body, rig, place, rigged);
-        let mut held = vec![false; rigged.character.flesh.joints.len()];
+        let mut leaders: Vec<Option<FollowedBy>> = vec![None; rigged.character.flesh.joints.len()];
         for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
             let nodes: Vec<u32> = (0..owners.len() as u32)
                 .filter(|&node| {
@@ -83,7 +85,7 @@ impl Compiler<'_> {
             if nodes.is_empty() {
                 continue;
             }
-            held[joint] = true;
+            leaders[joint] = Some(FollowedBy::Pin(data.name.clone()));
             let pivot = place.to_world(data.place * body.scale);
             self.drive_joint(format!("{}.pin.{}", body.name, data.name), &tracks[joint]);
             let name = data.name.clone();
@@ -96,7 +98,6 @@ impl Compiler<'_> {
                 .map(|(bone, _)| bone)
                 .collect();
             let Some(first) = soft.first() else { continue };
-            held[joint] = true;
             let places: Vec<Vec3> = soft
                 .iter()
                 .flat_map(|bone| along(bone, lattice.cell / SPRINGS_PER_EDGE))
@@ -111,7 +112,16 @@ impl Compiler<'_> {
                 &tracks[joint],
             );
             self.builder.attach_places(index, data.name.clone(), places, AttachTarget::Rigid(rigid), stiffness);
+            leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
+        let count = leaders.iter().flatten().count();
+        self.notes.push(format!(
+            "{}: {count} of {} joints hold flesh, by {} bones",
+            body.name,
+            leaders.len(),
+            bones.len()
+        ));
+        self.follow_joints(index, rigged, &leaders);
         let performance = rigged.character.performance(rig);
         let end = rig.start + (self.scene.duration - rig.preroll).max(0.0);
         let scale = |time: f64| performance.flesh.largest_scale(&performance.rig.pose(performance.animation, time));
@@ -120,14 +130,27 @@ impl Compiler<'_> {
             self.notes
                 .push(format!("{}: joints are scaled by up to {largest:.2}, which bones do not follow", body.name));
         }
-        let count = held.iter().filter(|held| **held).count();
-        self.notes.push(format!(
-            "{}: {count} of {} joints hold flesh, by {} bones",
-            body.name,
-            held.len(),
-            bones.len()
-        ));
         Ok(())
+    }
+
+    /// Lets flesh follow its joints; those that hold none themselves go with the nearest one above that does.
+    fn follow_joints(&mut self, index: usize, rigged: &RiggedBody, leaders: &[Option<FollowedBy>]) {
+        let joints = &rigged.character.flesh.joints;
+        let above = |joint: usize| {
+            let mut at = Some(joint);
+            while let Some(joint) = at.filter(|&joint| leaders[joint].is_none()) {
+                at = joints[joint].parent;
+            }
+            at
+        };
+        let nearest: Vec<Option<u32>> = (0..joints.len()).map(|joint| above(joint).map(|joint| joint as u32)).collect();
+        let lead = |weights: &Vec<(u32, f64)>| {
+            weights.iter().filter_map(|&(joint, weight)| Some((nearest[joint as usize]?, weight))).collect()
+        };
+        // Joints that lead nobody have no pin of this name.
+        let names = leaders.iter().map(|leader| leader.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
+        let weights = rigged.weights.iter().map(lead).collect();
+        self.builder.follow(FollowParams { body: index, leaders: names, weights });
     }
 
     /// The bones of the scene, or guessed ones.
@@ -228,50 +251,62 @@ struct JointTrack {
     rotation: Vec<(f64, [f64; 3])>,
 }
 
-/// The joint with most say at each node: of the skin that its cells carry, and further in of the nodes around it.
-pub(super) fn joints_of_nodes(lattice: &HexLattice, embedding: &Embedding, flesh: &Flesh) -> Vec<u32> {
+/// Joints and weights of each node, which sum to one: of the skin that its cells carry, and further in of the nodes around it.
+pub(super) fn weights_of_nodes(lattice: &HexLattice, embedding: &Embedding, flesh: &Flesh) -> Vec<Vec<(u32, f64)>> {
     let count = lattice.node_places.len();
-    let mut votes: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+    let mut weights: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
     for (vertex, shares) in flesh.weights.iter().enumerate() {
-        let (nodes, weights) = embedding.entries(vertex);
-        for (&node, &weight) in nodes.iter().zip(weights) {
-            for &(joint, share) in shares {
-                match votes[node as usize].iter_mut().find(|vote| vote.0 == joint) {
-                    Some(vote) => vote.1 += weight * share,
-                    None => votes[node as usize].push((joint, weight * share)),
-                }
-            }
+        let (nodes, parts) = embedding.entries(vertex);
+        for (&node, &part) in nodes.iter().zip(parts) {
+            shares.iter().for_each(|&(joint, share)| add_share(&mut weights[node as usize], joint, part * share));
         }
     }
-    let winner = |votes: &[(u32, f64)]| {
-        votes.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(NONE, |vote| vote.0)
-    };
-    let mut joints: Vec<u32> = votes.iter().map(|votes| winner(votes)).collect();
+    weights.iter_mut().for_each(normalize);
     // Layer by layer inwards.
-    while joints.contains(&NONE) {
-        let mut gathered: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+    loop {
+        let mut gathered: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
+        let mut place = vec![NONE; count];
         for cell in &lattice.cells {
-            for &to in cell.nodes.iter().filter(|&&to| joints[to as usize] == NONE) {
-                for &from in cell.nodes.iter().filter(|&&from| joints[from as usize] != NONE) {
-                    let joint = joints[from as usize];
-                    match gathered[to as usize].iter_mut().find(|vote| vote.0 == joint) {
-                        Some(vote) => vote.1 += 1.0,
-                        None => gathered[to as usize].push((joint, 1.0)),
+            for &to in cell.nodes.iter().filter(|&&to| weights[to as usize].is_empty()) {
+                for &from in cell.nodes.iter().filter(|&&from| !weights[from as usize].is_empty()) {
+                    if place[to as usize] == NONE {
+                        place[to as usize] = gathered.len() as u32;
+                        gathered.push((to, Vec::new()));
                     }
+                    let row = &mut gathered[place[to as usize] as usize].1;
+                    weights[from as usize].iter().for_each(|&(joint, share)| add_share(row, joint, share));
                 }
             }
         }
-        let mut found = false;
-        for (joint, votes) in joints.iter_mut().zip(&gathered) {
-            if !votes.is_empty() {
-                (*joint, found) = (winner(votes), true);
-            }
+        if gathered.is_empty() {
+            return weights;
         }
-        if !found {
-            break;
+        for (node, mut row) in gathered {
+            normalize(&mut row);
+            weights[node as usize] = row;
         }
     }
-    joints
+}
+
+fn add_share(row: &mut Vec<(u32, f64)>, joint: u32, share: f64) {
+    match row.iter_mut().find(|entry| entry.0 == joint) {
+        Some(entry) => entry.1 += share,
+        None => row.push((joint, share)),
+    }
+}
+
+fn normalize(row: &mut Vec<(u32, f64)>) {
+    let total: f64 = row.iter().map(|entry| entry.1).sum();
+    row.retain(|entry| entry.1 > 0.0);
+    row.iter_mut().for_each(|entry| entry.1 /= total);
+}
+
+/// The joint with most say at each node.
+pub(super) fn joints_of_nodes(weights: &[Vec<(u32, f64)>]) -> Vec<u32> {
+    let winner = |row: &Vec<(u32, f64)>| {
+        row.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(NONE, |entry| entry.0)
+    };
+    weights.iter().map(winner).collect()
 }
 
 /// The bone that holds each node. A node between two goes to the nearer one, and to a bone only if its flesh belongs to that joint or to one beside it: fingers may share a cube.

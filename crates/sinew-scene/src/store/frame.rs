@@ -337,13 +337,16 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
         cuts,
         residual,
         relative_residual,
+        largest_residual,
         unconverged,
         local_error,
         contacts,
         energies: Energies { elastic, kinetic, gravity, contact, other },
         timing,
     } = *report;
-    for value in [time, residual, relative_residual, local_error, elastic, kinetic, gravity, contact, other] {
+    let residuals = [residual, relative_residual, largest_residual];
+    let energies = [elastic, kinetic, gravity, contact, other];
+    for value in [time].into_iter().chain(residuals).chain([local_error]).chain(energies) {
         out.f64(value);
     }
     let effort = [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts];
@@ -360,7 +363,8 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
 fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
     let what = "a report";
     let mut number = || input.f64(what);
-    let [time, residual, relative_residual, local_error] = [number()?, number()?, number()?, number()?];
+    let [time, residual, relative_residual] = [number()?, number()?, number()?];
+    let [largest_residual, local_error] = [number()?, number()?];
     let energies =
         Energies { elastic: number()?, kinetic: number()?, gravity: number()?, contact: number()?, other: number()? };
     let mut count = || input.u64(what).map(|count| count as usize);
@@ -388,6 +392,7 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
         cuts,
         residual,
         relative_residual,
+        largest_residual,
         unconverged,
         local_error,
         contacts,

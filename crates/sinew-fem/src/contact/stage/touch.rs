@@ -10,6 +10,8 @@ use super::{Active, Chunk, ContactStage, NO_VERTEX, WorldPlane, combine};
 
 /// Edges fade out below this squared sine of their angle [Li20].
 const PARALLEL: f64 = 1e-3;
+/// Share of their distance at rest at which neighbours in a crease begin to repel.
+const REST_SHARE: f64 = 0.25;
 
 impl ContactStage {
     pub(super) fn touch_triangle(&self, contact: &ContactModel, [v, t]: [u32; 2], chunk: &mut Chunk) {
@@ -21,12 +23,17 @@ impl ContactStage {
         if closest.distance_squared >= rule.gap * rule.gap {
             return;
         }
+        let at_rest = || point_triangle(vertices.map(|v| contact.rest[v as usize])).distance_squared;
+        let gap = gap_of(rule.gap, groups, at_rest);
+        if closest.distance_squared >= gap * gap {
+            return;
+        }
         let area = contact.areas[v as usize].min(contact.triangle_areas[t as usize]);
         let d = closest.distance_squared.sqrt();
-        let [energy, slope, curvature] = barrier(d / rule.gap);
+        let [energy, slope, curvature] = barrier(d / gap);
         let normal = closest.difference / d;
         let slope = rule.modulus * area * slope;
-        chunk.energy += rule.modulus * area * rule.gap * energy;
+        chunk.energy += rule.modulus * area * gap * energy;
         chunk.active.push(Active {
             vertices,
             weights: closest.weights,
@@ -34,7 +41,7 @@ impl ContactStage {
             gap: d,
             gradient: closest.weights.map(|w| normal * (slope * w)),
             slope,
-            curvature: rule.modulus * area / rule.gap * curvature,
+            curvature: rule.modulus * area / gap * curvature,
             across: 0.0,
             friction: rule.friction,
             bounces: rule.bounce > 0.0,
@@ -54,14 +61,18 @@ impl ContactStage {
             return;
         }
         let rest = vertices.map(|v| contact.rest[v as usize]);
+        let gap = gap_of(rule.gap, groups, || edge_edge(rest).distance_squared);
+        if closest.distance_squared >= gap * gap {
+            return;
+        }
         let epsilon = PARALLEL * (rest[1] - rest[0]).norm_squared() * (rest[3] - rest[2]).norm_squared();
         let (u, w) = (x[1] - x[0], x[3] - x[2]);
         let (uu, ww, uw) = (u.norm_squared(), w.norm_squared(), u.dot(w));
         let [fade, fade_slope] = mollifier(u.cross(w).norm_squared(), epsilon);
         let area = self.edge_areas[e as usize].min(self.edge_areas[f as usize]);
         let distance = closest.distance_squared.sqrt();
-        let [energy, slope, curvature] = barrier(distance / rule.gap);
-        let energy = rule.modulus * area * rule.gap * energy;
+        let [energy, slope, curvature] = barrier(distance / gap);
+        let energy = rule.modulus * area * gap * energy;
         let slope = fade * rule.modulus * area * slope;
         let normal = closest.difference / distance;
         let mut gradient = closest.weights.map(|w| normal * (slope * w));
@@ -81,7 +92,7 @@ impl ContactStage {
             gap: distance,
             gradient,
             slope,
-            curvature: fade * rule.modulus * area / rule.gap * curvature,
+            curvature: fade * rule.modulus * area / gap * curvature,
             across: 0.0,
             friction: rule.friction,
             bounces: rule.bounce > 0.0,
@@ -148,6 +159,11 @@ impl ContactStage {
             groups,
         });
     }
+}
+
+/// Distance at which two features begin to repel: of one body no more than a part of the distance that they have at rest, so that neighbours do not.
+fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f64) -> f64 {
+    if groups[0] == groups[1] { gap.min(REST_SHARE * rest_distance_squared().sqrt()) } else { gap }
 }
 
 /// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, which it reaches over the depth w:

@@ -12,8 +12,10 @@ use sinew_math::{Quaternion, Vec3};
 use super::super::collisions::contact_forces;
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
-use super::super::{Body, BodyParams, DrivenRigid, Model, Pin, PinMotion, RigidBody, RigidParams, Surface};
-use super::{AttachParams, AttachPoints, AttachTarget, ModelBuilder, ModelError, Side};
+use super::super::{
+    Body, BodyParams, DrivenRigid, Following, Leader, Model, Pin, PinMotion, RigidBody, RigidParams, Surface,
+};
+use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
@@ -233,6 +235,7 @@ impl Assembler {
         let stiffness = parts.bodies.iter().map(|body| channels.add(format!("{}.stiffness", body.name), 1.0)).collect();
         let pins = self.pins()?;
         let driven = self.driven();
+        let following = self.following(&pins, &driven);
         let (pressures, loads) = self.pressures_and_loads();
         let colliders = self.colliders();
         let bodies: Vec<Body> = std::mem::take(&mut self.parts.bodies)
@@ -307,6 +310,7 @@ impl Assembler {
             lattices,
             pins,
             driven,
+            following,
             attachments,
             pressures,
             loads,
@@ -474,6 +478,41 @@ impl Assembler {
             });
         }
         Ok(pins)
+    }
+
+    /// Leaders that there are not, a pin without nodes for one, lead nobody.
+    fn following(&mut self, pins: &[Pin], driven: &[DrivenRigid]) -> Following {
+        let mut following = Following::default();
+        for params in std::mem::take(&mut self.parts.follows) {
+            let leader = |by: &FollowedBy| match by {
+                FollowedBy::Pin(name) => {
+                    pins.iter().position(|pin| pin.body == params.body && pin.name == *name).map(Leader::Pin)
+                }
+                FollowedBy::Rigid(rigid) => driven.iter().position(|driven| driven.rigid == *rigid).map(Leader::Driven),
+            };
+            let first = following.leaders.len() as u32;
+            let leaders: Vec<Option<Leader>> = params.leaders.iter().map(leader).collect();
+            let places: Vec<Option<u32>> = leaders
+                .iter()
+                .scan(first, |next, leader| {
+                    let place = leader.map(|_| *next);
+                    *next += u32::from(leader.is_some());
+                    Some(place)
+                })
+                .collect();
+            following.leaders.extend(leaders.into_iter().flatten());
+            for (node, weights) in params.weights.iter().enumerate() {
+                let point = self.point(params.body, node as u32);
+                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else { continue };
+                let known = || weights.iter().filter_map(|&(leader, weight)| Some((places[leader as usize]?, weight)));
+                let total: f64 = known().map(|(_, weight)| weight).sum();
+                if total > 0.0 {
+                    following.entries.extend(known().map(|(leader, weight)| (leader, weight / total)));
+                    following.unknowns.push((unknown, following.entries.len() as u32));
+                }
+            }
+        }
+        following
     }
 
     fn driven(&mut self) -> Vec<DrivenRigid> {

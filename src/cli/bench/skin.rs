@@ -1,0 +1,378 @@
+//! `sinew bench skin`: characters of the size of films, in motion and in contact with themselves (MCA X1 to X3).
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sinew_fem::contact::SurfaceCheck;
+use sinew_fem::model::Model;
+use sinew_fem::state::State;
+use sinew_geometry::lattice::HexLattice;
+use sinew_io::gltf::write_rig;
+use sinew_math::{Mat3, Vec3};
+use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate};
+use sinew_rig::{Flesh, FleshParams, Rig};
+use sinew_scene::compile::compile;
+use sinew_scene::{Override, Scene};
+
+use super::super::talk::{Talk, complain};
+use super::Failure;
+
+const FRAME_RATE: f64 = 24.0;
+/// Frames from rest to the beginning; they are not timed, and nothing moves in them.
+const PREROLL: usize = 2;
+const POISSON: f64 = 0.45;
+/// Of the solver, in the Euclidean norm; the largest force on a node is then a thousandth or less.
+const TOLERANCE: f64 = 5e-4;
+/// Gap of the barrier over the edge of a cell.
+const GAP: f64 = 0.2;
+/// Edge of the skin's triangles over that of a cell.
+const SKIN_EDGE: f64 = 1.1;
+/// Contacts of a frame that belongs to the phase of contact.
+const MANY_CONTACTS: usize = 500;
+
+/// A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Who: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings
+    #[arg(long, value_name = "NAME", default_value = "arm", value_parser = ["torso", "hand", "arm"])]
+    scene: String,
+
+    /// Cells of the lattice, about; as many as the paper has when left out
+    #[arg(long, value_name = "N")]
+    cells: Option<usize>,
+
+    /// Frames
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u16).range(2..=240))]
+    frames: u16,
+
+    /// Prints one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Replaces a value of the scene
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// Animation, joints whose bones hold flesh exactly, and cells of the paper.
+fn setting(character: Character) -> (&'static str, &'static [&'static str], usize) {
+    match character {
+        Character::Torso => ("rock", &["hips", "spine", "chest", "neck", "head"], 106_567),
+        Character::Hand => ("knock", &["forearm", "palm"], 117_607),
+        Character::Arm => ("punch", &["clavicle", "shoulder"], 30_904),
+    }
+}
+
+/// Sums over the frames.
+#[derive(Default)]
+struct Measured {
+    seconds: Vec<f64>,
+    newton: Vec<usize>,
+    linear: usize,
+    contacts: Vec<usize>,
+    relative_residual: f64,
+    penetration: f64,
+    crossings: usize,
+    inverted: [usize; 2],
+    volumes: Vec<(String, f64)>,
+    contact: Duration,
+    assembly: Duration,
+    linear_solve: Duration,
+    gradient: Duration,
+    embedding: Duration,
+}
+
+/// Runs it.
+pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
+    let character = Character::from_name(&arguments.scene).unwrap_or_default();
+    let (animation, hard, usual_cells) = setting(character);
+    let problem = |error: &dyn std::fmt::Display| Failure::Other(format!("{}: {error}", character.name()));
+    let frames = usize::from(arguments.frames);
+    let seconds = frames as f64 / FRAME_RATE;
+    let params =
+        |edge: f64| CharacterParams { edge, frame_rate: FRAME_RATE, seconds, ..CharacterParams::of(character) };
+    let coarse = generate(&params(character.usual_edge())).map_err(|error| problem(&error))?;
+    let flesh = Flesh::new(&coarse, &FleshParams::default()).map_err(|error| problem(&error))?;
+    // Cut cells count whole: there are more of them than the volume says.
+    let wanted = arguments.cells.unwrap_or(usual_cells) as f64;
+    let cell = cell_for(wanted, flesh.surface.volume().abs(), flesh.surface.area());
+    let rig = generate(&params(SKIN_EDGE * cell)).or(Ok(coarse)).map_err(|error: Failure| problem(&error))?;
+    let folder = std::env::temp_dir().join(format!("sinew-bench-skin-{}", std::process::id()));
+    let written = write_rig(&rig, true).map_err(|error| problem(&error))?;
+    let failed = |source| Failure::Write { what: folder.display().to_string(), source };
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    std::fs::write(folder.join("character.glb"), written).map_err(failed)?;
+    let text = scene_text(&rig, character, animation, hard, cell, frames);
+    let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
+    let simulation = Scene::from_text(&text, "skin.toml", &folder, &overrides)
+        .map_err(Failure::from)
+        .and_then(|scene| Ok(compile(&scene)?));
+    std::fs::remove_dir_all(&folder).map_err(failed)?;
+    let mut simulation = simulation?;
+    let regions = regions_of(simulation.model());
+    let mut measured = Measured::default();
+    let mut skin = Vec::new();
+    for frame in 0..PREROLL + frames {
+        let start = Instant::now();
+        let report = simulation.step_frame().map_err(|error| problem(&error))?;
+        let embedding_start = Instant::now();
+        let (model, state) = (simulation.model(), simulation.state());
+        if let Some(embedding) = &model.bodies[0].surface.embedding {
+            skin.resize(embedding.len(), Vec3::zero());
+            embedding.positions(&state.positions[model.bodies[0].points.clone()], &mut skin);
+        }
+        measured.embedding += embedding_start.elapsed();
+        let taken = start.elapsed().as_secs_f64();
+        if frame < PREROLL {
+            continue;
+        }
+        if talk.details {
+            complain(&format!(
+                "frame {} of {frames}: {taken:.2} s, {} Newton, {} linear, {} contacts, residual {:.1e}",
+                frame + 1 - PREROLL,
+                report.newton_iterations,
+                report.linear_iterations,
+                report.contacts,
+                report.largest_residual
+            ));
+        }
+        measured.seconds.push(taken);
+        measured.newton.push(report.newton_iterations);
+        measured.linear += report.linear_iterations;
+        measured.contacts.push(report.contacts);
+        measured.relative_residual = measured.relative_residual.max(report.largest_residual);
+        measured.contact += report.timing.contact;
+        measured.assembly += report.timing.assembly;
+        measured.linear_solve += report.timing.linear_solve;
+        measured.gradient += report.timing.gradient;
+        measured.look(model, state, &regions, cell);
+    }
+    let degrees = least_turn(&rig, animation, frames);
+    Ok(measured.tell(simulation.model(), character, cell, degrees, hard, &regions))
+}
+
+impl Measured {
+    /// Looks at the state of a frame, by other means than those that made it.
+    fn look(&mut self, model: &Model, state: &State, regions: &[(String, Vec<u32>)], cell: f64) {
+        let check = SurfaceCheck::of(model, state);
+        self.penetration = self.penetration.max(check.penetration / cell);
+        self.crossings = self.crossings.max(check.crossings);
+        let lattice = model.lattices[0].lattice();
+        let x = &state.positions[model.lattices[0].points()];
+        let mut volumes = vec![0.0; lattice.cells.len()];
+        let mut inverted = [0; 2];
+        for (volume, cell) in volumes.iter_mut().zip(&lattice.cells) {
+            let corners = cell.nodes.map(|node| x[node as usize]);
+            let at_gauss = gauss_points().map(|place| jacobian(&corners, lattice.cell, place));
+            inverted[0] += usize::from(jacobian(&corners, lattice.cell, Vec3::splat(0.5)) <= 0.0);
+            inverted[1] += usize::from(at_gauss.iter().any(|j| *j <= 0.0));
+            *volume = at_gauss.iter().sum::<f64>() / 8.0;
+        }
+        self.inverted = [self.inverted[0].max(inverted[0]), self.inverted[1].max(inverted[1])];
+        let changes = regions.iter().map(|(name, cells)| {
+            let volume: f64 = cells.iter().map(|&cell| volumes[cell as usize]).sum();
+            (name.clone(), volume / cells.len() as f64 - 1.0)
+        });
+        if self.volumes.is_empty() {
+            self.volumes = changes.collect();
+        } else {
+            for (worst, (_, change)) in self.volumes.iter_mut().zip(changes) {
+                if change.abs() > worst.1.abs() {
+                    worst.1 = change;
+                }
+            }
+        }
+    }
+
+    fn tell(
+        &self,
+        model: &Model,
+        character: Character,
+        cell: f64,
+        degrees: f64,
+        hard: &[&str],
+        regions: &[(String, Vec<u32>)],
+    ) -> Value {
+        let total: f64 = self.seconds.iter().sum();
+        let newton: usize = self.newton.iter().sum();
+        let in_contact: Vec<usize> = (0..self.contacts.len()).filter(|&k| self.contacts[k] >= MANY_CONTACTS).collect();
+        let contact_seconds: f64 = in_contact.iter().map(|&k| self.seconds[k]).sum();
+        let worst = self.volumes.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        let volume = |(name, change): &(String, f64)| (name.clone(), Value::from(*change));
+        let share = |part: Duration| part.as_secs_f64() / total;
+        json!({
+            "scene": character.name(),
+            "cells": model.lattices[0].cell_count(),
+            "cell_millimetres": 1e3 * cell,
+            "skin_vertices": model.bodies[0].surface.vertex_count(),
+            "poisson": POISSON,
+            "tolerance": TOLERANCE,
+            "hard_bones": hard.join(" "),
+            "soft_bones": "all others",
+            "frames": self.seconds.len(),
+            "least_degrees_per_frame": degrees,
+            "contact_frames": in_contact.len(),
+            "most_contacts": self.contacts.iter().max(),
+            "seconds_per_frame": total / self.seconds.len() as f64,
+            "seconds_per_frame_worst": self.seconds.iter().copied().fold(0.0, f64::max),
+            "seconds_per_frame_in_contact": contact_seconds / in_contact.len().max(1) as f64,
+            "seconds_per_newton": total / newton.max(1) as f64,
+            "newton_per_frame": newton as f64 / self.seconds.len() as f64,
+            "newton_per_frame_worst": self.newton.iter().max(),
+            "linear_per_newton": self.linear as f64 / newton.max(1) as f64,
+            "relative_residual": self.relative_residual,
+            "max_penetration_cells": self.penetration,
+            "crossing_triangles": self.crossings,
+            "inverted_cells": self.inverted[0],
+            "inverted_cells_at_gauss_points": self.inverted[1],
+            "volume_change": worst.map_or(0.0, |(_, change)| change.abs()),
+            "volume_change_region": worst.map_or("", |(name, _)| name),
+            "volume_changes": self.volumes.iter().map(volume).collect::<serde_json::Map<_, _>>(),
+            "regions": regions.len(),
+            "share_of_time": {
+                "contact": share(self.contact),
+                "assembly": share(self.assembly),
+                "linear_solve": share(self.linear_solve),
+                "gradient": share(self.gradient),
+                "embedding": share(self.embedding),
+            },
+            "threads": rayon::current_num_threads(),
+            "isa": super::isa_name(),
+        })
+    }
+}
+
+/// Edge of cells such that about `wanted` of them cover a body: its inside, and half a layer besides on its surface.
+fn cell_for(wanted: f64, volume: f64, area: f64) -> f64 {
+    let mut cell = (volume / wanted).cbrt();
+    for _ in 0..50 {
+        cell = ((volume + 0.5 * area * cell) / wanted).cbrt();
+    }
+    cell
+}
+
+fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], cell: f64, frames: usize) -> String {
+    let preroll = PREROLL as f64 / FRAME_RATE;
+    let mut text = format!(
+        "title = \"{name}\"\nduration = \"{duration} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n\
+         [solver]\ntype = \"quasistatic\"\ntolerance = {TOLERANCE}\n\n[contact]\nmode = \"barrier\"\ngap = \"{gap} m\"\n\n\
+         [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"{cell} m\" }}\n\
+         material = {{ type = \"corotated\", young = \"20 kPa\", poisson = {POISSON} }}\n\
+         [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nsoftness = 30\n",
+        name = character.name(),
+        duration = preroll + frames as f64 / FRAME_RATE,
+        gap = GAP * cell,
+    );
+    for bone in bone_hints(character) {
+        let name = &rig.nodes[bone.joint].name;
+        let hold = if hard.contains(&name.as_str()) { "hard" } else { "soft" };
+        let [a, b] = [bone.from, bone.to].map(|x| format!("[{}, {}, {}]", x.x, x.y, x.z));
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "[[body.rig.bones]]\njoint = \"{name}\"\nends = [{a}, {b}]\nradius = {}\nhold = \"{hold}\"\n",
+            bone.radius
+        );
+    }
+    text
+}
+
+/// Least turn of the joint that turns most, from frame to frame [degrees].
+fn least_turn(rig: &Rig, animation: &str, frames: usize) -> f64 {
+    let Ok(animation) = rig.animation(Some(animation)) else { return 0.0 };
+    let poses: Vec<_> = (0..=frames).map(|frame| rig.pose(animation, frame as f64 / FRAME_RATE)).collect();
+    let local = |pose: &[sinew_rig::Affine], node: usize| match rig.nodes[node].parent {
+        Some(parent) => pose[parent].linear.transpose() * pose[node].linear,
+        None => pose[node].linear,
+    };
+    let turn = |pair: &[Vec<sinew_rig::Affine>]| {
+        let angle = |node: usize| {
+            let between = local(&pair[1], node) * local(&pair[0], node).transpose();
+            (0.5 * (between.trace() - 1.0)).clamp(-1.0, 1.0).acos().to_degrees()
+        };
+        (0..rig.nodes.len()).map(angle).fold(0.0, f64::max)
+    };
+    poses.windows(2).map(turn).fold(f64::INFINITY, f64::min)
+}
+
+/// Cells by the joint that most of their nodes belong to.
+fn regions_of(model: &Model) -> Vec<(String, Vec<u32>)> {
+    let mesh = &model.bodies[0].mesh;
+    let mut joint_of = vec![usize::MAX; mesh.node_count()];
+    let names: Vec<&String> = mesh.node_sets().keys().collect();
+    for (k, nodes) in mesh.node_sets().values().enumerate() {
+        nodes.iter().for_each(|&node| joint_of[node as usize] = k);
+    }
+    let mut regions: Vec<(String, Vec<u32>)> = names.iter().map(|name| ((*name).clone(), Vec::new())).collect();
+    let lattice: &HexLattice = model.lattices[0].lattice();
+    for (index, cell) in lattice.cells.iter().enumerate() {
+        let mut votes = vec![0; names.len()];
+        for &node in &cell.nodes {
+            if let Some(vote) = votes.get_mut(joint_of[node as usize]) {
+                *vote += 1;
+            }
+        }
+        if let Some(best) = (0..votes.len()).filter(|&k| votes[k] > 0).max_by_key(|&k| votes[k]) {
+            regions[best].1.push(index as u32);
+        }
+    }
+    regions.retain(|(_, cells)| !cells.is_empty());
+    regions
+}
+
+/// Gauss points of a cell, in its edges.
+fn gauss_points() -> [Vec3; 8] {
+    let offset = 0.5 / 3f64.sqrt();
+    std::array::from_fn(|corner| {
+        Vec3::from([0, 1, 2].map(|axis| if corner >> axis & 1 == 1 { 0.5 + offset } else { 0.5 - offset }))
+    })
+}
+
+/// det F of the trilinear map of a cell at a place in it.
+fn jacobian(corners: &[Vec3; 8], edge: f64, place: Vec3) -> f64 {
+    let mut columns = [Vec3::zero(); 3];
+    for (corner, &x) in corners.iter().enumerate() {
+        for (axis, column) in columns.iter_mut().enumerate() {
+            let weight: f64 = (0..3)
+                .map(|k| {
+                    let is_upper = corner >> k & 1 == 1;
+                    match (k == axis, is_upper) {
+                        (true, true) => 1.0 / edge,
+                        (true, false) => -1.0 / edge,
+                        (false, true) => place[k],
+                        (false, false) => 1.0 - place[k],
+                    }
+                })
+                .product();
+            *column += x * weight;
+        }
+    }
+    Mat3::from_columns(columns[0], columns[1], columns[2]).determinant()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jacobians_of_stretched_and_folded_cells() {
+        let cube: [Vec3; 8] =
+            std::array::from_fn(|c| Vec3::from([0, 1, 2].map(|k| f64::from(c as u32 >> k & 1))) * 0.1);
+        let stretched = cube.map(|x| Vec3::new(2.0 * x.x, 0.5 * x.y, 3.0 * x.z));
+        for place in gauss_points() {
+            assert!((jacobian(&cube, 0.1, place) - 1.0).abs() < 1e-12);
+            assert!((jacobian(&stretched, 0.1, place) - 3.0).abs() < 1e-12);
+        }
+        // A corner pushed through the opposite one: its own Gauss point is inverted, the centre is not.
+        let mut folded = cube;
+        folded[7] = Vec3::splat(-0.02);
+        assert!(jacobian(&folded, 0.1, gauss_points()[7]) < 0.0);
+    }
+
+    #[test]
+    fn cells_cover_inside_and_half_a_layer() {
+        let cell = cell_for(1000.0, 1.0, 6.0);
+        assert!(((1.0 + 3.0 * cell) / cell.powi(3) - 1000.0).abs() < 1e-6);
+    }
+}
