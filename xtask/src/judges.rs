@@ -1,5 +1,5 @@
-//! Other people's programs judge what we read and write: `tests/judges/*.py` with meshio, pyvista, gmsh, trimesh, usd-core, Blender
-//! and the Khronos validator, installed below the target folder.
+//! Other people's programs judge what we read and write: `tests/judges/*.py` with meshio, pyvista, gmsh, trimesh, usd-core, Blender,
+//! glTF-Transform and the Khronos validator, installed below the target folder.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +10,18 @@ use std::time::Instant;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, binary, root, stream, target};
 use crate::test::Options;
-use crate::venv::{Environment, quietly};
+use crate::venv::Environment;
 
 /// Name of the step.
 pub const NAME: &str = "judges";
+
+/// What comes by npm: the validator, and glTF-Transform in its parts.
+const NPM_PACKAGES: [&str; 4] = [
+    "gltf-validator@2.0.0-dev.3.10",
+    "@gltf-transform/core@4.5.1",
+    "@gltf-transform/extensions@4.5.1",
+    "@gltf-transform/functions@4.5.1",
+];
 
 /// The installation that runs while the other steps build and test.
 static INSTALLATION: Mutex<Option<JoinHandle<Result<(), String>>>> = Mutex::new(None);
@@ -29,16 +37,9 @@ pub fn prepare() {
     }
 }
 
-/// Installs what is missing: packages of Python, and the validator that comes by npm.
+/// Installs what is missing.
 fn install() -> Result<(), String> {
-    let environment = environment();
-    environment.install(&root().join("tests/judges/requirements.txt"), || {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"])
-            .arg(environment.folder())
-            .arg("gltf-validator@2.0.0-dev.3.10");
-        quietly("npm", &mut npm)
-    })
+    environment().install(&root().join("tests/judges/requirements.txt"), &NPM_PACKAGES)
 }
 
 /// Waits for the installation and hears every judge.
@@ -65,7 +66,7 @@ pub fn run(_: &Options) -> Outcome {
         command
             .env("SINEW", binary("sinew"))
             .env("JUDGE_FOLDER", environment.folder().join("work"))
-            .env("NODE_PATH", environment.folder().join("node_modules"));
+            .env("NODE_PATH", environment.node_modules());
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         let outcome = stream(&name, &mut command);
         counts = [0, 1, 2].map(|i| counts[i] + outcome.counts[i]);

@@ -1,4 +1,5 @@
-//! Virtual environments of Python below the target folder: for the judges of our files, and for engines to compare with.
+//! Virtual environments of Python below the target folder, with packages of npm beside them: for the judges of our files, and for engines to
+//! compare with.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,10 +30,16 @@ impl Environment {
         if cfg!(windows) { venv.join("Scripts/python.exe") } else { venv.join("bin/python") }
     }
 
-    /// Installs what a list of packages names, unless that was done before; `then` installs what does not come by pip.
-    pub fn install(&self, requirements: &Path, then: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-        let wanted = std::fs::read_to_string(requirements)
+    /// Where packages of npm are.
+    pub fn node_modules(&self) -> PathBuf {
+        self.folder.join("node_modules")
+    }
+
+    /// Installs what a list of packages of Python names, and packages of npm with their versions, unless that was done before.
+    pub fn install(&self, requirements: &Path, npm_packages: &[&str]) -> Result<(), String> {
+        let mut wanted = std::fs::read_to_string(requirements)
             .map_err(|error| format!("cannot read {}: {error}", requirements.display()))?;
+        wanted.extend(npm_packages.iter().map(|package| format!("{package}\n")));
         let stamp = self.folder.join("installed");
         if self.python().is_file() && std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
             return Ok(());
@@ -41,7 +48,13 @@ impl Environment {
         let mut pip = if self.has_pip() { self.own_pip() } else { self.create()? };
         pip.args(["install", "--quiet", "--disable-pip-version-check", "-r"]).arg(requirements);
         quietly("pip", &mut pip)?;
-        then()?;
+        if !npm_packages.is_empty() {
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--prefix"])
+                .arg(&self.folder)
+                .args(npm_packages);
+            quietly("npm", &mut npm)?;
+        }
         std::fs::write(stamp, wanted).map_err(|error| error.to_string())
     }
 

@@ -44,7 +44,7 @@ fn scripts() -> PathBuf {
 /// The environment of an engine, installed where it is not.
 pub fn environment(name: &str) -> Result<Environment, String> {
     let environment = Environment::new(folder().join(name));
-    environment.install(&scripts().join("requirements").join(format!("{name}.txt")), || Ok(()))?;
+    environment.install(&scripts().join("requirements").join(format!("{name}.txt")), &[])?;
     Ok(environment)
 }
 
