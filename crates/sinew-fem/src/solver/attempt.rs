@@ -17,7 +17,7 @@ use super::guide::Guide;
 use super::newton::ORDINARY_ITERATIONS;
 use super::params::SolverParams;
 use super::problem::{Merit, Problem};
-use super::search::{Caution, MOST_SHIFT, Step};
+use super::search::{Caution, Direction, MOST_SHIFT, Step};
 use super::system::{LinearSystem, SolveFailure};
 use crate::kinematics::Unknowns;
 use crate::model::{Model, Motion};
@@ -26,8 +26,12 @@ use crate::report::{StepReport, StepTiming};
 /// Steps shorter than this fraction are slow; so many of them in a row lead nowhere.
 const SLOW_STEP: f64 = 1e-3;
 const MAX_SLOW_STEPS: usize = 10;
-/// Residuals this many times the rounding of the positions are converged when nothing lowers them any more.
+/// Residuals this many times the rounding of the positions are converged when nothing lowers them any more, or a step leaves this share of them.
 const STALLED_ROUNDINGS: f64 = 1e3;
+const STALLED_SHARE: f64 = 0.5;
+/// So are those of an iterate from which a whole step would move no node by more than this part of a cell: the energy is too flat to judge it. A frame
+/// in which nothing moves gets there, because its yardstick is what the frame before has left over.
+const STALLED_STRIDE: f64 = 1e-7;
 /// Loosest linear solves. In dynamics inertia makes the first Newton step so good that a tight solve saves the third (beam L: 2.9 against 2.1
 /// steps per frame); in quasistatics the first steps are far from the solution anyway.
 const DYNAMIC_FORCING: f64 = 0.02;
@@ -203,7 +207,9 @@ impl Attempt<'_> {
             previous_residual = residual;
             match self.line_search(merit, slope, report) {
                 // Forces of a barrier change by orders within a fraction of its gap: where a whole step moves next to nothing, they say no more.
-                Some(step) if self.problem.contact.has_barriers() && self.is_still(&step) => {
+                Some(step)
+                    if self.problem.contact.has_barriers() && self.is_still(&step) || self.is_rounding(residual) =>
+                {
                     report.residual = norm(&self.work.gradient);
                     report.relative_residual =
                         if reference_norm > 0.0 { report.residual / reference_norm } else { 0.0 };
@@ -216,6 +222,7 @@ impl Attempt<'_> {
                     residual = norm(&self.work.gradient);
                 }
                 None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(()),
+                None if self.is_flat(&direction) => return Ok(()),
                 // The tangent may be at fault: once more with a safer one before giving up.
                 None if caution.retreat(&direction) => {}
                 None => return Err(Failure::Stalled { relative_residual: relative }),
@@ -228,9 +235,29 @@ impl Attempt<'_> {
 
     /// Whether a whole step moved no node by more than the tolerance in cells.
     fn is_still(&self, step: &Step) -> bool {
-        let cell = self.problem.model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min);
-        let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
-        step.fraction == 1.0 && distance <= self.params.tolerance * cell
+        step.fraction == 1.0 && self.distance() <= self.params.tolerance * self.smallest_cell()
+    }
+
+    /// Whether a whole step would move no node by as much as the energy could tell.
+    fn is_flat(&self, direction: &Direction) -> bool {
+        let cell = self.smallest_cell();
+        direction.is_whole() && cell.is_finite() && self.distance() <= STALLED_STRIDE * cell
+    }
+
+    /// Whether rounding is all that a step has left, given the residual before it.
+    fn is_rounding(&self, before: f64) -> bool {
+        let residual = norm(&self.work.gradient);
+        residual > STALLED_SHARE * before && residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q)
+    }
+
+    /// How far the direction takes the node that it moves most [m].
+    fn distance(&self) -> f64 {
+        self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max)
+    }
+
+    /// Infinite where nothing has cells [m].
+    fn smallest_cell(&self) -> f64 {
+        self.problem.model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min)
     }
 
     /// How many iterations are worth while. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or cannot be cut any more;

@@ -55,6 +55,13 @@ pub(super) struct Direction {
     pub is_cut: bool,
 }
 
+impl Direction {
+    /// Whether it is as long as the tangent alone makes it.
+    pub fn is_whole(&self) -> bool {
+        self.shift == 0.0 && !self.is_cut
+    }
+}
+
 /// A step that was accepted.
 pub(super) struct Step {
     /// Of the direction that was found.

@@ -58,6 +58,35 @@ fn quasistatics_end_in_equilibrium() {
     assert!(!run.model.has_inverted_cells(&run.state.positions));
 }
 
+/// When pins stop, the unbalance to reduce is what the frame before has left over, and soon next to rounding: a still frame must not ask for more than
+/// there is.
+#[test]
+fn what_stands_still_is_solved() {
+    for (place, way) in
+        [0.0, 1.0, 3.0].iter().flat_map(|&place| [3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 1e-3].map(|way| (place, way)))
+    {
+        let mut builder = ModelBuilder::new();
+        let params = block("bar", [24, 8, 8], Vec3::new(place, place, place));
+        let (left, right) = (
+            nodes_where(&params.mesh, |x| x.x - place < 1e-9),
+            nodes_where(&params.mesh, |x| x.x - place > 0.24 - 1e-9),
+        );
+        let bar = builder.add_body(params);
+        builder.pin(pin(bar, "left", left, Vec3::zero()));
+        builder.pin(pin(bar, "right", right, Vec3::zero()));
+        let params = SolverParams { tolerance: 1e-3, ..SolverParams::default() };
+        let mut run = Run::new(builder.build().unwrap(), params);
+        for frame in 1..=6 {
+            let part = (f64::from(frame) / 4.0).min(1.0);
+            run.set("bar.pin.right.translation.y", way * part);
+            run.set("bar.pin.right.translation.z", way * part);
+            if let Err(error) = run.step(0.05) {
+                panic!("at {place} m by {way} m, frame {frame}: {error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit() {
     let solve = |threads: usize| {
