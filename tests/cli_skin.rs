@@ -3,57 +3,13 @@
 mod support;
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 use sinew_geometry::TriMesh;
 use sinew_io::load_rig;
 use sinew_math::{Quaternion, Vec3};
-use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_rig::{Node, Rig, Transform, Weights};
+use support::character::{arm, complaint, told, write};
 use support::fresh_folder;
-
-fn sinew(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
-    command.current_dir(folder).stdin(Stdio::null()).args(arguments).output().expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// What a command said on the way to success.
-fn told(folder: &Path, arguments: &[&str]) -> String {
-    let output = sinew(folder, arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
-    said
-}
-
-/// What a command said when it was refused; it names all causes.
-fn complaint(folder: &Path, arguments: &[&str], causes: &[&str]) -> String {
-    let output = sinew(folder, arguments);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    assert!(output.stdout.is_empty(), "{arguments:?}: an error is talk, not data");
-    for word in ["panicked", "this is a bug"] {
-        assert!(!said.contains(word), "{arguments:?}: {said}");
-    }
-    assert!(said.starts_with("error: "), "{arguments:?}: {said}");
-    for cause in causes {
-        assert!(said.contains(cause), "{arguments:?}: \"{cause}\" is not named:\n{said}");
-    }
-    said
-}
-
-/// A coarse arm that moves for a quarter of a second.
-fn arm() -> Rig {
-    let params = CharacterParams { edge: 0.015, seconds: 0.25, ..CharacterParams::of(Character::Arm) };
-    generate(&params).expect("an arm")
-}
-
-fn write(rig: &Rig, path: &Path) {
-    std::fs::write(path, sinew_io::gltf::write_rig(rig, true).expect("a file")).expect("it is written");
-}
 
 #[test]
 fn a_character_is_written_with_its_bones() {

@@ -1,6 +1,6 @@
 //! `sinew run`: from a scene file to files one can look at, and a verdict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,16 +80,14 @@ pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> 
         // Refused when `--threads` has made the pool already, which is the order of precedence we want.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let mut watch = Watch { talk, progress: Progress::new(talk), interrupted: interrupt_flag() };
+    let mut watch = Watch { talk, progress: Progress::new(talk), interrupted: interrupt_flag(), told: BTreeSet::new() };
     let result = sinew_scene::run::run(scene, options, &mut watch);
     watch.progress.clear();
     let outcome = result?;
     if json {
         talk::print(&format!("{}\n", outcome.to_json()))?;
     }
-    for note in &outcome.notes {
-        talk.note(&format!("note: {note}"));
-    }
+    outcome.notes.iter().for_each(|note| watch.note(note));
     if outcome.resumed > 0 {
         talk.note(&format!("resumed; {} frames were recomputed", outcome.recomputed));
     }
@@ -169,9 +167,18 @@ struct Watch {
     talk: Talk,
     progress: Progress,
     interrupted: Arc<AtomicBool>,
+    /// Notes that were told when they came up.
+    told: BTreeSet<String>,
 }
 
 impl Observer for Watch {
+    fn note(&mut self, text: &str) {
+        if self.told.insert(text.into()) {
+            self.progress.clear();
+            self.talk.note(&format!("note: {text}"));
+        }
+    }
+
     fn stage(&mut self, text: &str) {
         self.progress.clear();
         self.talk.note(text);

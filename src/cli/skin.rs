@@ -50,15 +50,19 @@ pub struct Arguments {
     pub young: String,
 
     /// Poisson's ratio: 0.45 keeps volume well
-    #[arg(long, value_name = "NU", default_value_t = 0.45)]
+    #[arg(long, value_name = "NU", default_value_t = 0.45, value_parser = poisson, allow_hyphen_values = true)]
     pub poisson: f64,
 
     /// Names of the surfaces that are flesh [default: closed skinned ones]
     #[arg(long, value_name = "NAME")]
     pub surface: Vec<String>,
 
+    /// A surface that is open or crosses itself: none refuses it, winding takes what lies within all the same
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "winding"])]
+    pub repair: String,
+
     /// Frames per second
-    #[arg(long, value_name = "N", default_value_t = 24.0)]
+    #[arg(long, value_name = "N", default_value_t = 24.0, value_parser = rate, allow_hyphen_values = true)]
     pub frame_rate: f64,
 
     /// Time of the animation where it begins, for example "1.5 s" [default: its first key]
@@ -66,7 +70,7 @@ pub struct Arguments {
     pub start: Option<f64>,
 
     /// How long it goes on from there [default: to its last key]
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub duration: Option<f64>,
 
     /// How flesh meets itself: barrier (never passes through), penalty (may begin tangled, sinks in a little) or none
@@ -86,6 +90,20 @@ pub struct Arguments {
     pub json: bool,
 }
 
+fn rate(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0).ok_or_else(|| "must be positive".into())
+}
+
+fn poisson(text: &str) -> Result<f64, String> {
+    let is_ratio = |ratio: &f64| *ratio > -1.0 && *ratio < 0.5;
+    text.parse().ok().filter(is_ratio).ok_or_else(|| "must be above -1 and below 0.5".into())
+}
+
+fn duration(text: &str) -> Result<f64, String> {
+    let value = seconds(text)?;
+    if value >= 0.0 { Ok(value) } else { Err("must not be negative".into()) }
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('s').unwrap_or(text).trim();
     number.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "a time, for example \"1.5 s\"".into())
@@ -94,7 +112,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let rig = load_rig(&arguments.character).map_err(|error| Failure::Other(error.to_string()))?;
-    let outputs = outputs(arguments)?;
+    let outputs = outputs(arguments);
+    check(arguments, &rig, &outputs)?;
     let names = outputs.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let character = std::path::absolute(&arguments.character)
         .map_err(|source| Failure::Write { what: arguments.character.display().to_string(), source })?;
@@ -104,7 +123,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         talk.note(&format!("wrote {}", path.display()));
         return Ok(Status::Done);
     }
-    let name = arguments.character.display().to_string();
+    let name = format!("scene of {}", arguments.character.display());
     let scene = Scene::from_str(&text, &name, ".")?;
     let folder = outputs[0].with_extension("");
     let options = RunOptions { output: Some(folder.clone()), resume: arguments.resume, ..RunOptions::default() };
@@ -116,27 +135,56 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// The files to write: at least one, of known kinds, in one folder.
-fn outputs(arguments: &Arguments) -> Result<Vec<PathBuf>, Failure> {
+/// The files to write, at least one.
+fn outputs(arguments: &Arguments) -> Vec<PathBuf> {
     let mut outputs = arguments.output.clone();
     if outputs.is_empty() {
         let stem = arguments.character.file_stem().unwrap_or("character".as_ref());
         outputs.push(Path::new("out").join(stem).with_extension("usda"));
     }
-    for path in &outputs {
+    outputs
+}
+
+/// What can be seen to be wrong before there is a scene, all at once.
+fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Failure> {
+    let mut problems = Vec::new();
+    for path in outputs {
         let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
         if !matches!(end.as_deref(), Some("usda" | "pc2" | "glb")) {
-            let message = format!("{}: characters are written as .usda, .pc2 or .glb", path.display());
-            return Err(Failure::Other(message));
+            problems.push(format!("{}: characters are written as .usda, .pc2 or .glb", path.display()));
         }
         if path.parent() != outputs[0].parent() {
-            return Err(Failure::Other("all outputs must be in one folder".into()));
+            problems.push(format!("{}: all outputs must be in one folder", path.display()));
         }
         if *path == arguments.character {
-            return Err(Failure::Other(format!("{} would be overwritten", path.display())));
+            problems.push(format!("{} would be overwritten", path.display()));
         }
     }
-    Ok(outputs)
+    let mut of_character = |message: String| problems.push(format!("{}: {message}", arguments.character.display()));
+    let animation = rig.animation(arguments.animation.as_deref());
+    match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
+        Err(error) => of_character(error.to_string()),
+        Ok(None) => of_character(
+            "it has no animation, so there is nothing to follow; hint: export it with its animation".into(),
+        ),
+        Ok(Some([_, last])) if arguments.start.is_some_and(|start| start > last) => {
+            let last = format_quantity(last, Dimension::TIME);
+            of_character(format!("the animation is over at {last}, before it should start"));
+        }
+        Ok(Some(_)) => {}
+    }
+    if let Err(error) = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone() }) {
+        of_character(error.to_string());
+    }
+    if arguments.bones != "auto"
+        && let Err(error) = std::fs::metadata(&arguments.bones)
+    {
+        problems.push(format!("{}: {error}", arguments.bones));
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Other(problems.join("\nerror: ").replace("; hint: ", "\nhint: "))),
+    }
 }
 
 /// Moves a file, and what lies beside it, from the folder of the run to where it was asked for.
@@ -192,7 +240,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let _ = write!(
         text,
         "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = 1e-3\n\n\
-         [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = {}, element = \"lattice\", cell = \"{}\" }}\n\
+         [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = {}, element = \"lattice\", cell = \"{}\"{} }}\n\
          material = {{ type = \"corotated\", young = {}, poisson = {} }}\n\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
         quoted(&title),
         preroll + duration,
@@ -200,6 +248,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
         if arguments.dynamic { "implicit_euler" } else { "quasistatic" },
         quoted(&character.to_string_lossy()),
         format_quantity(cell, Dimension::LENGTH),
+        if arguments.repair == "none" { "" } else { ", repair = \"winding\"" },
         quoted(&arguments.young),
         arguments.poisson,
     );

@@ -1,6 +1,8 @@
 //! Shared by the tests of the root package: where things are, and pages that are generated.
 #![allow(dead_code)] // each test binary uses its own part
 
+pub mod character;
+
 use std::path::{Path, PathBuf};
 
 /// Root of the repository.

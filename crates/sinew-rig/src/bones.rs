@@ -9,8 +9,6 @@ use crate::flesh::{Flesh, Joint};
 const BONE_SHARE: f64 = 0.3;
 /// Bones end this part of their limb's radius before the next joint, so that flesh there can bend.
 const JOINT_SHARE: f64 = 0.35;
-/// Weight from which on a joint has a vertex for its own.
-const OWN: f64 = 0.5;
 /// Samples along a bone, of which the longest stretch within the flesh is kept.
 const SAMPLES: usize = 64;
 
@@ -38,12 +36,8 @@ impl Bone {
 /// Bones from every joint that moves vertices to the joints below it; at the end of a chain, to where its vertices end.
 pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
     let inside = flesh.surface.winding_numbers();
-    let mut own: Vec<Vec<Vec3>> = vec![Vec::new(); flesh.joints.len()];
-    for (x, weights) in flesh.surface.positions().iter().zip(&flesh.weights) {
-        for &(joint, _) in weights.iter().filter(|share| share.1 >= OWN) {
-            own[joint as usize].push(*x);
-        }
-    }
+    let place = |&vertex: &u32| flesh.surface.positions()[vertex as usize];
+    let own: Vec<Vec<Vec3>> = flesh.own_vertices().iter().map(|own| own.iter().map(place).collect()).collect();
     let mut bones = Vec::new();
     for (joint, data) in flesh.joints.iter().enumerate().filter(|&(joint, _)| !own[joint].is_empty()) {
         let is_below = |other: &&Joint| other.parent == Some(joint) && other.is_of_skin;

@@ -15,6 +15,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::affine::Affine;
 use crate::animation::Keys;
+use crate::mend::{flip_thin, merge, spread_weights};
 use crate::rig::{Rig, Weights};
 
 /// Vertices nearer than this part of the size of the character are one: the two sides of a seam, after rounding to 16 bits.
@@ -56,6 +57,13 @@ pub struct Joint {
     pub is_of_skin: bool,
     /// B⁻¹A⁻¹: from rest to the joint.
     from_rest: Affine,
+}
+
+impl Joint {
+    /// From rest to where a pose of all nodes has it.
+    pub(crate) fn from_rest_to(&self, pose: &[Affine]) -> Affine {
+        pose[self.node].after(&self.from_rest)
+    }
 }
 
 /// A part of a surface that is shown.
@@ -110,6 +118,15 @@ pub enum FleshError {
         /// Largest factor.
         most: f64,
     },
+    /// Only vertices of no weight.
+    #[error("no vertex of the skinned surface has a weight; hint: bind it to its skeleton before the export")]
+    NoWeights,
+    /// Only triangles of no area.
+    #[error("no triangle of the skinned surface has an area")]
+    NoArea,
+    /// A sheet.
+    #[error("the skinned surface encloses no volume that could be flesh; hint: give it thickness")]
+    NoVolume,
     /// Too few triangles.
     #[error("{0}")]
     Mesh(String),
@@ -181,17 +198,26 @@ impl Flesh {
             }
         }
         let mut notes = Vec::new();
-        let welded = soup.weld();
+        let mut welded = soup.weld();
+        if welded.flat > 0 {
+            notes.push(format!("{} triangles have no area, and the flesh does without them", welded.flat));
+        }
+        if welded.triangles.is_empty() {
+            return Err(FleshError::NoArea);
+        }
         let unweighted = welded.weights.iter().filter(|weights| weights.is_empty()).count();
+        if unweighted == welded.weights.len() {
+            return Err(FleshError::NoWeights);
+        }
         if unweighted > 0 {
-            notes.push(format!("{unweighted} vertices have no weights: the first joint moves them"));
+            notes.push(format!("{unweighted} vertices have no weights, and move as the skin around them"));
+            spread_weights(&mut welded.weights, &welded.triangles);
         }
         let kept = welded.flesh_triangles(params.surfaces.is_empty());
         let mut flesh = welded.keep(&kept)?;
-        for weights in &mut flesh.weights {
-            if weights.is_empty() {
-                weights.push((0, 1.0));
-            }
+        // Whole pieces without weights stand still with the first joint.
+        for weights in flesh.weights.iter_mut().filter(|weights| weights.is_empty()) {
+            weights.push((0, 1.0));
         }
         // All joints before what hangs on them.
         for &k in &skinned {
@@ -240,7 +266,7 @@ impl Flesh {
     /// The rigid motions of all joints from rest, for a pose of all nodes.
     pub fn motions(&self, pose: &[Affine]) -> Vec<Pose> {
         let rigid = |joint: &Joint| {
-            let map = pose[joint.node].after(&joint.from_rest);
+            let map = joint.from_rest_to(pose);
             let rotation = Quaternion::from_rotation_matrix(&polar3_plain(&map.linear).rotation);
             // The joint itself is where the animation says, scaled or not.
             Pose { translation: map.apply(joint.place) - rotation.rotate(joint.place), rotation }
@@ -251,8 +277,7 @@ impl Flesh {
     /// Largest factor by which joints scale lengths from rest, or shrink them.
     pub fn largest_scale(&self, pose: &[Affine]) -> f64 {
         let scale = |joint: &Joint| {
-            let linear = pose[joint.node].linear * joint.from_rest.linear;
-            let [least, most] = stretches(&Affine { linear, translation: Vec3::zero() });
+            let [least, most] = stretches(&joint.from_rest_to(pose));
             most.max(1.0 / least.max(f64::MIN_POSITIVE))
         };
         self.joints.iter().map(scale).fold(1.0, f64::max)
@@ -272,21 +297,6 @@ fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> 
     let mut shares: Vec<(u32, f64)> = weights.of(vertex).map(|(joint, weight)| (numbers[joint], weight)).collect();
     merge(&mut shares);
     shares
-}
-
-/// Adds weights of the same joint, and divides by the sum.
-fn merge(shares: &mut Vec<(u32, f64)>) {
-    shares.sort_by_key(|&(joint, _)| joint);
-    shares.dedup_by(|next, kept| {
-        let is_same = next.0 == kept.0;
-        if is_same {
-            kept.1 += next.1;
-        }
-        is_same
-    });
-    let total: f64 = shares.iter().map(|share| share.1).sum();
-    shares.iter_mut().for_each(|share| share.1 /= total);
-    shares.retain(|share| share.1 > 0.0);
 }
 
 /// Joints as they are met.
@@ -472,6 +482,10 @@ struct Welded {
     triangles: Vec<[u32; 3]>,
     /// Vertices of the soup, piece by piece, as vertices of this.
     vertices_of: Vec<(usize, Vec<u32>)>,
+    /// Vertices nearer than this are one [m].
+    tolerance: f64,
+    /// Triangles that had no area.
+    flat: usize,
 }
 
 /// What is simulated.
@@ -539,10 +553,12 @@ impl Soup {
         let mut triangles: Vec<[u32; 3]> =
             self.triangles.iter().map(|triangle| triangle.map(|vertex| new_of[vertex as usize])).collect();
         triangles.retain(|[a, b, c]| a != b && b != c && c != a);
+        let collapsed = self.triangles.len() - triangles.len();
+        let flat = collapsed + flip_thin(&positions, &mut triangles, tolerance);
         let ends = self.pieces.iter().skip(1).map(|piece| piece.1).chain([new_of.len()]);
         let vertices_of =
             self.pieces.iter().zip(ends).map(|(&(piece, first), end)| (piece, new_of[first..end].to_vec()));
-        Welded { vertices_of: vertices_of.collect(), positions, weights, triangles }
+        Welded { vertices_of: vertices_of.collect(), positions, weights, triangles, tolerance, flat }
     }
 }
 
@@ -613,6 +629,10 @@ impl Welded {
         });
         let vertices_of = vertices_of.collect();
         let surface = TriMesh::new(positions, triangles).map_err(|error| FleshError::Mesh(error.to_string()))?;
+        // As thin as two vertices that are one.
+        if surface.volume().abs() <= self.tolerance * surface.area() {
+            return Err(FleshError::NoVolume);
+        }
         let surface = if surface.volume() < 0.0 { surface.flipped() } else { surface };
         Ok(Kept { surface, weights, vertices_of })
     }

@@ -46,6 +46,9 @@ pub trait Observer {
     /// Something begins that may take a while.
     fn stage(&mut self, _text: &str) {}
 
+    /// Something of the scene deserves attention; it is in [`RunOutcome::notes`] too, but that may be hours later.
+    fn note(&mut self, _text: &str) {}
+
     /// `done` of `all` frames exist. `Break` ends the run there, with valid files.
     fn frame(&mut self, _done: usize, _all: usize, _report: &StepReport) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -230,6 +233,9 @@ pub(crate) fn run_once(
     let start = Instant::now();
     let mut simulation = compile(scene)?;
     let compile_time = start.elapsed();
+    if case.exports {
+        simulation.notes.iter().for_each(|note| observer.note(note));
+    }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
     let rules = rules(scene, options, others, journal, observer)?;
     for rule in &rules {

@@ -18,6 +18,9 @@ const FIRST_TRIANGLE_MODE: usize = 4;
 /// Sums of weights that differ from one by more than this are told.
 const SUM_TOLERANCE: f64 = 0.01;
 
+/// Vertices that are named where many have the same fault.
+const SHOWN: usize = 8;
+
 /// Accessors of numbered attributes, such as `TEXCOORD_0`, by their number.
 type Sets = BTreeMap<u32, usize>;
 
@@ -301,25 +304,32 @@ impl RigReader<'_, '_, '_> {
     }
 
     fn note_sums(&mut self, attributes: &Object, weights: &Weights, vertex_count: usize) {
-        let (mut off, mut without) = (0, 0);
-        for shares in weights.weights.chunks_exact(weights.width.max(1)) {
+        let (mut off, mut worst) = (0, 1.0f64);
+        let mut without = Vec::new();
+        for (vertex, shares) in weights.weights.chunks_exact(weights.width.max(1)).enumerate() {
             let sum: f64 = shares.iter().map(|&share| f64::from(share)).sum();
             if sum == 0.0 {
-                without += 1;
+                without.push(vertex);
             } else if (sum - 1.0).abs() > SUM_TOLERANCE {
                 off += 1;
+                // A tenth is as far from one as ten.
+                if sum.ln().abs() > worst.ln().abs() {
+                    worst = sum;
+                }
             }
         }
         let path = attributes.path_of("WEIGHTS");
         if off > 0 {
             self.notes.push(format!(
-                "{path}: the weights of {off} of {vertex_count} vertices do not sum to one within 1 %; blending divides by the sum"
+                "{path}: the weights of {off} of {vertex_count} vertices do not sum to one within 1 %, the worst to {worst:.3}; they are divided by their sum"
             ));
         }
-        if without > 0 {
-            self.notes.push(format!(
-                "{path}: {without} of {vertex_count} vertices have no weight; blending leaves them to their node"
-            ));
+        if !without.is_empty() {
+            let some: Vec<String> = without.iter().take(SHOWN).map(ToString::to_string).collect();
+            let more = if without.len() > SHOWN { ", …" } else { "" };
+            let count = without.len();
+            self.notes
+                .push(format!("{path}: {count} of {vertex_count} vertices have no weight ({}{more})", some.join(", ")));
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::import::{load_surface, load_volume};
 use crate::spec::Scene;
 use crate::spec::body::Body;
 use crate::spec::mesh::{self, Element, Mesh, Pattern};
-use crate::value::{Dimension, format_quantity};
+use crate::value::{Dimension, format_number, format_quantity};
 
 /// A mesh with what is bound to it.
 pub(super) struct MeshParts {
@@ -119,7 +119,8 @@ impl Compiler<'_> {
         let cells = mesh.cell_counts();
         let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
         let cell = edges[0] * body.scale;
-        check_memory(cells.iter().map(|&count| count as f64).product(), cell, free_memory()).map_err(problem)?;
+        let count: f64 = cells.iter().map(|&count| count as f64).product();
+        check_memory(|size| count * (cell / size).powi(3), cell, free_memory()).map_err(problem)?;
         let lattice = HexLattice::dense(Vec3::zero(), cell, cells).map_err(|error| problem(error.to_string()))?;
         let cells = lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
         Ok(MeshParts { lattice: Some(lattice), ..MeshParts::from(cells) })
@@ -158,8 +159,10 @@ impl Compiler<'_> {
                 (filled.mesh, filled.embedding, inside, None)
             }
             Element::Hex8 | Element::Lattice => {
-                let fullest = surface.volume().abs() / mesh.cell.powi(3);
-                check_memory(fullest, mesh.cell, free_memory()).map_err(problem)?;
+                // Cubes that the surface cuts, one and a half per square of the lattice, are half outside.
+                let (volume, area) = (surface.volume().abs(), surface.area());
+                let cells = |cell: f64| volume / cell.powi(3) + 0.75 * area / cell.powi(2);
+                check_memory(cells, mesh.cell, free_memory()).map_err(problem)?;
                 let options = LatticeOptions { repair, max_bytes: free_memory(), ..LatticeOptions::default() };
                 let filling = HexLattice::from_surface(&surface, mesh.cell, &options)
                     .map_err(|error| problem(error.to_string()))?;
@@ -171,8 +174,8 @@ impl Compiler<'_> {
                     let problem = scene.problem(&format!("body[{index}].mesh.cell"), message);
                     return Err(problem.hint(format!(
                         "its longest side is {}: take {} or less",
-                        size(longest),
-                        size(longest / 4.0)
+                        size(rounded_up(longest)),
+                        size(rounded_up(longest / 4.0))
                     )));
                 }
                 self.notes.push(format!("{}: {}", mesh.surface, filling.report));
@@ -180,6 +183,9 @@ impl Compiler<'_> {
                 let part = |cell: &LatticeCell| f64::from(cell.fraction).max(LEAST_INSIDE);
                 let inside = filling.lattice.cells.iter().map(part).collect();
                 let embedding = filling.bind();
+                if let Some(character) = &character {
+                    self.note_glue(body, &character.flesh, &surface, mesh.cell, &options, embedding.cells());
+                }
                 (cells, embedding, inside, (mesh.element == Element::Lattice).then_some(filling.lattice))
             }
         };
@@ -202,7 +208,7 @@ impl Compiler<'_> {
                         cells.with_node_set(data.name.clone(), nodes).map_err(|error| problem(error.to_string()))?;
                 }
             }
-            rigged = Some(Box::new(RiggedBody { character, joint_of, weights }));
+            rigged = Some(Box::new(RiggedBody { character, joint_of, weights, carriers: embedding.clone() }));
         }
         Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), corner_fields, inside, lattice, rigged })
     }
@@ -215,19 +221,35 @@ fn free_memory() -> Option<u64> {
     Some(1024 * line.split_whitespace().nth(1)?.parse::<u64>().ok()?)
 }
 
-/// Refuses a lattice that could be made but not simulated, and says which one could.
-fn check_memory(cells: f64, cell: f64, free: Option<u64>) -> Result<(), String> {
-    let (needed, free) = (cells * BYTES_PER_CELL, free.map_or(f64::INFINITY, |bytes| bytes as f64));
-    if needed <= free {
+/// Refuses a lattice that could be made but not simulated, and says which one could. `cells` are those of a cell size.
+fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Result<(), String> {
+    let free = free.map_or(f64::INFINITY, |bytes| bytes as f64);
+    let needed = |cell: f64| cells(cell) * BYTES_PER_CELL;
+    if needed(cell) <= free {
         return Ok(());
     }
-    let fitting = cell * (needed / free).cbrt();
-    let gigabytes = |bytes: f64| bytes / (1 << 30) as f64;
+    let mut fitting = cell;
+    while needed(fitting) > free {
+        // Too small by less than this: the surface grows slower than the volume.
+        fitting *= (needed(fitting) / free).cbrt().clamp(1.001, 1e30);
+    }
     Err(format!(
-        "{cells:.3e} cells would need {:.1} GiB, but {:.1} are free; hint: a cell size of {fitting:.2e} m fits",
-        gigabytes(needed),
-        gigabytes(free)
+        "{:.3e} cells would need {} GiB, but {:.1} are free; hint: a cell size of {} fits",
+        cells(cell),
+        format_number((10.0 * gibibytes(needed(cell))).round() / 10.0),
+        gibibytes(free),
+        format_quantity(rounded_up(fitting), Dimension::LENGTH)
     ))
+}
+
+fn gibibytes(bytes: f64) -> f64 {
+    bytes / (1 << 30) as f64
+}
+
+/// A length of two digits that is not smaller.
+pub(super) fn rounded_up(length: f64) -> f64 {
+    let unit = 10f64.powf(length.log10().floor() - 1.0);
+    (length / unit).ceil() * unit
 }
 
 /// A problem at `path`; errors of meshes carry their hint at their end.
@@ -271,11 +293,17 @@ mod tests {
     #[test]
     fn lattices_beyond_the_memory_are_refused_with_one_that_fits() {
         let gigabyte = 1u64 << 30;
-        let message = check_memory(1e7, 1e-3, Some(3 * gigabyte)).unwrap_err();
+        let of_volume = |volume: f64| move |cell: f64| volume / cell.powi(3);
+        let message = check_memory(of_volume(1e-2), 1e-3, Some(3 * gigabyte)).unwrap_err();
         assert!(message.contains("27.9 GiB") && message.contains("3.0 are free"), "{message}");
-        // 1 mm · ∛(27.9 / 3).
-        assert!(message.contains("a cell size of 2.10e-3 m fits"), "{message}");
-        assert!(check_memory(1e6, 1e-3, Some(3 * gigabyte)).is_ok());
-        assert!(check_memory(1e9, 1e-3, None).is_ok());
+        // 1 mm · ∛(27.9 / 3) = 2.103 mm.
+        assert!(message.contains("a cell size of 2.2 mm fits"), "{message}");
+        assert!(check_memory(of_volume(1e-3), 1e-3, Some(3 * gigabyte)).is_ok());
+        assert!(check_memory(of_volume(1.0), 1e-3, None).is_ok());
+        // Sheets have more cells than their volume tells: 1 m² needs 3 · 10⁶ cells of 0.5 mm.
+        let sheet = |cell: f64| 1e-9 / cell.powi(3) + 0.75 / cell.powi(2);
+        let message = check_memory(sheet, 1e-6, Some(3 * gigabyte)).unwrap_err();
+        assert!(message.contains("a cell size of 0.84 mm fits"), "{message}");
+        assert!(check_memory(sheet, 0.84e-3, Some(3 * gigabyte)).is_ok());
     }
 }

@@ -11,6 +11,7 @@ mod mesh;
 mod pins;
 mod regions;
 mod rig;
+mod rig_checks;
 mod shapes;
 mod solver;
 

@@ -11,6 +11,7 @@ use sinew_rig::{Bone, Flesh, guess_bones};
 
 use super::Compiler;
 use super::mesh::located;
+use super::rig_checks::Held;
 use crate::character::Character;
 use crate::diagnostic::Diagnostic;
 use crate::spec::body::Body;
@@ -23,8 +24,6 @@ const SAMPLES_PER_FRAME: usize = 4;
 const HARD_REACH: f64 = 0.87;
 /// Springs of soft bones per edge of a cell.
 const SPRINGS_PER_EDGE: f64 = 1.0;
-/// Joints that are scaled by more than this are told.
-const MOST_SCALE: f64 = 1.01;
 /// No joint.
 const NONE: u32 = u32::MAX;
 
@@ -36,13 +35,24 @@ pub(super) struct RiggedBody {
     pub joint_of: Vec<u32>,
     /// Joints and weights of each node.
     pub weights: Vec<Vec<(u32, f64)>>,
+    /// The nodes that carry each vertex of the skin.
+    pub carriers: Embedding,
 }
 
 impl Compiler<'_> {
     /// Reads the character that a body is made of.
     pub(super) fn read_character(&mut self, index: usize, rig: &Rig, file: &str) -> Result<Character, Diagnostic> {
-        let character = Character::load(&self.scene.source.resolve(file), rig)
-            .map_err(|(key, message)| located(self.scene, &format!("body[{index}].{key}"), &message))?;
+        let scene = self.scene;
+        let problem = |(key, message): (&str, String)| located(scene, &format!("body[{index}].{key}"), &message);
+        let character = match Character::load(&scene.source.resolve(file), rig) {
+            Ok(character) => character,
+            Err(problems) => {
+                let mut problems: Vec<Diagnostic> = problems.into_iter().map(problem).collect();
+                let last = problems.pop().unwrap_or_else(|| problem(("mesh.surface", "not a character".into())));
+                self.problems.append(&mut problems);
+                return Err(last);
+            }
+        };
         let notes = character.rig.notes.iter().chain(&character.flesh.notes);
         self.notes.extend(notes.map(|note| format!("{file}: {note}")));
         Ok(character)
@@ -59,6 +69,9 @@ impl Compiler<'_> {
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
         let bones = self.bones(index, rig, &rigged.character.flesh)?;
+        if let Some(problem) = self.check_strays(index, body, rig, &rigged.character.flesh) {
+            return Err(vec![problem]);
+        }
         if bones.is_empty() {
             let message = "the skeleton has no bone within the flesh".to_string();
             let problem = self.scene.problem(&format!("body[{index}].rig"), message);
@@ -114,22 +127,17 @@ impl Compiler<'_> {
             self.builder.attach_places(index, data.name.clone(), places, AttachTarget::Rigid(rigid), stiffness);
             leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
-        let count = leaders.iter().flatten().count();
-        self.notes.push(format!(
-            "{}: {count} of {} joints hold flesh, by {} bones",
-            body.name,
-            leaders.len(),
-            bones.len()
-        ));
         self.follow_joints(index, rigged, &leaders);
-        let performance = rigged.character.performance(rig);
-        let end = rig.start + (self.scene.duration - rig.preroll).max(0.0);
-        let scale = |time: f64| performance.flesh.largest_scale(&performance.rig.pose(performance.animation, time));
-        let largest = scale(rig.start).max(scale(end)).max(scale(0.5 * (rig.start + end)));
-        if largest > MOST_SCALE {
-            self.notes
-                .push(format!("{}: joints are scaled by up to {largest:.2}, which bones do not follow", body.name));
+        let mut bone_holds: Vec<bool> = bones.iter().map(|(_, hold)| *hold == Hold::Soft).collect();
+        owners.iter().flatten().for_each(|&bone| bone_holds[bone] = true);
+        let bones = bones.iter().map(|(bone, _)| bone).collect();
+        let held = Held { bones, bone_holds, joint_holds: leaders.iter().map(Option::is_some).collect() };
+        let problems = self.check_scales(index, body, rig, &rigged.character, &held);
+        if !problems.is_empty() {
+            return Err(problems);
         }
+        self.note_holds(body, rig, &rigged.character.flesh, &held);
+        self.note_stiff(body, rigged, &held, lattice.cell, |node| owners[node as usize].is_some());
         Ok(())
     }
 

@@ -134,7 +134,8 @@ fn open_skins(
     for (body, data) in scene.body.iter().enumerate() {
         let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
         let character = Character::load(&scene.source.resolve(&mesh.surface), settings)
-            .map_err(|(_, reason)| RecordError::Unsupported { format: "skin", reason })?;
+            .map_err(|mut problems| problems.pop().map_or_else(String::new, |(_, reason)| reason))
+            .map_err(|reason| RecordError::Unsupported { format: "skin", reason })?;
         let path = sequence::with_part(&folder.join(name), (!is_first).then_some(&data.name));
         is_first = false;
         let stand = Stand {

@@ -1,0 +1,293 @@
+//! Characters with faults: each is told with its cause and what would help, all at once; small ones do not stop a run, and nothing is left behind by those that do.
+
+mod support;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sinew_math::Vec3;
+use sinew_rig::characters::{Character, CharacterParams, generate};
+use sinew_rig::{Rig, Transform, Weights};
+use support::character::{arm, complaint, told, write};
+use support::fresh_folder;
+
+/// Options of a run that takes a moment.
+const BRIEF: [&str; 8] = ["--cell", "2.5 cm", "--duration", "0.125 s", "--frame-rate", "8", "--contact", "none"];
+
+/// The vertices of the only part.
+fn positions(rig: &mut Rig) -> &mut Vec<Vec3> {
+    &mut rig.surfaces[0].parts[0].positions
+}
+
+fn weights(rig: &mut Rig) -> &mut Weights {
+    &mut rig.surfaces[0].parts[0].weights
+}
+
+/// Multiplies the weights of a vertex.
+fn scale_weights(rig: &mut Rig, vertex: usize, factor: f32) {
+    let weights = weights(rig);
+    let width = weights.width;
+    weights.weights[vertex * width..(vertex + 1) * width].iter_mut().for_each(|weight| *weight *= factor);
+}
+
+fn node(rig: &Rig, name: &str) -> usize {
+    rig.nodes.iter().position(|node| node.name == name).expect("a joint")
+}
+
+/// Scales a joint, in the pose without animation and wherever no key says otherwise.
+fn scale_joint(rig: &mut Rig, name: &str, by: Vec3) {
+    let joint = node(rig, name);
+    let Transform::Parts { scale, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
+    *scale = by;
+}
+
+/// What `check` says of the scene of a character, which is compiled but not run.
+fn checked(folder: &Path, rig: &Rig, options: &[&str]) -> String {
+    write(rig, &folder.join("character.glb"));
+    told(folder, &[&["skin", "character.glb", "--scene", "scene.toml"][..], options].concat());
+    told(folder, &["check", "scene.toml"])
+}
+
+/// Runs it, and says what was said; there are numbers only.
+fn skinned(folder: &Path, rig: &Rig, options: &[&str]) -> String {
+    write(rig, &folder.join("character.glb"));
+    let said = told(folder, &[&["skin", "character.glb", "-o", "out/character.usda"][..], options].concat());
+    let usd = std::fs::read_to_string(folder.join("out/character.usda")).expect("text");
+    assert!(!usd.contains("nan") && !usd.contains("inf,"), "numbers only");
+    said
+}
+
+fn assert_says(said: &str, words: &[&str]) {
+    for word in words {
+        assert!(said.contains(word), "\"{word}\" is not in:\n{said}");
+    }
+}
+
+#[test]
+fn everything_that_is_missing_is_told_at_once() {
+    let folder = fresh_folder("bad_character_missing");
+    let mut bare = arm();
+    bare.animations.clear();
+    bare.skins.clear();
+    bare.nodes.iter_mut().for_each(|node| node.skin = None);
+    *weights(&mut bare) = Weights::default();
+    write(&bare, &folder.join("bare.glb"));
+    let causes = ["no animation", "nothing is moved by a skeleton", "hint: export it with its animation"];
+    let options = ["skin", "bare.glb", "-o", "out/a.fbx", "--bones", "none.toml"];
+    complaint(&folder, &options, &[&causes[..], &["a.fbx", "none.toml"]].concat());
+    let scene = "duration = \"1 s\"\nup = \"y\"\n[[body]]\nname = \"flesh\"\n\
+                 mesh = { from = \"fill\", surface = \"bare.glb\", element = \"lattice\", cell = \"2.5 cm\" }\n\
+                 material = { type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }\nrig = {}\n\
+                 [record]\nskin = [\"a.usda\"]\n";
+    std::fs::write(folder.join("scene.toml"), scene).expect("a scene");
+    for command in [&["check", "scene.toml"][..], &["run", "scene.toml", "-o", "out"]] {
+        complaint(&folder, command, &[&causes[..], &["scene.toml:5"]].concat());
+    }
+    assert!(!folder.join("out").exists(), "something was left behind");
+}
+
+#[test]
+fn weights_that_are_no_shares_are_divided_by_their_sum() {
+    let folder = fresh_folder("bad_character_weights");
+    let mut rig = arm();
+    for vertex in 0..10 {
+        scale_weights(&mut rig, 7 * vertex, 1.005);
+    }
+    let said = checked(&folder, &rig, &BRIEF);
+    assert!(!said.contains("weight"), "small deviations are nobody's business: {said}");
+    scale_weights(&mut rig, 3, 2.5);
+    scale_weights(&mut rig, 4, 0.2);
+    for vertex in [5, 6, 900] {
+        scale_weights(&mut rig, vertex, 0.0);
+    }
+    let said = skinned(&folder, &rig, &BRIEF);
+    let count = rig.surfaces[0].parts[0].positions.len();
+    assert_says(
+        &said,
+        &[
+            &format!("weights of 2 of {count} vertices do not sum to one"),
+            "the worst to 0.200",
+            &format!("3 of {count} vertices have no weight (5, 6, 900)"),
+            "move as the skin around them",
+        ],
+    );
+    for vertex in 0..count {
+        scale_weights(&mut rig, vertex, 0.0);
+    }
+    write(&rig, &folder.join("loose.glb"));
+    complaint(&folder, &["skin", "loose.glb", "-o", "loose/a.usda"], &["no vertex", "has a weight", "hint: bind it"]);
+    assert!(!folder.join("loose").exists());
+}
+
+#[test]
+fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
+    let folder = fresh_folder("bad_character_fit");
+    // A skeleton in centimetres beside a surface in metres.
+    let mut rig = arm();
+    rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation = bind.translation * 100.0);
+    for joint in rig.skins[0].joints.clone() {
+        let Transform::Parts { translation, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
+        *translation = *translation * 100.0;
+    }
+    write(&rig, &folder.join("large.glb"));
+    let causes = ["does not fit the surface", "\"wrist\" by 5", "m long", "hint: apply scale"];
+    complaint(&folder, &[&["skin", "large.glb", "-o", "out/a.usda"][..], &BRIEF].concat(), &causes);
+    assert!(!folder.join("out").exists());
+
+    let mut rig = arm();
+    let (wrist, away) = (node(&rig, "wrist"), Vec3::new(0.0, 2.0, 0.0));
+    let number = rig.skins[0].joints.iter().position(|&joint| joint == wrist).expect("a joint of the skin");
+    let Transform::Parts { translation, .. } = &mut rig.nodes[wrist].transform else { panic!("parts") };
+    *translation += away;
+    rig.skins[0].inverse_binds[number].translation -= away;
+    assert_says(&checked(&folder, &rig, &BRIEF), &["1 of 4 joints are far", "\"wrist\" by"]);
+
+    // Bones of one's own, beside the flesh.
+    let bones = "bones = [{ joint = \"shoulder\", ends = [[0, 0, 0], [\"10 cm\", 0, 0]], radius = \"8 mm\" },\n  \
+                 { joint = \"elbow\", ends = [[0, 3, 0], [\"10 cm\", 3, 0]], radius = \"8 mm\" }]\n";
+    std::fs::write(folder.join("bones.toml"), bones).expect("bones");
+    let said = checked(&folder, &arm(), &[&BRIEF[..], &["--bones", "bones.toml"]].concat());
+    assert_says(&said, &["1 of 4 joints hold flesh, by 2 bones", "outside of their flesh and hold none: elbow"]);
+}
+
+/// Vertices that fall together, and vertices on the edge across from them: barriers between surfaces need the distance.
+#[test]
+fn triangles_of_no_area_are_done_without() {
+    let folder = fresh_folder("bad_character_flat");
+    let mut rig = arm();
+    let triangles = rig.surfaces[0].parts[0].triangles.clone();
+    let x = positions(&mut rig);
+    let is_whole = |x: &[Vec3], vertex: u32| {
+        // Not at the seam, where a vertex is there twice.
+        x.iter().filter(|other| other.distance(x[vertex as usize]) < 1e-9).count() == 1
+    };
+    let inner: Vec<[u32; 3]> =
+        triangles.iter().copied().filter(|t| t.iter().all(|&vertex| is_whole(x, vertex))).collect();
+    let mut used = std::collections::BTreeSet::new();
+    let mut bent = 0;
+    for triangle in inner.iter().step_by(97) {
+        // Neighbours of what was moved stay where they are.
+        let near = triangles.iter().filter(|t| t.iter().any(|vertex| triangle.contains(vertex))).flatten();
+        let near: Vec<u32> = near.copied().collect();
+        if near.iter().any(|vertex| used.contains(vertex)) {
+            continue;
+        }
+        used.extend(near);
+        let [a, b, c] = triangle.map(|vertex| vertex as usize);
+        x[c] = if bent % 2 == 0 { (x[a] + x[b]) * 0.5 } else { x[a] };
+        bent += 1;
+    }
+    assert!(bent > 4, "{bent}");
+    let said = skinned(&folder, &rig, &[&BRIEF[..6], &["--contact", "barrier"]].concat());
+    assert_says(&said, &["triangles have no area, and the flesh does without them"]);
+
+    let mut sheet = arm();
+    positions(&mut sheet).iter_mut().for_each(|x| x.z = 0.0);
+    write(&sheet, &folder.join("sheet.glb"));
+    complaint(&folder, &["skin", "sheet.glb", "-o", "sheet/a.usda"], &["sheet.glb", "encloses no volume"]);
+    let mut point = arm();
+    positions(&mut point).iter_mut().for_each(|x| *x = Vec3::zero());
+    write(&point, &folder.join("point.glb"));
+    complaint(&folder, &["skin", "point.glb", "-o", "point/a.usda"], &["point.glb", "no triangle", "area"]);
+}
+
+/// A joint that is mirrored where it was bound turns as any other; one that is mirrored since then cannot.
+#[test]
+fn mirrored_joints_are_followed_or_refused() {
+    let folder = fresh_folder("bad_character_mirror");
+    let mut rig = arm();
+    let mirror = Vec3::new(-1.0, 1.0, 1.0);
+    scale_joint(&mut rig, "wrist", mirror);
+    write(&rig, &folder.join("bad.glb"));
+    let causes = ["joint \"wrist\" is mirrored", "hint: bones cannot follow that"];
+    complaint(&folder, &[&["skin", "bad.glb", "-o", "out/a.usda"][..], &BRIEF].concat(), &causes);
+
+    // Bound as it stands: B⁻¹ = M⁻¹ B₀⁻¹.
+    let wrist = node(&rig, "wrist");
+    let number = rig.skins[0].joints.iter().position(|&joint| joint == wrist).expect("a joint of the skin");
+    let bind = &mut rig.skins[0].inverse_binds[number];
+    let back =
+        Transform::Parts { translation: Vec3::zero(), rotation: sinew_math::Quaternion::identity(), scale: mirror };
+    *bind = back.to_affine().after(bind);
+    let said = checked(&folder, &rig, &BRIEF);
+    assert!(said.contains("4 of 4 joints hold flesh") && !said.contains("scaled"), "{said}");
+
+    let mut rig = arm();
+    scale_joint(&mut rig, "elbow", Vec3::zero());
+    write(&rig, &folder.join("gone.glb"));
+    let causes = ["joint \"elbow\" is scaled to nothing", "joint \"wrist\" is scaled to nothing"];
+    complaint(&folder, &[&["skin", "gone.glb", "-o", "out/a.usda"][..], &BRIEF].concat(), &causes);
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn cells_too_coarse_for_fingers_are_told_with_cells_that_are_not() {
+    let folder = fresh_folder("bad_character_cells");
+    let rig = generate(&CharacterParams { seconds: 0.25, ..CharacterParams::of(Character::Hand) }).expect("a hand");
+    let said = checked(&folder, &rig, &["--cell", "2 cm", "--contact", "none"]);
+    assert_says(&said, &["too coarse between", "proximal", "cannot open there", "as wide as limbs", "leave flesh"]);
+    let cell = |before: &str, after: &str| {
+        let rest = said.split(before).nth(1).expect("a size");
+        rest.split(after).next().expect("a size").to_string()
+    };
+    // Both sizes are true.
+    let apart = cell("there; cells of ", " keep them apart");
+    let said_then = checked(&folder, &rig, &["--cell", &apart, "--contact", "none"]);
+    assert!(!said_then.contains("too coarse"), "{apart}: {said_then}");
+    let soft = cell("deforms there; cells of ", " leave flesh");
+    let said_then = checked(&folder, &rig, &["--cell", &soft, "--contact", "none"]);
+    assert!(!said_then.contains("as wide as limbs") && !said_then.contains("too coarse"), "{soft}: {said_then}");
+}
+
+#[test]
+fn cells_beyond_the_memory_are_refused_at_once_with_some_that_fit() {
+    let folder = fresh_folder("bad_character_memory");
+    write(&arm(), &folder.join("arm.glb"));
+    for cell in ["0.01 mm", "1e-30 m", "1e-200 m"] {
+        let start = Instant::now();
+        let said = complaint(
+            &folder,
+            &["skin", "arm.glb", "--cell", cell],
+            &["cells would need", "GiB", "hint: a cell size of "],
+        );
+        assert!(start.elapsed() < Duration::from_secs(10), "{cell}: {:?}", start.elapsed());
+        let fitting = said.split("a cell size of ").nth(1).and_then(|rest| rest.split(" fits").next()).expect("a size");
+        assert!(fitting.ends_with(" mm") && fitting.len() < 9, "{fitting}");
+    }
+    complaint(&folder, &["skin", "arm.glb", "--cell", "10 m"], &["holds the whole body", "0.2 m or less"]);
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_where_they_are_given() {
+    let folder = fresh_folder("bad_character_numbers");
+    write(&arm(), &folder.join("arm.glb"));
+    let cases: [(&[&str], &[&str]); 9] = [
+        (&["--frame-rate", "0"], &["--frame-rate", "positive"]),
+        (&["--frame-rate", "-3"], &["--frame-rate", "positive"]),
+        (&["--frame-rate", "nan"], &["--frame-rate", "positive"]),
+        (&["--duration", "-1 s"], &["--duration", "negative"]),
+        (&["--start", "9 s"], &["over at 0.25 s"]),
+        (&["--start", "soon"], &["--start", "a time"]),
+        (&["--poisson", "0.5"], &["--poisson", "below 0.5"]),
+        (&["--poisson", "nan"], &["--poisson", "below 0.5"]),
+        (&["--young", "hard"], &["Young's modulus", "pressure"]),
+    ];
+    for (options, causes) in cases {
+        complaint(&folder, &[&["skin", "arm.glb"][..], options].concat(), causes);
+    }
+    assert!(!folder.join("out").exists());
+}
+
+/// An open surface is refused with what would help, and that helps.
+#[test]
+fn an_open_surface_can_be_taken_as_it_is() {
+    let folder = fresh_folder("bad_character_open");
+    let mut rig = arm();
+    rig.surfaces[0].parts[0].triangles.truncate(rig.surfaces[0].parts[0].triangles.len() - 2);
+    write(&rig, &folder.join("open.glb"));
+    complaint(&folder, &["skin", "open.glb", "--cell", "2.5 cm"], &["hint: ", "repair = \"winding\""]);
+    assert!(!folder.join("out").exists());
+    let said = checked(&folder, &rig, &[&BRIEF[..], &["--repair", "winding"]].concat());
+    assert_says(&said, &["4 of 4 joints hold flesh"]);
+}
