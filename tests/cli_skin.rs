@@ -130,6 +130,18 @@ fn a_mirrored_arm_is_not_inside_out() {
     assert!((volume(&back) / volume(&rig) - 1.0).abs() < 1e-3, "{} against {} m³", volume(&back), volume(&rig));
 }
 
+/// Before its first key an animation stands still, here at rest but for the rounding of the file.
+#[test]
+fn a_character_may_stand_still() {
+    let folder = fresh_folder("skin_still");
+    write(&arm(), &folder.join("arm.glb"));
+    let options = ["--cell", "2.5 cm", "--contact", "none", "--frame-rate", "12", "--start", "-1 s", "--duration"];
+    told(&folder, &[&["skin", "arm.glb", "-o", "out/arm.pc2"][..], &options, &["0.25 s"]].concat());
+    let samples = read_point_cache(&folder.join("out/arm.pc2"));
+    let moved = samples[3].iter().zip(&samples[0]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(samples.len() == 4 && moved < 1e-5, "{} samples, moved by {moved} m", samples.len());
+}
+
 #[test]
 fn what_cannot_get_flesh_is_refused_with_the_cause() {
     let folder = fresh_folder("skin_refused");

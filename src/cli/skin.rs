@@ -73,9 +73,25 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub duration: Option<f64>,
 
+    /// First and last frame to write, counted from time 0 of the animation [default: all from where it begins]. Begins there, with --dynamic at the first key, if --start does not say otherwise
+    #[arg(long, value_name = "A..B", value_parser = frames, conflicts_with = "duration")]
+    pub frames: Option<[usize; 2]>,
+
+    /// For motion blur: when the shutter opens and closes around each frame, in frames. Poses between are written at fractional times: to .usda while it is open, to .pc2 all [default: 0..0.5 with --sub-frames]
+    #[arg(long, value_name = "OPEN..CLOSE", value_parser = shutter, allow_hyphen_values = true)]
+    pub shutter: Option<[f64; 2]>,
+
+    /// For motion blur: poses that are simulated per frame [default: 4 with --shutter, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=64))]
+    pub sub_frames: Option<u32>,
+
     /// How flesh meets itself: barrier (never passes through), penalty (may begin tangled, sinks in a little) or none
     #[arg(long, value_name = "MODE", default_value = "barrier", value_parser = ["barrier", "penalty", "none"])]
     pub contact: String,
+
+    /// With barriers: distance at which flesh begins to repel itself, for example "0.2 mm" [default: a tenth of the mean edge of its triangles]
+    #[arg(long, value_name = "LENGTH", value_parser = mesh::length)]
+    pub gap: Option<f64>,
 
     /// Writes the scene that would be run to this file, and does not run it
     #[arg(long, value_name = "FILE.toml")]
@@ -92,6 +108,25 @@ pub struct Arguments {
 
 fn rate(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0).ok_or_else(|| "must be positive".into())
+}
+
+fn frames(text: &str) -> Result<[usize; 2], String> {
+    let ends = text.split_once("..").map(|(first, last)| [first, last].map(|end| end.trim().parse().ok()));
+    match ends {
+        Some([Some(first), Some(last)]) if first <= last => Ok([first, last]),
+        Some([Some(_), Some(_)]) => Err("the last frame comes before the first".into()),
+        _ => Err("two frames, for example 101..148".into()),
+    }
+}
+
+fn shutter(text: &str) -> Result<[f64; 2], String> {
+    let ends = text.split_once("..").map(|(open, close)| [open, close].map(|end| end.trim().parse::<f64>().ok()));
+    match ends {
+        Some([Some(open), Some(close)]) if (-1.0..=0.0).contains(&open) && (0.0..=1.0).contains(&close) => {
+            if open < close { Ok([open, close]) } else { Err("it never opens".into()) }
+        }
+        _ => Err("two parts of a frame, from -1..0 to 0..1, for example 0..0.5 or -0.25..0.25".into()),
+    }
 }
 
 fn poisson(text: &str) -> Result<f64, String> {
@@ -167,11 +202,16 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
         Ok(None) => of_character(
             "it has no animation, so there is nothing to follow; hint: export it with its animation".into(),
         ),
-        Ok(Some([_, last])) if arguments.start.is_some_and(|start| start > last) => {
-            let last = format_quantity(last, Dimension::TIME);
-            of_character(format!("the animation is over at {last}, before it should start"));
+        Ok(Some([first, last])) => {
+            let span = Span::new(arguments, [first, last]);
+            if span.start > last {
+                let last = format_quantity(last, Dimension::TIME);
+                of_character(format!("the animation is over at {last}, before it should start"));
+            }
+            if span.duration < 0.0 {
+                of_character("the last frame comes before --start".into());
+            }
         }
-        Ok(Some(_)) => {}
     }
     if let Err(error) = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone() }) {
         of_character(error.to_string());
@@ -222,8 +262,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     };
     let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone() })
         .map_err(|error| problem(error.to_string()))?;
-    let start = arguments.start.unwrap_or(first);
-    let duration = arguments.duration.unwrap_or((last - start).max(0.0));
+    let Span { start, duration, shutter, sub_frames } = Span::new(arguments, [first, last]);
     let cell = arguments.cell.unwrap_or_else(|| rounded((flesh.surface.volume().abs() / USUAL_CELLS).cbrt()));
     // From rest to the first pose in whole frames, about half a second.
     let preroll = (0.5 * arguments.frame_rate).round().max(1.0) / arguments.frame_rate;
@@ -244,7 +283,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
          material = {{ type = \"corotated\", young = {}, poisson = {} }}\n\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
         quoted(&title),
         preroll + duration,
-        arguments.frame_rate,
+        arguments.frame_rate * f64::from(sub_frames),
         if arguments.dynamic { "implicit_euler" } else { "quasistatic" },
         quoted(&character.to_string_lossy()),
         format_quantity(cell, Dimension::LENGTH),
@@ -264,9 +303,60 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     text.push_str(bones.trim_end());
     if arguments.contact != "none" {
         let _ = write!(text, "\n\n[contact]\nmode = \"{}\"\n", arguments.contact);
+        if let Some(gap) = arguments.gap {
+            let _ = writeln!(text, "gap = \"{}\"", format_quantity(gap, Dimension::LENGTH));
+        }
     }
     let _ = write!(text, "\n[record]\nskin = [{}]\napng = true\n", list(names));
+    if let Some([first, last]) = arguments.frames {
+        let _ = writeln!(text, "skin_frames = [{first}, {last}]");
+    }
+    if let Some([open, close]) = shutter {
+        let _ = writeln!(text, "every = {sub_frames}\nskin_shutter = [{open}, {close}]");
+    }
     Ok(text)
+}
+
+/// What is simulated of an animation.
+struct Span {
+    /// Time of the animation where it begins [s].
+    start: f64,
+    /// How long it goes on [s].
+    duration: f64,
+    shutter: Option<[f64; 2]>,
+    /// Poses per frame.
+    sub_frames: u32,
+}
+
+impl Span {
+    /// `first` and `last` are the times of the keys.
+    fn new(arguments: &Arguments, [first, last]: [f64; 2]) -> Self {
+        let rate = arguments.frame_rate;
+        let default = if arguments.shutter.is_some() { 4 } else { 1 };
+        let sub_frames = arguments.sub_frames.unwrap_or(default);
+        let shutter = (sub_frames > 1).then(|| arguments.shutter.unwrap_or([0.0, 0.5]));
+        // Frames have whole numbers wherever they were chosen by number.
+        let whole = |time: f64| (time * rate + 1e-6).floor() / rate;
+        let (start, duration) = match arguments.frames {
+            Some(frames) => {
+                let [from, to] = frames.map(|frame| frame as f64 / rate);
+                // A shutter that opens before the first frame shows what comes before it.
+                let open = shutter.is_some_and(|[open, _]| open < 0.0);
+                let earliest = if open { whole(from - 1.0 / rate) } else { from };
+                let usual = if arguments.dynamic { earliest.min(whole(first)) } else { earliest };
+                let start = arguments.start.map_or(usual, whole);
+                (start, to - start)
+            }
+            None => {
+                let start = arguments.start.unwrap_or(first);
+                (start, arguments.duration.unwrap_or((last - start).max(0.0)))
+            }
+        };
+        // The shutter of the last frame closes after it.
+        let steps = f64::from(sub_frames);
+        let open = shutter.map_or(0.0, |[_, close]| (close * steps - 1e-6).ceil().max(0.0) / steps / rate);
+        Self { start, duration: if duration < 0.0 { duration } else { duration + open }, shutter, sub_frames }
+    }
 }
 
 /// Two digits are enough for the size of a cell.

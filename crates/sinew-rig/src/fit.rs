@@ -31,7 +31,8 @@ impl Flesh {
         own
     }
 
-    /// Joints that are further from the box around their own skin than that box is wide: the skeleton has another size or place than the surface, or the weights are not its own.
+    /// Joints that are further from the box around their own skin than that box is wide, as are those below them: the skeleton has another size or place than the surface, or the
+    /// weights are not its own.
     pub fn strays(&self) -> Vec<Stray> {
         let near = NEAR * self.surface.bounds().size().norm();
         let mut strays = Vec::new();
@@ -42,9 +43,12 @@ impl Flesh {
                     (low[c], high[c]) = (low[c].min(x[c]), high[c].max(x[c]));
                 }
             }
-            let place = self.joints[joint].place;
-            let nearest = Vec3::from(std::array::from_fn(|c| place[c].clamp(low[c], high[c])));
-            let distance = place.distance(nearest);
+            let distance_of =
+                |place: Vec3| place.distance(Vec3::from(std::array::from_fn(|c| place[c].clamp(low[c], high[c]))));
+            // Bones go from joint to joint, and may have skin at their far end only, as in a palm.
+            let below = self.joints.iter().filter(|other| other.parent == Some(joint));
+            let ends = below.map(|other| other.place).chain([self.joints[joint].place]);
+            let distance = ends.map(distance_of).fold(f64::INFINITY, f64::min);
             if distance > (Vec3::from(high) - Vec3::from(low)).norm().max(near) {
                 strays.push(Stray { joint, distance });
             }
@@ -55,5 +59,45 @@ impl Flesh {
     /// Factors on volume by which joints scale from rest: negative where they mirror, and zero where they leave nothing.
     pub fn volume_factors(&self, pose: &[Affine]) -> Vec<f64> {
         self.joints.iter().map(|joint| joint.from_rest_to(pose).linear.determinant()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characters::{Character, CharacterParams, generate};
+    use crate::flesh::FleshParams;
+    use crate::rig::Transform;
+
+    #[test]
+    fn joints_stray_when_their_skeleton_has_another_size() {
+        for character in Character::ALL {
+            let mut rig = generate(&CharacterParams::of(character)).unwrap();
+            let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
+            assert_eq!(flesh.strays(), [], "{character:?}");
+            // In centimetres.
+            for joint in rig.skins[0].joints.clone() {
+                let Transform::Parts { translation, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
+                *translation = *translation * 100.0;
+            }
+            rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation = bind.translation * 100.0);
+            let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
+            let moving = flesh.own_vertices().iter().filter(|own| !own.is_empty()).count();
+            assert!(2 * flesh.strays().len() > moving, "{character:?}: {} of {moving}", flesh.strays().len());
+        }
+    }
+
+    #[test]
+    fn factors_on_volume_tell_mirrored_joints() {
+        let mut rig = generate(&CharacterParams::of(Character::Arm)).unwrap();
+        let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
+        let wrist = rig.nodes.iter().position(|node| node.name == "wrist").unwrap();
+        let Transform::Parts { scale, .. } = &mut rig.nodes[wrist].transform else { panic!("parts") };
+        *scale = Vec3::new(-2.0, 1.0, 1.0);
+        let factors = flesh.volume_factors(&rig.pose(None, 0.0));
+        for (joint, factor) in flesh.joints.iter().zip(factors) {
+            let expected = if joint.node == wrist { -2.0 } else { 1.0 };
+            assert!((factor - expected).abs() < 1e-9, "{}: {factor}", joint.name);
+        }
     }
 }

@@ -302,7 +302,8 @@ fn recording_params(scene: &Scene) -> RecordingParams {
         error: record.error,
         stress: record.stress || stress_in_cells || stress_in_colour,
         contacts: record.contacts,
-        every: record.every,
+        // A shutter shows what lies between.
+        every: if record.skin_shutter.is_some() { 1 } else { record.every },
     }
 }
 

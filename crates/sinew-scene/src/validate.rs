@@ -656,8 +656,42 @@ impl Checker<'_> {
         }
     }
 
+    /// Which frames of a character are written, and what of the time between.
+    fn check_shutter(&mut self) {
+        let (scene, record) = (self.scene, &self.scene.record);
+        if let Some([open, close]) = record.skin_shutter {
+            if !(open <= 0.0 && close >= 0.0 && open < close) {
+                let problem = self.at("record.skin_shutter", "a shutter opens before the frame and closes after it");
+                self.report(problem.hint("[0, 0.5] is open for half a frame, [-0.25, 0.25] around its middle"));
+            }
+            if record.every < 2 {
+                let problem = self.at("record.skin_shutter", "nothing is simulated while the shutter is open");
+                let (rate, every) = (format_number(4.0 * scene.frame_rate), 4);
+                self.report(problem.hint(format!("simulate more: `frame_rate = {rate}` and `every = {every}`")));
+            }
+        }
+        let Some([first, last]) = record.skin_frames else { return };
+        if first > last {
+            let problem = self.at("record.skin_frames", "the last frame comes before the first");
+            self.report(problem);
+            return;
+        }
+        let rate = scene.frame_rate / record.every as f64;
+        for rig in scene.body.iter().filter_map(|body| body.rig.as_ref()) {
+            // A thousandth of a frame is rounding.
+            let begins = (rig.start * rate - 1e-3).ceil();
+            let ends = ((rig.start + scene.duration - rig.preroll) * rate + 1e-3).floor();
+            if (first as f64) < begins || last as f64 > ends {
+                let problem = self.at("record.skin_frames", "these frames are not all simulated");
+                let label = format!("frames {} to {} are", format_number(begins), format_number(ends));
+                self.report(problem.label(label).hint("`start`, `preroll` and `duration` say what is"));
+            }
+        }
+    }
+
     fn check_record(&mut self) {
         self.check_skins();
+        self.check_shutter();
         let record = &self.scene.record;
         if let Some([low, high]) = record.range
             && low >= high

@@ -320,8 +320,9 @@ impl RigReader<'_, '_, '_> {
         }
         let path = attributes.path_of("WEIGHTS");
         if off > 0 {
+            let worst = if (1e-3..1e3).contains(&worst) { format!("{worst:.3}") } else { format!("{worst:.1e}") };
             self.notes.push(format!(
-                "{path}: the weights of {off} of {vertex_count} vertices do not sum to one within 1 %, the worst to {worst:.3}; they are divided by their sum"
+                "{path}: the weights of {off} of {vertex_count} vertices do not sum to one within 1 %, the worst to {worst}; they are divided by their sum"
             ));
         }
         if !without.is_empty() {

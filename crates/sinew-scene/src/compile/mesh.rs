@@ -246,6 +246,12 @@ fn gibibytes(bytes: f64) -> f64 {
     bytes / (1 << 30) as f64
 }
 
+/// A length of two digits that is not larger.
+pub(super) fn rounded_down(length: f64) -> f64 {
+    let unit = 10f64.powf(length.log10().floor() - 1.0);
+    (length / unit).floor() * unit
+}
+
 /// A length of two digits that is not smaller.
 pub(super) fn rounded_up(length: f64) -> f64 {
     let unit = 10f64.powf(length.log10().floor() - 1.0);

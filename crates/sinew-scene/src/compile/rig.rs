@@ -22,6 +22,8 @@ use crate::track::{Interpolation, Track};
 const SAMPLES_PER_FRAME: usize = 4;
 /// Nodes within so many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
 const HARD_REACH: f64 = 0.87;
+/// Joints that turn by less, or move by less in sizes of the body, are at rest: files have single precision, and forces of rounding cannot be balanced to a part of themselves.
+const AT_REST: f64 = 1e-6;
 /// Springs of soft bones per edge of a cell.
 const SPRINGS_PER_EDGE: f64 = 1.0;
 /// No joint.
@@ -219,6 +221,7 @@ impl Compiler<'_> {
         let flesh = performance.flesh;
         let step = 1.0 / (scene.frame_rate * SAMPLES_PER_FRAME as f64);
         let count = (scene.duration / step).ceil() as usize + 1;
+        let size = flesh.surface.bounds().size().norm() * body.scale;
         let mut tracks = vec![JointTrack::default(); flesh.joints.len()];
         for k in 0..=count {
             let time = k as f64 * step;
@@ -228,6 +231,8 @@ impl Compiler<'_> {
                 let after = motion.to_world(joint.place) * body.scale;
                 let moved = place.to_world(after) - place.to_world(before);
                 let turned = place.rotation.rotate(motion.rotation.log_map());
+                let is_at_rest = turned.norm() < AT_REST && moved.norm() < AT_REST * size;
+                let [moved, turned] = if is_at_rest { [Vec3::zero(); 2] } else { [moved, turned] };
                 let last = track.rotation.last().map_or(Vec3::zero(), |&(_, last)| Vec3::from(last));
                 track.translation.push((time, moved.to_array()));
                 track.rotation.push((time, nearest_turn(turned, last).to_array()));

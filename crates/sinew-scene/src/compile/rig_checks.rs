@@ -4,7 +4,7 @@ use sinew_geometry::TriMesh;
 use sinew_geometry::lattice::{HexLattice, LatticeOptions};
 use sinew_rig::{Bone, Flesh, Glue, Stray};
 
-use super::mesh::rounded_up;
+use super::mesh::{rounded_down, rounded_up};
 use super::rig::RiggedBody;
 use super::{Compiler, list_some};
 use crate::character::Character;
@@ -73,25 +73,32 @@ impl Compiler<'_> {
     ) -> Vec<Diagnostic> {
         let performance = character.performance(rig);
         let (flesh, frames) = (performance.flesh, self.scene.duration * self.scene.frame_rate);
-        let mut is_told = vec![false; flesh.joints.len()];
-        let mut problems = Vec::new();
         let mut largest = 1.0f64;
+        // What becomes of joints that hold flesh, since when, and of which.
+        let mut faults = [("mirrored", None, Vec::new()), ("scaled to nothing", None, Vec::new())];
         for frame in 0..=frames as usize {
             let time = rig.start + (frame as f64 / self.scene.frame_rate - rig.preroll).max(0.0);
             let pose = performance.rig.pose(performance.animation, time);
             for (joint, factor) in flesh.volume_factors(&pose).into_iter().enumerate() {
-                if factor < FLAT && held.joint_holds[joint] && !std::mem::replace(&mut is_told[joint], true) {
-                    let name = &flesh.joints[joint].name;
-                    let how = if factor < -FLAT { "mirrored" } else { "scaled to nothing" };
-                    let message = format!(
-                        "joint \"{name}\" is {how} at {} of the animation, against the pose in which the skin was bound",
-                        format_quantity(time, Dimension::TIME)
-                    );
-                    let problem = self.scene.problem(&format!("body[{index}].rig"), message);
-                    problems.push(problem.hint("bones cannot follow that: take out this scale, or bind with it"));
+                let (_, since, names) = &mut faults[usize::from(factor > -FLAT)];
+                let name = &flesh.joints[joint].name;
+                if factor < FLAT && held.joint_holds[joint] && !names.contains(name) {
+                    since.get_or_insert(time);
+                    names.push(name.clone());
                 }
             }
             largest = largest.max(flesh.largest_scale(&pose));
+        }
+        let mut problems = Vec::new();
+        for (how, since, names) in &faults {
+            let Some(since) = since else { continue };
+            let message = format!(
+                "joints are {how} from {} of the animation on, against the pose in which the skin was bound: {}",
+                format_quantity(*since, Dimension::TIME),
+                list_some(names)
+            );
+            let problem = self.scene.problem(&format!("body[{index}].rig"), message);
+            problems.push(problem.hint("bones cannot follow that: take out this scale, or bind with it"));
         }
         if problems.is_empty() && largest > MOST_SCALE {
             self.notes
@@ -169,7 +176,7 @@ impl Compiler<'_> {
                 body.name,
                 format_quantity(cell, Dimension::LENGTH),
                 list_some(&names),
-                format_quantity(two_digits(0.5 * thinnest), Dimension::LENGTH)
+                format_quantity(rounded_down(0.5 * thinnest), Dimension::LENGTH)
             ));
         }
     }
@@ -198,7 +205,7 @@ impl Compiler<'_> {
             None => "even cells of an eighth do not keep them apart: move them apart in the pose that is bound".into(),
         };
         self.notes.push(format!(
-            "{}: cells of {} are too coarse between \"{a}\" and \"{b}\"{more}: they join {:.0} % of its skin to that across the gap, which cannot open there; {advice}",
+            "{}: cells of {} are too coarse between \"{a}\" and \"{b}\"{more}: {:.0} % of the skin of the first shares cells with that across the gap, which cannot open there; {advice}",
             body.name,
             length(cell),
             100.0 * share
@@ -207,16 +214,10 @@ impl Compiler<'_> {
 
     /// The next finer cells that keep apart what these do not, found by trying.
     fn separating_cell(&self, flesh: &Flesh, surface: &TriMesh, cell: f64, options: &LatticeOptions) -> Option<f64> {
-        let sizes = (1..=TRIES).map(|k| two_digits(cell * FINER.powi(k as i32)));
+        let sizes = (1..=TRIES).map(|k| rounded_down(cell * FINER.powi(k as i32)));
         sizes.take_while(|size| surface.volume() / size.powi(3) < MOST_CELLS).find(|&size| {
             HexLattice::from_surface(surface, size, options)
                 .is_ok_and(|filling| flesh.glued(filling.bind().cells()).is_empty())
         })
     }
-}
-
-/// A length of two digits that is not larger.
-fn two_digits(length: f64) -> f64 {
-    let unit = 10f64.powf(length.log10().floor() - 1.0);
-    (length / unit).floor() * unit
 }

@@ -56,7 +56,7 @@ pub(crate) use self::png::split_animation;
 pub use self::png::{Animation, encode_png, write_png};
 pub use self::point_cache::{PointCache, PointCacheRecorder};
 pub use self::size::Estimate;
-use self::skin::{SkinFormat, SkinRecorder, Stand};
+use self::skin::{Shutter, SkinFormat, SkinRecorder, Stand};
 pub use self::usd::UsdRecorder;
 pub use self::vtu::{CELL_FIELDS, VtuRecorder};
 use crate::character::Character;
@@ -143,11 +143,15 @@ fn open_skins(
             scale: data.scale,
             place: crate::compile::pose(data.position, data.rotation.as_ref()),
             up: up_axis(scene.up),
-            frame_rate: scene.frame_rate,
             morph_targets: scene.record.morph_targets,
         };
-        let recorder = SkinRecorder::create(path, format, character, settings.clone(), stand)?;
-        recorders.push(due(scene.record.every, recorder));
+        let shutter = Shutter {
+            frame_rate: scene.frame_rate,
+            every: scene.record.every,
+            frames: scene.record.skin_frames,
+            open: scene.record.skin_shutter,
+        };
+        recorders.push(Box::new(SkinRecorder::create(path, format, character, settings.clone(), stand, shutter)?));
     }
     Ok(())
 }

@@ -52,15 +52,16 @@ impl PointCache {
         }
     }
 
-    pub(super) fn encode_head(self, points: i32, samples: i32, times: &[f64], indices: &[usize]) -> Vec<u8> {
+    /// `times` [s] and `frames` are those of the samples.
+    pub(super) fn encode_head(self, points: i32, samples: i32, times: &[f64], frames: &[f64]) -> Vec<u8> {
         let mut head = Vec::new();
         match self {
             PointCache::Pc2 => {
                 head.extend_from_slice(b"POINTCACHE2\0");
                 head.extend(1i32.to_le_bytes());
                 head.extend(points.to_le_bytes());
-                head.extend((indices.first().copied().unwrap_or(0) as f32).to_le_bytes());
-                head.extend(frames_per_sample(indices).to_le_bytes());
+                head.extend((frames.first().copied().unwrap_or(0.0) as f32).to_le_bytes());
+                head.extend(frames_per_sample(frames).to_le_bytes());
                 head.extend(samples.to_le_bytes());
             }
             PointCache::Mdd => {
@@ -74,9 +75,9 @@ impl PointCache {
 }
 
 /// Frames from one sample to the next.
-fn frames_per_sample(indices: &[usize]) -> f32 {
-    match indices {
-        [first, .., last] => (last - first) as f32 / (indices.len() - 1) as f32,
+fn frames_per_sample(frames: &[f64]) -> f32 {
+    match frames {
+        [first, .., last] => ((last - first) / (frames.len() - 1) as f64) as f32,
         _ => 1.0,
     }
 }
@@ -93,7 +94,7 @@ pub struct PointCacheRecorder {
     /// Points of all bodies at all frames so far; the head, which tells how many they are, comes first in the files.
     points: Option<Interleaved>,
     times: Vec<f64>,
-    indices: Vec<usize>,
+    frames: Vec<f64>,
     files: Vec<PathBuf>,
     is_finished: bool,
 }
@@ -116,7 +117,7 @@ impl PointCacheRecorder {
             bodies: Vec::new(),
             points: None,
             times: Vec::new(),
-            indices: Vec::new(),
+            frames: Vec::new(),
             files: Vec::new(),
             is_finished: false,
         })
@@ -146,7 +147,7 @@ impl PointCacheRecorder {
             let rest_path = rest_path(&body.path);
             write_file(&rest_path, &encode_object(&part.name, &body.rest, &part.triangles, up))?;
             let mut out = AtomicFile::create(&body.path)?;
-            out.put(&kind.encode_head(points, samples, &self.times, &self.indices))?;
+            out.put(&kind.encode_head(points, samples, &self.times, &self.frames))?;
             self.points.as_mut().map_or(Ok(()), |points| points.copy_all(number, &mut out))?;
             out.commit()?;
             self.files.extend([body.path.clone(), rest_path]);
@@ -174,7 +175,7 @@ impl Recorder for PointCacheRecorder {
             pushed.map_err(|source| RecordError::Io { path: self.path.clone(), source })?;
         }
         self.times.push(frame.time);
-        self.indices.push(frame.index);
+        self.frames.push(frame.index as f64);
         Ok(())
     }
 

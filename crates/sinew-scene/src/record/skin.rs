@@ -2,6 +2,7 @@
 //!
 //! What is simulated moves as it was simulated; what is not follows by skinning. Frames before the animation begins are left out, and times are those of the animation.
 
+mod shutter;
 mod usd;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use sinew_rig::{
     Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Source, Surface, Transform, Weights,
 };
 
+pub(crate) use self::shutter::Shutter;
 use super::FileRecorder;
 use super::atomic::{AtomicFile, write_file};
 use super::interleaved::Interleaved;
@@ -26,9 +28,6 @@ use crate::character::Character;
 use crate::raster::UpAxis;
 use crate::spec::rig::Rig as Settings;
 use crate::value::format_number;
-
-/// Frames this much of a frame before the animation begins belong to it.
-const SLACK: f64 = 1e-6;
 
 /// How a character is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,6 @@ pub(crate) struct Stand {
     pub scale: f64,
     pub place: Pose,
     pub up: UpAxis,
-    pub frame_rate: f64,
     pub morph_targets: usize,
 }
 
@@ -71,6 +69,7 @@ pub(crate) struct SkinRecorder {
     character: Character,
     settings: Settings,
     stand: Stand,
+    shutter: Shutter,
     /// Names of the pieces, each different.
     names: Vec<String>,
     /// USDA: extents, points and normals of each piece as text; PC2: points of each piece.
@@ -79,7 +78,10 @@ pub(crate) struct SkinRecorder {
     frames: Vec<Vec<Vec<[f32; 3]>>>,
     /// Times of the animation [s].
     times: Vec<f64>,
-    indices: Vec<usize>,
+    /// The same in frames.
+    codes: Vec<f64>,
+    /// First and last of those that are whole frames.
+    whole: Option<[f64; 2]>,
     files: Vec<PathBuf>,
     notes: Vec<String>,
     is_finished: bool,
@@ -93,6 +95,7 @@ impl SkinRecorder {
         character: Character,
         settings: Settings,
         stand: Stand,
+        shutter: Shutter,
     ) -> Result<Self, RecordError> {
         AtomicFile::create(&path)?;
         let mut names: Vec<String> = Vec::new();
@@ -106,11 +109,13 @@ impl SkinRecorder {
             character,
             settings,
             stand,
+            shutter,
             names,
             samples: None,
             frames: Vec::new(),
             times: Vec::new(),
-            indices: Vec::new(),
+            codes: Vec::new(),
+            whole: None,
             files: Vec::new(),
             notes: Vec::new(),
             is_finished: false,
@@ -137,7 +142,7 @@ impl SkinRecorder {
         self.part(piece).triangles.iter().map(turned).collect()
     }
 
-    fn keep(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
+    fn keep(&mut self, frame: &Frame<'_>, code: f64) -> Result<(), RecordError> {
         let flesh = &frame.bodies[self.stand.body].surface_positions;
         let motions = self.character.performance(&self.settings).motions(frame.time);
         let pieces = &self.character.flesh.pieces;
@@ -149,7 +154,7 @@ impl SkinRecorder {
         match self.format {
             SkinFormat::Usda => {
                 let flesh_normals = vertex_normals(flesh, self.character.flesh.surface.triangles());
-                let start = format!("            {}: ", usd::time_code(time, self.stand.frame_rate));
+                let start = format!("            {code}: ");
                 for (k, (piece, points)) in pieces.iter().zip(&placed).enumerate() {
                     let normals = self.normals(piece, points, &flesh_normals);
                     for (j, text) in usd::sample_texts(&points_f32(points), &normals).iter().enumerate() {
@@ -166,7 +171,10 @@ impl SkinRecorder {
             SkinFormat::Glb => self.frames.push(placed.iter().map(|points| points_f32(points)).collect()),
         }
         self.times.push(time);
-        self.indices.push(frame.index);
+        self.codes.push(code);
+        if self.shutter.is_whole(frame.index) {
+            self.whole = Some([self.whole.map_or(code, |[first, _]| first), code]);
+        }
         Ok(())
     }
 
@@ -189,7 +197,7 @@ impl SkinRecorder {
             let stem = file_stem(&self.names[k], k);
             let path = with_part(&self.path, (pieces.len() > 1).then_some(&stem));
             let mut out = AtomicFile::create(&path)?;
-            out.put(&PointCache::Pc2.encode_head(points, samples, &self.times, &self.indices))?;
+            out.put(&PointCache::Pc2.encode_head(points, samples, &self.times, &self.codes))?;
             if let Some(arrays) = &mut self.samples {
                 arrays.copy_all(k, &mut out)?;
             }
@@ -263,14 +271,15 @@ fn push(
 
 impl Recorder for SkinRecorder {
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), RecordError> {
-        if frame.time < self.settings.preroll - SLACK / self.stand.frame_rate {
+        let time = self.settings.start + frame.time - self.settings.preroll;
+        let Some(code) = self.shutter.code(frame.index, time, self.settings.start, self.format) else {
             return Ok(());
-        }
+        };
         if self.samples.is_none() {
             let per_piece = if self.format == SkinFormat::Usda { usd::SAMPLED.len() } else { 1 };
             self.samples = Some(Interleaved::create(&self.path, per_piece * self.character.flesh.pieces.len())?);
         }
-        self.keep(frame)
+        self.keep(frame, code)
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {

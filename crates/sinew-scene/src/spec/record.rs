@@ -99,6 +99,11 @@ table! {
         mdd: Output = OutputCodec, default(false);
         /// Characters with materials, normals and texture coordinates as in the file they came from, in motion: exactly as .usda or .pc2, fitted by morph targets as .glb.
         skin: Vec<String> = list(file_name("name of a .usda, .pc2 or .glb file")), default([]), example(["hand.usda"]);
+        /// First and last frame of the animation that `skin` writes, in frames of `frame_rate` over `every` from its time 0; everything but the preroll when left out.
+        skin_frames: Option<[usize; 2]> = fixed(whole(0, 1_000_000)), optional, example([101, 148]);
+        /// When the shutter opens and closes around each frame that `skin` writes, in such frames: between, .usda files have the frames that `every` skips, at fractional
+        /// time codes, for motion blur; .pc2 files have all of them.
+        skin_shutter: Option<[f64; 2]> = fixed(number().at_least(-1.0).at_most(1.0)), optional, example([-0.25, 0.25]);
         /// Everything as arrays for NumPy: one .npz.
         npz: Output = OutputCodec, default(false);
         /// Probes and measurements over time: one .csv.

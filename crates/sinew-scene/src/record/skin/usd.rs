@@ -15,11 +15,6 @@ use crate::record::names::{file_stem, identifier};
 pub(super) const SAMPLED: [(&str, &str); 3] =
     [("extent", "float3[]"), ("points", "point3f[]"), ("normals", "normal3f[]")];
 
-/// Time code of a time, free of the last digits of floating point.
-pub(super) fn time_code(time: f64, frame_rate: f64) -> f64 {
-    (time * frame_rate * 1e6).round() / 1e6
-}
-
 /// Values of [`SAMPLED`].
 pub(super) fn sample_texts(points: &[[f32; 3]], normals: &[[f32; 3]]) -> [Vec<u8>; 3] {
     let bounds = Bounds::of(points);
@@ -35,8 +30,8 @@ impl SkinRecorder {
             materials.push(identifier(if material.name.is_empty() { "material" } else { &material.name }, &materials));
         }
         let pictures = self.write_pictures(appearance)?;
-        let (rate, ends) = (self.stand.frame_rate, [self.times.first(), self.times.last()]);
-        let [start, end] = ends.map(|time| time_code(time.copied().unwrap_or(0.0), rate));
+        let rate = self.shutter.rate();
+        let [start, end] = self.whole.unwrap_or_default();
         // USD knows two axes that point up.
         let axis = if self.stand.up == UpAxis::Y { "Y" } else { "Z" };
         let mut out = AtomicFile::create(&self.path)?;
