@@ -124,10 +124,10 @@ fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
     let folder = fresh_folder("bad_character_fit");
     // A skeleton in centimetres beside a surface in metres.
     let mut rig = arm();
-    rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation = bind.translation * 100.0);
+    rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation *= 100.0);
     for joint in rig.skins[0].joints.clone() {
         let Transform::Parts { translation, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
-        *translation = *translation * 100.0;
+        *translation *= 100.0;
     }
     write(&rig, &folder.join("large.glb"));
     let causes = ["does not fit the surface", "\"wrist\" by 5", "m long", "hint: apply scale"];

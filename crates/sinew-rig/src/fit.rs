@@ -58,7 +58,7 @@ impl Flesh {
 
     /// Factors on volume by which joints scale from rest: negative where they mirror, and zero where they leave nothing.
     pub fn volume_factors(&self, pose: &[Affine]) -> Vec<f64> {
-        self.joints.iter().map(|joint| joint.from_rest_to(pose).linear.determinant()).collect()
+        self.joints.iter().map(|joint| joint.pose_from_rest(pose).linear.determinant()).collect()
     }
 }
 
@@ -78,9 +78,9 @@ mod tests {
             // In centimetres.
             for joint in rig.skins[0].joints.clone() {
                 let Transform::Parts { translation, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
-                *translation = *translation * 100.0;
+                *translation *= 100.0;
             }
-            rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation = bind.translation * 100.0);
+            rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation *= 100.0);
             let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
             let moving = flesh.own_vertices().iter().filter(|own| !own.is_empty()).count();
             assert!(2 * flesh.strays().len() > moving, "{character:?}: {} of {moving}", flesh.strays().len());

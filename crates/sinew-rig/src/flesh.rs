@@ -61,7 +61,7 @@ pub struct Joint {
 
 impl Joint {
     /// From rest to where a pose of all nodes has it.
-    pub(crate) fn from_rest_to(&self, pose: &[Affine]) -> Affine {
+    pub(crate) fn pose_from_rest(&self, pose: &[Affine]) -> Affine {
         pose[self.node].after(&self.from_rest)
     }
 }
@@ -266,7 +266,7 @@ impl Flesh {
     /// The rigid motions of all joints from rest, for a pose of all nodes.
     pub fn motions(&self, pose: &[Affine]) -> Vec<Pose> {
         let rigid = |joint: &Joint| {
-            let map = joint.from_rest_to(pose);
+            let map = joint.pose_from_rest(pose);
             let rotation = Quaternion::from_rotation_matrix(&polar3_plain(&map.linear).rotation);
             // The joint itself is where the animation says, scaled or not.
             Pose { translation: map.apply(joint.place) - rotation.rotate(joint.place), rotation }
@@ -277,7 +277,7 @@ impl Flesh {
     /// Largest factor by which joints scale lengths from rest, or shrink them.
     pub fn largest_scale(&self, pose: &[Affine]) -> f64 {
         let scale = |joint: &Joint| {
-            let [least, most] = stretches(&joint.from_rest_to(pose));
+            let [least, most] = stretches(&joint.pose_from_rest(pose));
             most.max(1.0 / least.max(f64::MIN_POSITIVE))
         };
         self.joints.iter().map(scale).fold(1.0, f64::max)

@@ -71,9 +71,8 @@ impl Compiler<'_> {
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
         let bones = self.bones(index, rig, &rigged.character.flesh)?;
-        if let Some(problem) = self.check_strays(index, body, rig, &rigged.character.flesh) {
-            return Err(vec![problem]);
-        }
+        let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
+        self.problems.extend(strays);
         if bones.is_empty() {
             let message = "the skeleton has no bone within the flesh".to_string();
             let problem = self.scene.problem(&format!("body[{index}].rig"), message);

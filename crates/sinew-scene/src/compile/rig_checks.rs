@@ -202,7 +202,10 @@ impl Compiler<'_> {
         let length = |value: f64| format_quantity(value, Dimension::LENGTH);
         let advice = match self.separating_cell(flesh, surface, cell, options) {
             Some(cell) => format!("cells of {} keep them apart", length(cell)),
-            None => "even cells of an eighth do not keep them apart: move them apart in the pose that is bound".into(),
+            None => {
+                "finer ones that were tried do not keep them apart either: move them apart in the pose that is bound"
+                    .into()
+            }
         };
         self.notes.push(format!(
             "{}: cells of {} are too coarse between \"{a}\" and \"{b}\"{more}: {:.0} % of the skin of the first shares cells with that across the gap, which cannot open there; {advice}",
@@ -215,7 +218,7 @@ impl Compiler<'_> {
     /// The next finer cells that keep apart what these do not, found by trying.
     fn separating_cell(&self, flesh: &Flesh, surface: &TriMesh, cell: f64, options: &LatticeOptions) -> Option<f64> {
         let sizes = (1..=TRIES).map(|k| rounded_down(cell * FINER.powi(k as i32)));
-        sizes.take_while(|size| surface.volume() / size.powi(3) < MOST_CELLS).find(|&size| {
+        sizes.take_while(|size| surface.volume().abs() / size.powi(3) < MOST_CELLS).find(|&size| {
             HexLattice::from_surface(surface, size, options)
                 .is_ok_and(|filling| flesh.glued(filling.bind().cells()).is_empty())
         })
