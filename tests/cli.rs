@@ -209,6 +209,8 @@ fn generated_command_line_reference_is_fresh() {
         "run",
         "convert",
         "new",
+        "character",
+        "skin",
         "mesh info",
         "mesh convert",
         "mesh fill",
