@@ -309,7 +309,7 @@ mod tests {
         // Sheets have more cells than their volume tells: 1 m² needs 3 · 10⁶ cells of 0.5 mm.
         let sheet = |cell: f64| 1e-9 / cell.powi(3) + 0.75 / cell.powi(2);
         let message = check_memory(sheet, 1e-6, Some(3 * gigabyte)).unwrap_err();
-        assert!(message.contains("a cell size of 0.84 mm fits"), "{message}");
+        assert!(message.contains("a cell size of 840 um fits"), "{message}");
         assert!(check_memory(sheet, 0.84e-3, Some(3 * gigabyte)).is_ok());
     }
 }
