@@ -15,6 +15,9 @@ use super::{Failure, Status, mesh, run};
 /// Cells of a lattice whose size nobody has chosen: fingers are a few cells across, and a frame takes a fraction of a second.
 const USUAL_CELLS: f64 = 20_000.0;
 
+/// Gap of the barrier over the edge of a cell: wide enough to be no stiffer than flesh by much, and less than cells show.
+pub const GAP_IN_CELLS: f64 = 0.2;
+
 /// Gives a rigged, animated character flesh, and writes it back in motion
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -278,7 +281,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     // Writing to a String cannot fail.
     let _ = write!(
         text,
-        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = 1e-3\n\n\
+        "title = {}\nduration = \"{} s\"\nframe_rate = {}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"{}\"\ntolerance = 1e-4\n\n\
          [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = {}, element = \"lattice\", cell = \"{}\"{} }}\n\
          material = {{ type = \"corotated\", young = {}, poisson = {} }}\n\n[body.rig]\nstart = \"{start} s\"\npreroll = \"{preroll} s\"\n",
         quoted(&title),
@@ -303,7 +306,8 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     text.push_str(bones.trim_end());
     if arguments.contact != "none" {
         let _ = write!(text, "\n\n[contact]\nmode = \"{}\"\n", arguments.contact);
-        if let Some(gap) = arguments.gap {
+        if arguments.contact == "barrier" {
+            let gap = arguments.gap.unwrap_or(GAP_IN_CELLS * cell);
             let _ = writeln!(text, "gap = \"{}\"", format_quantity(gap, Dimension::LENGTH));
         }
     }

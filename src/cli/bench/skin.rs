@@ -15,6 +15,7 @@ use sinew_rig::{Flesh, FleshParams, Rig};
 use sinew_scene::compile::compile;
 use sinew_scene::{Override, Scene};
 
+use super::super::skin::GAP_IN_CELLS;
 use super::super::talk::{Talk, complain};
 use super::Failure;
 
@@ -24,8 +25,6 @@ const PREROLL: usize = 2;
 const POISSON: f64 = 0.45;
 /// Of the solver, in the Euclidean norm; the largest force on a node is then a thousandth or less.
 const TOLERANCE: f64 = 5e-4;
-/// Gap of the barrier over the edge of a cell.
-const GAP: f64 = 0.2;
 /// Edge of the skin's triangles over that of a cell.
 const SKIN_EDGE: f64 = 1.1;
 /// Contacts of a frame that belongs to the phase of contact.
@@ -262,7 +261,7 @@ fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], c
          [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nsoftness = 30\n",
         name = character.name(),
         duration = preroll + frames as f64 / FRAME_RATE,
-        gap = GAP * cell,
+        gap = GAP_IN_CELLS * cell,
     );
     for bone in bone_hints(character) {
         let name = &rig.nodes[bone.joint].name;

@@ -1,0 +1,270 @@
+//! What characters have to stand: long ways, full turns, mirrors, jumps, poses that are held, and all sizes.
+
+mod support;
+
+use std::f64::consts::TAU;
+use std::path::Path;
+
+use sinew_fem::Simulation;
+use sinew_fem::contact::SurfaceCheck;
+use sinew_io::gltf::write_rig;
+use sinew_math::{Quaternion, Vec3};
+use sinew_rig::characters::{Character, CharacterParams, generate};
+use sinew_rig::{Animation, Channel, Flesh, FleshParams, Interpolation, Keys, Node, Rig, Transform};
+use sinew_scene::Scene;
+use sinew_scene::compile::compile;
+use support::fresh_folder;
+
+const FRAME_RATE: f64 = 24.0;
+/// Frames from rest to the first pose.
+const PREROLL: usize = 2;
+const CELL: f64 = 0.016;
+
+fn arm() -> Rig {
+    let params =
+        CharacterParams { edge: 0.016, frame_rate: FRAME_RATE, seconds: 2.0, ..CharacterParams::of(Character::Arm) };
+    generate(&params).expect("an arm")
+}
+
+/// A simulation of a character; `more` goes to the end of its scene.
+fn simulation(folder: &Path, rig: &Rig, animation: &str, frames: usize, scale: f64, more: &str) -> Simulation {
+    std::fs::write(folder.join("character.glb"), write_rig(rig, true).expect("a file")).expect("a folder");
+    let text = format!(
+        "duration = \"{} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"quasistatic\"\ntolerance = 1e-5\n\n\
+         [contact]\nmode = \"barrier\"\ngap = \"{} m\"\n\n[[body]]\nname = \"flesh\"\nscale = {scale}\n\
+         mesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"{} m\" }}\n\
+         material = {{ type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }}\n\
+         rig = {{ animation = \"{animation}\", preroll = \"{} s\" }}\n{more}",
+        (PREROLL + frames) as f64 / FRAME_RATE,
+        0.2 * CELL * scale,
+        CELL,
+        PREROLL as f64 / FRAME_RATE,
+    );
+    let scene = Scene::from_text(&text, "life.toml", folder, &[]).expect("a scene");
+    compile(&scene).expect("a simulation")
+}
+
+/// The skin after each frame of an animation, at the size of the character as it was made.
+fn skins(simulation: &mut Simulation, frames: usize) -> Vec<Vec<Vec3>> {
+    let mut skins = Vec::new();
+    for frame in 0..PREROLL + frames {
+        let report = simulation.step_frame().expect("a frame");
+        assert_eq!(report.rollbacks, 0, "frame {frame}");
+        if frame >= PREROLL {
+            skins.push(skin(simulation));
+        }
+        let check = SurfaceCheck::of(simulation.model(), simulation.state());
+        assert_eq!((check.crossings, check.penetration), (0, 0.0), "frame {frame}");
+    }
+    skins
+}
+
+fn skin(simulation: &Simulation) -> Vec<Vec3> {
+    let body = &simulation.model().bodies[0];
+    let embedding = body.surface.embedding.as_ref().expect("skin on a lattice");
+    let mut skin = vec![Vec3::zero(); embedding.len()];
+    embedding.positions(&simulation.state().positions[body.points.clone()], &mut skin);
+    assert!(skin.iter().all(|x| x.norm().is_finite()));
+    skin
+}
+
+/// Largest distance between points of two skins.
+fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+}
+
+/// The elbow bends by an angle [degrees] in each of some frames, then stays.
+fn bend(rig: &Rig, degrees: f64, bending: usize, frames: usize) -> Animation {
+    let curl = rig.animations.iter().find(|animation| animation.name == "curl").expect("a curl");
+    let elbow = curl.channels[0].node;
+    let punch = rig.animation(Some("punch")).expect("animations").expect("a punch");
+    // Along the hinge, as the punch turns it.
+    let Keys::Rotation(turns) = &punch.channels[0].keys else { panic!("the elbow turns") };
+    let axis = Vec3::new(turns[10][1], turns[10][2], turns[10][3]).normalized();
+    let turn = |frame: usize| {
+        let angle = (degrees * frame.min(bending) as f64).to_radians();
+        let q = Quaternion::from_axis_angle(axis, angle);
+        let v = q.vector();
+        [q.w, v.x, v.y, v.z]
+    };
+    Animation {
+        name: "bend".into(),
+        channels: vec![Channel {
+            node: elbow,
+            times: (0..=frames).map(|frame| frame as f64 / FRAME_RATE).collect(),
+            interpolation: Interpolation::Linear,
+            keys: Keys::Rotation((0..=frames).map(turn).collect()),
+        }],
+    }
+}
+
+/// The way of a character through the world is that of its flesh: a hundred metres and a full turn change nothing else.
+#[test]
+fn roots_go_far_and_turn() {
+    let folder = fresh_folder("character_root");
+    let frames = 6;
+    let mut rig = arm();
+    rig.animations = vec![bend(&rig, 8.0, frames, frames)];
+    let at_home = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let root = rig.nodes.len();
+    rig.nodes.iter_mut().filter(|node| node.parent.is_none()).for_each(|node| node.parent = Some(root));
+    rig.nodes.push(Node {
+        name: "root".into(),
+        parent: None,
+        transform: Transform::identity(),
+        surface: None,
+        skin: None,
+        morph_weights: None,
+        is_shown: true,
+    });
+    let times: Vec<f64> = (0..=frames).map(|frame| frame as f64 / FRAME_RATE).collect();
+    let place = |frame: usize| Vec3::new(100.0, 3.0, -20.0) * (frame as f64 / frames as f64);
+    let turn = |frame: usize| Quaternion::from_axis_angle(Vec3::unit(1), TAU * frame as f64 / frames as f64);
+    let parts = |q: Quaternion| [q.w, q.vector().x, q.vector().y, q.vector().z];
+    let channel = |keys: Keys| Channel { node: root, times: times.clone(), interpolation: Interpolation::Linear, keys };
+    let channels = &mut rig.animations[0].channels;
+    channels.push(channel(Keys::Translation((0..=frames).map(place).collect())));
+    channels.push(channel(Keys::Rotation((0..=frames).map(|frame| parts(turn(frame))).collect())));
+    let far = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    for (frame, (far, home)) in far.iter().zip(&at_home).enumerate() {
+        let (place, turn) = (place(frame + 1), turn(frame + 1));
+        let back: Vec<Vec3> = far.iter().map(|x| turn.conjugate().rotate(*x - place)).collect();
+        let off = distance(&back, home) / CELL;
+        assert!(off < 1e-3, "frame {frame}: {off} cells");
+    }
+}
+
+/// The mirror image of a character moves like its mirror image.
+#[test]
+fn mirrors_show_the_same() {
+    let folder = fresh_folder("character_mirror");
+    let frames = 8;
+    let mut rig = arm();
+    rig.animations = vec![bend(&rig, 10.0, frames, frames)];
+    let flip = |x: Vec3| Vec3::new(-x.x, x.y, x.z);
+    let straight = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let mut mirrored = rig.clone();
+    for node in &mut mirrored.nodes {
+        let world = node.transform.to_affine();
+        assert!((world.linear - sinew_math::Mat3::identity()).norm() < 1e-12, "joints of the arm are not turned");
+        node.transform = Transform::from_translation(flip(world.translation));
+    }
+    for part in mirrored.surfaces.iter_mut().flat_map(|surface| &mut surface.parts) {
+        part.positions.iter_mut().for_each(|x| *x = flip(*x));
+        part.normals.iter_mut().for_each(|n| n[0] = -n[0]);
+        part.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+    }
+    for skin in &mut mirrored.skins {
+        for bind in &mut skin.inverse_binds {
+            bind.translation = flip(bind.translation);
+        }
+    }
+    for channel in &mut mirrored.animations[0].channels {
+        if let Keys::Rotation(keys) = &mut channel.keys {
+            keys.iter_mut().for_each(|q| *q = [q[0], q[1], -q[2], -q[3]]);
+        }
+    }
+    let seen = skins(&mut simulation(&folder, &mirrored, "bend", frames, 1.0, ""), frames);
+    for (frame, (seen, straight)) in seen.iter().zip(&straight).enumerate() {
+        let back: Vec<Vec3> = seen.iter().map(|x| flip(*x)).collect();
+        let off = distance(&back, straight) / CELL;
+        assert!(off < 1e-3, "frame {frame}: {off} cells");
+    }
+}
+
+/// A pose that is held stays as it is, flesh on flesh or not.
+#[test]
+fn held_poses_hold_still() {
+    let folder = fresh_folder("character_held");
+    let (bending, frames) = (12, 43);
+    let mut rig = arm();
+    rig.animations = vec![bend(&rig, 10.0, bending, frames)];
+    let skins = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    // The frame in which it stops is that of the pose.
+    for (frame, pair) in skins.windows(2).enumerate().skip(bending) {
+        let moved = distance(&pair[0], &pair[1]) / CELL;
+        assert!(moved < 1e-3, "frame {frame}: {moved} cells");
+    }
+}
+
+/// One jump to a folded pose gets there, and to the same place as going there slowly, but for how the crease folds.
+#[test]
+fn jumps_arrive() {
+    let folder = fresh_folder("character_jump");
+    let mut rig = arm();
+    rig.animations = vec![bend(&rig, 100.0, 1, 3)];
+    let jumped = skins(&mut simulation(&folder, &rig, "bend", 3, 1.0, ""), 3);
+    rig.animations = vec![bend(&rig, 10.0, 10, 12)];
+    let walked = skins(&mut simulation(&folder, &rig, "bend", 12, 1.0, ""), 12);
+    let off = distance(&jumped[2], &walked[11]) / CELL;
+    assert!(off < 1.0, "{off} cells");
+}
+
+/// Bones that are pulled apart stretch the flesh between them.
+#[test]
+fn bones_come_apart() {
+    let folder = fresh_folder("character_apart");
+    let mut rig = arm();
+    let elbow = bend(&rig, 1.0, 1, 1).channels[0].node;
+    let rest = rig.nodes[elbow].transform.to_affine().translation;
+    let frames = 4;
+    rig.animations = vec![Animation {
+        name: "pull".into(),
+        channels: vec![Channel {
+            node: elbow,
+            times: (0..=frames).map(|frame| frame as f64 / FRAME_RATE).collect(),
+            interpolation: Interpolation::Linear,
+            keys: Keys::Translation((0..=frames).map(|frame| rest * (1.0 + 0.1 * frame as f64)).collect()),
+        }],
+    }];
+    let skins = skins(&mut simulation(&folder, &rig, "pull", frames, 1.0, ""), frames);
+    assert!(distance(&skins[frames - 1], &skins[0]) > 0.2 * rest.norm());
+}
+
+/// An arm of a centimetre and one of a hundred metres move like one of usual size.
+#[test]
+fn size_does_not_matter() {
+    let folder = fresh_folder("character_size");
+    let frames = 6;
+    let mut rig = arm();
+    rig.animations = vec![bend(&rig, 12.0, frames, frames)];
+    let usual = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    for scale in [0.014, 140.0] {
+        let other = skins(&mut simulation(&folder, &rig, "bend", frames, scale, ""), frames);
+        for (frame, (other, usual)) in other.iter().zip(&usual).enumerate() {
+            let shrunk: Vec<Vec3> = other.iter().map(|x| *x / scale).collect();
+            let off = distance(&shrunk, usual) / CELL;
+            assert!(off < 1e-3, "scale {scale}, frame {frame}: {off} cells");
+        }
+    }
+}
+
+/// Blend skinning lets fingers pass through each other and the palm; flesh does not.
+#[test]
+fn fists_do_not_pass_through_themselves() {
+    let folder = fresh_folder("character_fist");
+    let params =
+        CharacterParams { edge: 0.006, frame_rate: FRAME_RATE, seconds: 2.0, ..CharacterParams::of(Character::Hand) };
+    let rig = generate(&params).expect("a hand");
+    let frames = 20;
+    std::fs::write(folder.join("character.glb"), write_rig(&rig, true).expect("a file")).expect("a folder");
+    let text = format!(
+        "duration = \"{} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"quasistatic\"\ntolerance = 1e-3\n\n\
+         [contact]\nmode = \"barrier\"\ngap = \"1.2 mm\"\n\n[[body]]\nname = \"hand\"\n\
+         mesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"6 mm\" }}\n\
+         material = {{ type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }}\n\
+         rig = {{ animation = \"knock\", preroll = \"{} s\", hold = \"soft\", softness = 30 }}\n",
+        (PREROLL + frames) as f64 / FRAME_RATE,
+        PREROLL as f64 / FRAME_RATE,
+    );
+    let scene = Scene::from_text(&text, "fist.toml", &folder, &[]).expect("a scene");
+    let mut simulation = compile(&scene).expect("a simulation");
+    skins(&mut simulation, frames);
+    let flesh = Flesh::new(&rig, &FleshParams::default()).expect("flesh");
+    let animation = rig.animation(Some("knock")).expect("animations");
+    let blended = flesh.blend(&flesh.motions(&rig.pose(animation, frames as f64 / FRAME_RATE)));
+    let surface = sinew_geometry::TriMesh::new(blended, flesh.surface.triangles().to_vec()).expect("a surface");
+    let crossings = surface.self_intersections(10_000).len();
+    assert!(crossings > 100, "blend skinning: only {crossings} crossings, which shows nothing");
+}
