@@ -10,7 +10,7 @@ use sinew_fem::contact::SurfaceCheck;
 use sinew_io::gltf::write_rig;
 use sinew_math::{Quaternion, Vec3};
 use sinew_rig::characters::{Character, CharacterParams, generate};
-use sinew_rig::{Animation, Channel, Flesh, FleshParams, Interpolation, Keys, Node, Rig, Transform};
+use sinew_rig::{Animation, Channel, Interpolation, Keys, Node, Rig, Transform};
 use sinew_scene::Scene;
 use sinew_scene::compile::compile;
 use support::fresh_folder;
@@ -26,18 +26,18 @@ fn arm() -> Rig {
     generate(&params).expect("an arm")
 }
 
-/// A simulation of a character; `more` goes to the end of its scene.
-fn simulation(folder: &Path, rig: &Rig, animation: &str, frames: usize, scale: f64, more: &str) -> Simulation {
+/// A simulation of a character.
+fn simulation(folder: &Path, rig: &Rig, animation: &str, frames: usize, scale: f64) -> Simulation {
     std::fs::write(folder.join("character.glb"), write_rig(rig, true).expect("a file")).expect("a folder");
     let text = format!(
-        "duration = \"{} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"quasistatic\"\ntolerance = 1e-5\n\n\
+        "duration = \"{} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"quasistatic\"\ntolerance = 1e-6\n\n\
          [contact]\nmode = \"barrier\"\ngap = \"{} m\"\n\n[[body]]\nname = \"flesh\"\nscale = {scale}\n\
          mesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"{} m\" }}\n\
          material = {{ type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }}\n\
-         rig = {{ animation = \"{animation}\", preroll = \"{} s\" }}\n{more}",
+         rig = {{ animation = \"{animation}\", preroll = \"{} s\" }}\n",
         (PREROLL + frames) as f64 / FRAME_RATE,
         0.2 * CELL * scale,
-        CELL,
+        CELL * scale,
         PREROLL as f64 / FRAME_RATE,
     );
     let scene = Scene::from_text(&text, "life.toml", folder, &[]).expect("a scene");
@@ -74,6 +74,12 @@ fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
 }
 
+/// Largest distance from points of a skin to the nearest of another: vertices may have another order.
+fn distance_to(a: &[Vec3], b: &[Vec3]) -> f64 {
+    let nearest = |a: &Vec3| b.iter().map(|b| a.distance(*b)).fold(f64::INFINITY, f64::min);
+    a.iter().map(nearest).fold(0.0, f64::max)
+}
+
 /// The elbow bends by an angle [degrees] in each of some frames, then stays.
 fn bend(rig: &Rig, degrees: f64, bending: usize, frames: usize) -> Animation {
     let curl = rig.animations.iter().find(|animation| animation.name == "curl").expect("a curl");
@@ -106,7 +112,7 @@ fn roots_go_far_and_turn() {
     let frames = 6;
     let mut rig = arm();
     rig.animations = vec![bend(&rig, 8.0, frames, frames)];
-    let at_home = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let at_home = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
     let root = rig.nodes.len();
     rig.nodes.iter_mut().filter(|node| node.parent.is_none()).for_each(|node| node.parent = Some(root));
     rig.nodes.push(Node {
@@ -126,7 +132,7 @@ fn roots_go_far_and_turn() {
     let channels = &mut rig.animations[0].channels;
     channels.push(channel(Keys::Translation((0..=frames).map(place).collect())));
     channels.push(channel(Keys::Rotation((0..=frames).map(|frame| parts(turn(frame))).collect())));
-    let far = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let far = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
     for (frame, (far, home)) in far.iter().zip(&at_home).enumerate() {
         let (place, turn) = (place(frame + 1), turn(frame + 1));
         let back: Vec<Vec3> = far.iter().map(|x| turn.conjugate().rotate(*x - place)).collect();
@@ -143,7 +149,7 @@ fn mirrors_show_the_same() {
     let mut rig = arm();
     rig.animations = vec![bend(&rig, 10.0, frames, frames)];
     let flip = |x: Vec3| Vec3::new(-x.x, x.y, x.z);
-    let straight = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let straight = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
     let mut mirrored = rig.clone();
     for node in &mut mirrored.nodes {
         let world = node.transform.to_affine();
@@ -165,10 +171,10 @@ fn mirrors_show_the_same() {
             keys.iter_mut().for_each(|q| *q = [q[0], q[1], -q[2], -q[3]]);
         }
     }
-    let seen = skins(&mut simulation(&folder, &mirrored, "bend", frames, 1.0, ""), frames);
+    let seen = skins(&mut simulation(&folder, &mirrored, "bend", frames, 1.0), frames);
     for (frame, (seen, straight)) in seen.iter().zip(&straight).enumerate() {
         let back: Vec<Vec3> = seen.iter().map(|x| flip(*x)).collect();
-        let off = distance(&back, straight) / CELL;
+        let off = distance_to(&back, straight) / CELL;
         assert!(off < 1e-3, "frame {frame}: {off} cells");
     }
 }
@@ -180,7 +186,7 @@ fn held_poses_hold_still() {
     let (bending, frames) = (12, 43);
     let mut rig = arm();
     rig.animations = vec![bend(&rig, 10.0, bending, frames)];
-    let skins = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let skins = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
     // The frame in which it stops is that of the pose.
     for (frame, pair) in skins.windows(2).enumerate().skip(bending) {
         let moved = distance(&pair[0], &pair[1]) / CELL;
@@ -193,10 +199,11 @@ fn held_poses_hold_still() {
 fn jumps_arrive() {
     let folder = fresh_folder("character_jump");
     let mut rig = arm();
+    let walk = bend(&rig, 10.0, 10, 12);
     rig.animations = vec![bend(&rig, 100.0, 1, 3)];
-    let jumped = skins(&mut simulation(&folder, &rig, "bend", 3, 1.0, ""), 3);
-    rig.animations = vec![bend(&rig, 10.0, 10, 12)];
-    let walked = skins(&mut simulation(&folder, &rig, "bend", 12, 1.0, ""), 12);
+    let jumped = skins(&mut simulation(&folder, &rig, "bend", 3, 1.0), 3);
+    rig.animations = vec![walk];
+    let walked = skins(&mut simulation(&folder, &rig, "bend", 12, 1.0), 12);
     let off = distance(&jumped[2], &walked[11]) / CELL;
     assert!(off < 1.0, "{off} cells");
 }
@@ -215,11 +222,11 @@ fn bones_come_apart() {
             node: elbow,
             times: (0..=frames).map(|frame| frame as f64 / FRAME_RATE).collect(),
             interpolation: Interpolation::Linear,
-            keys: Keys::Translation((0..=frames).map(|frame| rest * (1.0 + 0.1 * frame as f64)).collect()),
+            keys: Keys::Translation((0..=frames).map(|frame| rest * (1.0 + 0.05 * frame as f64)).collect()),
         }],
     }];
-    let skins = skins(&mut simulation(&folder, &rig, "pull", frames, 1.0, ""), frames);
-    assert!(distance(&skins[frames - 1], &skins[0]) > 0.2 * rest.norm());
+    let skins = skins(&mut simulation(&folder, &rig, "pull", frames, 1.0), frames);
+    assert!(distance(&skins[frames - 1], &skins[0]) > 0.1 * rest.norm());
 }
 
 /// An arm of a centimetre and one of a hundred metres move like one of usual size.
@@ -229,42 +236,13 @@ fn size_does_not_matter() {
     let frames = 6;
     let mut rig = arm();
     rig.animations = vec![bend(&rig, 12.0, frames, frames)];
-    let usual = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0, ""), frames);
+    let usual = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
     for scale in [0.014, 140.0] {
-        let other = skins(&mut simulation(&folder, &rig, "bend", frames, scale, ""), frames);
+        let other = skins(&mut simulation(&folder, &rig, "bend", frames, scale), frames);
         for (frame, (other, usual)) in other.iter().zip(&usual).enumerate() {
             let shrunk: Vec<Vec3> = other.iter().map(|x| *x / scale).collect();
             let off = distance(&shrunk, usual) / CELL;
             assert!(off < 1e-3, "scale {scale}, frame {frame}: {off} cells");
         }
     }
-}
-
-/// Blend skinning lets fingers pass through each other and the palm; flesh does not.
-#[test]
-fn fists_do_not_pass_through_themselves() {
-    let folder = fresh_folder("character_fist");
-    let params =
-        CharacterParams { edge: 0.006, frame_rate: FRAME_RATE, seconds: 2.0, ..CharacterParams::of(Character::Hand) };
-    let rig = generate(&params).expect("a hand");
-    let frames = 20;
-    std::fs::write(folder.join("character.glb"), write_rig(&rig, true).expect("a file")).expect("a folder");
-    let text = format!(
-        "duration = \"{} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"quasistatic\"\ntolerance = 1e-3\n\n\
-         [contact]\nmode = \"barrier\"\ngap = \"1.2 mm\"\n\n[[body]]\nname = \"hand\"\n\
-         mesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"6 mm\" }}\n\
-         material = {{ type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }}\n\
-         rig = {{ animation = \"knock\", preroll = \"{} s\", hold = \"soft\", softness = 30 }}\n",
-        (PREROLL + frames) as f64 / FRAME_RATE,
-        PREROLL as f64 / FRAME_RATE,
-    );
-    let scene = Scene::from_text(&text, "fist.toml", &folder, &[]).expect("a scene");
-    let mut simulation = compile(&scene).expect("a simulation");
-    skins(&mut simulation, frames);
-    let flesh = Flesh::new(&rig, &FleshParams::default()).expect("flesh");
-    let animation = rig.animation(Some("knock")).expect("animations");
-    let blended = flesh.blend(&flesh.motions(&rig.pose(animation, frames as f64 / FRAME_RATE)));
-    let surface = sinew_geometry::TriMesh::new(blended, flesh.surface.triangles().to_vec()).expect("a surface");
-    let crossings = surface.self_intersections(10_000).len();
-    assert!(crossings > 100, "blend skinning: only {crossings} crossings, which shows nothing");
 }

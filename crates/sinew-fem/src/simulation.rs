@@ -49,6 +49,8 @@ const POOLED_POINTS: usize = 500;
 
 /// Turn of a pin or bone in one quasistatic increment [rad].
 const LONGEST_TURN: f64 = 1.0;
+/// The same for what flesh follows, of one against another: flesh between bones that jump apart would turn inside out (MCA-49).
+const LONGEST_BEND: f64 = 0.35;
 
 /// Everything that runs.
 pub struct Simulation {
@@ -65,6 +67,8 @@ pub struct Simulation {
     contact_points: Vec<ContactPoint>,
     /// Commands at both ends of a step that is cut into increments.
     increments: (Vec<f64>, Vec<f64>),
+    /// Commands of what flesh follows, within such a step.
+    leader_values: Vec<f64>,
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
@@ -124,6 +128,7 @@ impl Simulation {
             contact_finder: ContactFinder::default(),
             contact_points: Vec::new(),
             increments: (channels.clone(), channels),
+            leader_values: Vec::new(),
             params,
             frame_index: 0,
             report,
@@ -423,9 +428,8 @@ impl Simulation {
                 waiting += 1;
             }
             let end = ends[waiting - 1];
-            let (from, to) = (&self.increments.0, &self.increments.1);
-            self.control.blend(from, to, end);
             let time = if end == 1.0 { target } else { begin + end * (target - begin) };
+            self.blend_commands(end, time);
             let dt = time - self.state.time;
             match self.take_step(dt, waiting > deepest) {
                 Ok(report) => {
@@ -448,6 +452,18 @@ impl Simulation {
         Ok(())
     }
 
+    /// Puts commands at a share of the way between those of an increment. Bones are where they are at that time: on straight ways they would come apart.
+    fn blend_commands(&mut self, share: f64, time: f64) {
+        self.drive(time);
+        self.leader_values.clear();
+        let control = &self.control;
+        self.leader_values.extend(self.model.leader_channels().map(|channel| control.get(channel)));
+        self.control.blend(&self.increments.0, &self.increments.1, share);
+        for (channel, &value) in self.model.leader_channels().zip(&self.leader_values) {
+            self.control.set(channel, value);
+        }
+    }
+
     /// Puts the commands of the state's time and of `target` in place for increments between them, and finds the largest share of the way in
     /// which nothing turns too far: nodes of a pin go straight, so what turns by half a turn at once goes through its own axis.
     fn largest_increment(&mut self, target: f64) -> f64 {
@@ -461,10 +477,18 @@ impl Simulation {
                 let [x, y, z] = channels.map(|channel| values[channel.0 as usize]);
                 Quaternion::exp_map(Vec3::new(x, y, z))
             };
-            (rotation(to) * rotation(from).conjugate()).log_map().norm()
+            rotation(to) * rotation(from).conjugate()
         };
         // Written so that values that are no numbers are left to the step to refuse.
-        let furthest = self.model.rotation_channels().map(turn).fold(0.0, f64::max);
+        let furthest = if self.model.moves_as_one() {
+            // Flesh follows what all of its leaders do together.
+            let mut leaders = self.model.leader_rotations().map(turn);
+            let first = leaders.next().unwrap_or(Quaternion::identity()).conjugate();
+            let between = leaders.map(|turn| (turn * first).log_map().norm()).fold(0.0, f64::max);
+            between * (LONGEST_TURN / LONGEST_BEND)
+        } else {
+            self.model.rotation_channels().map(|channels| turn(channels).log_map().norm()).fold(0.0, f64::max)
+        };
         let mut increments = 0.0;
         if self.model.has_penalties() {
             self.drive(self.state.time);

@@ -5,9 +5,10 @@
 //! So flesh whose leaders all move alike moves with them exactly, however far.
 
 use sinew_math::svd3::svd3;
-use sinew_math::{Mat3, Vec3};
+use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::Model;
+use crate::control::ChannelId;
 use crate::kinematics::Unknowns;
 
 /// Spread of the nodes of a pin across its widest axis, over that along it, below which it says nothing of a turn.
@@ -66,7 +67,46 @@ impl Motion {
     }
 }
 
+impl Model {
+    /// Whether all there is is one body that follows leaders: then nothing but itself is in its way, and it may go anywhere at once.
+    pub(crate) fn moves_as_one(&self) -> bool {
+        let nothing_else =
+            self.bodies.len() == 1 && self.colliders.is_empty() && self.driven.len() == self.rigid_bodies.len();
+        !self.following.is_empty() && nothing_else
+    }
+
+    /// Channels of the rotations of leaders.
+    pub(crate) fn leader_rotations(&self) -> impl Iterator<Item = [ChannelId; 3]> {
+        self.following.leaders.iter().map(|leader| match *leader {
+            Leader::Pin(pin) => self.pins[pin].motion.rotation,
+            Leader::Driven(driven) => self.driven[driven].rotation,
+        })
+    }
+
+    /// Channels of the motions of leaders.
+    pub(crate) fn leader_channels(&self) -> impl Iterator<Item = ChannelId> {
+        self.following.leaders.iter().flat_map(|leader| {
+            let (translation, rotation) = match *leader {
+                Leader::Pin(pin) => (self.pins[pin].motion.translation, self.pins[pin].motion.rotation),
+                Leader::Driven(driven) => (self.driven[driven].translation, self.driven[driven].rotation),
+            };
+            translation.into_iter().chain(rotation)
+        })
+    }
+}
+
 impl Following {
+    /// The rigid motion that comes nearest to those of all leaders.
+    pub(crate) fn common_motion(&self, model: &Model, motions: &[Motion]) -> Motion {
+        // The motion of a frame of this size at each of them.
+        let size = 0.1 * model.rest_size();
+        let pairs = motions.iter().flat_map(|motion| {
+            let frame = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+            frame.map(|axis| motion.from + axis * size).map(|x| [x, motion.apply(x)])
+        });
+        Motion::fit(pairs)
+    }
+
     /// Whether nothing follows.
     pub(crate) fn is_empty(&self) -> bool {
         self.unknowns.is_empty()
@@ -90,6 +130,18 @@ impl Following {
         }));
     }
 
+    /// Moves everything by one motion.
+    pub(crate) fn carry_all(model: &Model, motion: &Motion, q: &mut Unknowns) {
+        let blocks = model.kinematics.rigid_blocks();
+        q.vectors.iter_mut().for_each(|x| *x = motion.apply(*x));
+        let turn = quaternion_of(&motion.rotation);
+        for (rotation, block) in q.rotations.iter_mut().zip(blocks) {
+            *rotation = (turn * *rotation).normalized();
+            // These are no places.
+            q.vectors[block.rotation as usize] = Vec3::zero();
+        }
+    }
+
     /// Moves all that follows and may move.
     pub(crate) fn carry(&self, model: &Model, motions: &[Motion], q: &mut [Vec3]) {
         let mut first = 0;
@@ -107,10 +159,25 @@ impl Following {
     }
 }
 
+/// The quaternion of a rotation, by the largest of its four parts [Shepperd78].
+fn quaternion_of(rotation: &Mat3) -> Quaternion {
+    let r = rotation.rows;
+    let trace = r[0][0] + r[1][1] + r[2][2];
+    let skew = Vec3::new(r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]);
+    if trace > 0.0 {
+        return Quaternion::from_parts(1.0 + trace, skew).normalized();
+    }
+    let i = (0..3).max_by(|&a, &b| r[a][a].total_cmp(&r[b][b])).unwrap_or(0);
+    let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+    let mut vector = Vec3::zero();
+    vector[i] = 1.0 + r[i][i] - r[j][j] - r[k][k];
+    vector[j] = r[i][j] + r[j][i];
+    vector[k] = r[i][k] + r[k][i];
+    Quaternion::from_parts(skew[i], vector).normalized()
+}
+
 #[cfg(test)]
 mod tests {
-    use sinew_math::Quaternion;
-
     use super::*;
 
     #[test]
@@ -131,5 +198,13 @@ mod tests {
             assert!((motion.apply(places[3]) - (places[3] + shift)).norm() < 1e-12);
         }
         assert_eq!(Motion::fit(places.iter().map(|&x| [x, x])).apply(shift), shift);
+    }
+
+    #[test]
+    fn quaternions_are_those_of_the_matrices() {
+        for turn in [[0.3, -0.2, 0.9], [3.1, 0.1, 0.0], [0.0, 2.9, 0.4], [0.2, 0.3, -3.0], [0.0, 0.0, 0.0]] {
+            let matrix = Quaternion::exp_map(Vec3::from(turn)).to_matrix();
+            assert!((quaternion_of(&matrix).to_matrix() - matrix).norm() < 1e-12, "{turn:?}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::integrator::Regime;
 use super::params::NonlinearSolver;
 use super::problem::Merit;
 use super::search::Caution;
+use crate::model::Following;
 use crate::report::StepReport;
 
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
@@ -101,13 +102,19 @@ impl Attempt<'_> {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
         let reference = self.residual_without_contact();
-        let Work { q, trial, trial_x, motions, .. } = &mut *self.work;
+        let Work { q, x, trial, trial_x, motions, .. } = &mut *self.work;
         model.following.find_motions(model, &previous.unknowns, q, motions);
         trial.clone_from(q);
         model.following.carry(model, motions, &mut trial.vectors);
         model.kinematics.place(trial, trial_x);
+        // What all leaders do together leads nobody into anybody, however far it is: the way begins beyond it.
+        q.clone_from(&previous.unknowns);
+        if model.moves_as_one() {
+            Following::carry_all(model, &model.following.common_motion(model, motions), q);
+        }
+        model.kinematics.place(q, x);
         let start = Instant::now();
-        let free = self.problem.contact.sweep(model, &previous.positions, &self.work.trial_x, 1.0);
+        let free = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
         self.timing.contact += start.elapsed();
         if free == 1.0 {
             self.problem.contact.set_progress(1.0);
@@ -120,14 +127,14 @@ impl Attempt<'_> {
         }
         let way = if free < 1.0 && free > SHORTEST_FOLLOWING { free } else { 0.0 };
         let Work { q, x, trial, direction, .. } = &mut *self.work;
-        for ((d, &to), &from) in direction.iter_mut().zip(&trial.vectors).zip(&previous.unknowns.vectors) {
+        for ((d, &to), &from) in direction.iter_mut().zip(&trial.vectors).zip(&q.vectors) {
             *d = to - from;
         }
         for (block, rigid) in model.kinematics.rigid_blocks().iter().enumerate() {
-            let turn = trial.rotations[block] * previous.unknowns.rotations[block].conjugate();
-            direction[rigid.rotation as usize] = turn.log_map();
+            direction[rigid.rotation as usize] = (trial.rotations[block] * q.rotations[block].conjugate()).log_map();
         }
-        model.kinematics.advance(&previous.unknowns, direction, way, q);
+        model.kinematics.advance(q, direction, way, trial);
+        std::mem::swap(q, trial);
         model.kinematics.place(q, x);
         let progress = self.problem.contact.progress();
         self.problem.contact.set_progress(progress + way * (1.0 - progress));
