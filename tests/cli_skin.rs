@@ -5,9 +5,10 @@ mod support;
 use std::path::Path;
 
 use sinew_geometry::TriMesh;
+use sinew_geometry::procedural::icosphere;
 use sinew_io::load_rig;
 use sinew_math::{Quaternion, Vec3};
-use sinew_rig::{Node, Rig, Transform, Weights};
+use sinew_rig::{Node, Part, Rig, Surface, Transform, Weights};
 use support::character::{arm, complaint, told, write};
 use support::fresh_folder;
 
@@ -182,4 +183,49 @@ fn the_scene_of_a_character_can_be_written_and_checked() {
     let scene = std::fs::read_to_string(folder.join("arm.toml")).expect("a scene");
     assert!(scene.contains("animation = \"reach\"") && scene.contains("[body.rig]"), "{scene}");
     told(&folder, &["check", "arm.toml"]);
+}
+
+/// Bones from a file that lies elsewhere: a capsule that holds, and modelled ones over which flesh slides.
+#[test]
+fn flesh_slides_over_modelled_bones() {
+    let folder = fresh_folder("skin_bones");
+    // A ball that stands on the elbow, in the file of the character.
+    let mut rig = arm();
+    let ball = icosphere(0.008, 4).expect("a ball");
+    let part = Part { positions: ball.positions().to_vec(), triangles: ball.triangles().to_vec(), ..Part::default() };
+    let elbow = rig.nodes.iter().position(|node| node.name == "elbow").expect("a joint");
+    rig.nodes.push(Node {
+        name: "knob".into(),
+        parent: Some(elbow),
+        transform: Transform::from_translation(Vec3::new(0.02, -0.015, 0.0)),
+        surface: Some(rig.surfaces.len()),
+        ..rig.nodes[elbow].clone()
+    });
+    rig.surfaces.push(Surface { name: "knob".into(), parts: vec![part], morph_weights: Vec::new() });
+    write(&rig, &folder.join("arm.glb"));
+    std::fs::create_dir(folder.join("bones")).expect("a folder");
+    let obj = ball.positions().iter().map(|x| format!("v {} {} {}\n", x.x + 0.38, x.y - 0.01, x.z));
+    let faces = ball.triangles().iter().map(|t| format!("f {} {} {}\n", t[0] + 1, t[1] + 1, t[2] + 1));
+    std::fs::write(folder.join("bones/ball.obj"), obj.chain(faces).collect::<String>()).expect("a mesh");
+    let slide =
+        |name: &str, form: &str| format!("{{ name = \"{name}\", joint = \"elbow\", {form}, hold = \"slide\" }}");
+    let bones = |list: &[String]| format!("bones = [{}]\n", list.join(", "));
+    let list = [slide("knob", "surface = \"knob\", cover = \"2 mm\""), slide("ball", "mesh = \"ball.obj\"")];
+    std::fs::write(folder.join("bones/arm.toml"), bones(&list)).expect("bones");
+    let options = ["skin", "arm.glb", "--cell", "2.5 cm", "--contact", "barrier", "--duration", "0.05 s", "--bones"];
+    let said = told(&folder, &[&options[..], &["bones/arm.toml"]].concat());
+    assert!(said.contains("it slides over 2 more"), "{said}");
+    for (list, causes) in [
+        (slide("ball", "mesh = \"nothing.obj\""), &["nothing.obj"][..]),
+        (slide("knob", "surface = \"knop\""), &["\"knop\"", "did you mean \"knob\"?"]),
+        (slide("knob", "radius = \"1 cm\""), &["`ends`, `mesh` or `surface`"]),
+        (slide("knob", "ends = [[0, 0, 0], [1, 0, 0]]"), &["`ends` and `radius` belong together"]),
+        ("{ joint = \"elbow\", surface = \"knob\", hold = \"soft\" }".into(), &["a surface has none"]),
+        ("{ joint = \"elbow\", surface = \"knob\", cover = \"1 mm\" }".into(), &["`cover` belongs to"]),
+    ] {
+        std::fs::write(folder.join("bones/wrong.toml"), bones(&[list])).expect("bones");
+        complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), causes);
+    }
+    std::fs::write(folder.join("bones/wrong.toml"), "hold = \"slide\"\n").expect("bones");
+    complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), &["nothing would hold it"]);
 }

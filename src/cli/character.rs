@@ -81,10 +81,14 @@ fn bones_text(rig: &Rig, character: Character) -> String {
     for bone in bone_hints(character) {
         let place = |x: sinew_math::Vec3| format!("[{:.5}, {:.5}, {:.5}]", x.x, x.y, x.z);
         let name = &rig.nodes[bone.joint].name;
+        let (own, slides) = match bone.sliding {
+            Some(own) => (format!("name = \"{own}\", "), ", hold = \"slide\""),
+            None => (String::new(), ""),
+        };
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "    {{ joint = \"{name}\", ends = [{}, {}], radius = {:.5} }},",
+            "    {{ {own}joint = \"{name}\", ends = [{}, {}], radius = {:.5}{slides} }},",
             place(bone.from),
             place(bone.to),
             bone.radius

@@ -216,7 +216,8 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
             }
         }
     }
-    if let Err(error) = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone() }) {
+    if let Err(error) = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() })
+    {
         of_character(error.to_string());
     }
     if arguments.bones != "auto"
@@ -263,7 +264,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let Some([first, last]) = animation.and_then(|animation| animation.span()) else {
         return Err(problem("it has no animation, so there is nothing to follow".into()));
     };
-    let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone() })
+    let flesh = Flesh::new(rig, &FleshParams { surfaces: arguments.surface.clone(), ..FleshParams::default() })
         .map_err(|error| problem(error.to_string()))?;
     let Span { start, duration, shutter, sub_frames } = Span::new(arguments, [first, last]);
     let cell = arguments.cell.unwrap_or_else(|| rounded((flesh.surface.volume().abs() / USUAL_CELLS).cbrt()));
@@ -271,7 +272,7 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
     let preroll = (0.5 * arguments.frame_rate).round().max(1.0) / arguments.frame_rate;
     let bones = match arguments.bones.as_str() {
         "auto" => String::new(),
-        file => std::fs::read_to_string(file).map_err(|error| Failure::Other(format!("{file}: {error}")))?,
+        file => bones_text(Path::new(file)).map_err(|error| Failure::Other(format!("{file}: {error}")))?,
     };
     // What JSON quotes, TOML reads.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
@@ -361,6 +362,24 @@ impl Span {
         let open = shutter.map_or(0.0, |[_, close]| (close * steps - 1e-6).ceil().max(0.0) / steps / rate);
         Self { start, duration: if duration < 0.0 { duration } else { duration + open }, shutter, sub_frames }
     }
+}
+
+/// The bones of a file. It names meshes as seen from its own folder, and the scene is elsewhere.
+fn bones_text(path: &Path) -> std::io::Result<String> {
+    let text = std::fs::read_to_string(path)?;
+    let folder = std::path::absolute(path)?.parent().map(Path::to_path_buf).unwrap_or_default();
+    // What is no TOML goes as it is, and the scene tells what is wrong with it.
+    let Ok(mut table) = text.parse::<toml::Table>() else { return Ok(text) };
+    let bones = table.get_mut("bones").and_then(toml::Value::as_array_mut);
+    let mut is_changed = false;
+    for mesh in bones.into_iter().flatten().filter_map(|bone| bone.get_mut("mesh")) {
+        if let Some(file) = mesh.as_str() {
+            *mesh = folder.join(file).to_string_lossy().into_owned().into();
+            is_changed = true;
+        }
+    }
+    let lines = table.iter().map(|(key, value)| format!("{key} = {value}\n"));
+    Ok(if is_changed { lines.collect() } else { text })
 }
 
 /// Two digits are enough for the size of a cell.

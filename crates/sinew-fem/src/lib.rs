@@ -13,6 +13,7 @@ pub mod command;
 pub mod contact;
 pub mod contacts;
 pub mod control;
+pub mod cover;
 pub mod damping;
 pub mod diagnostics;
 pub mod force;

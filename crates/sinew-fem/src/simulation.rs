@@ -10,6 +10,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 use crate::command::Command;
 use crate::contact::{ContactFinder, ContactPoint, allow_start, increments_of_motion, parts_of_step};
 use crate::control::{ChannelId, Control, ControlError};
+use crate::cover::CoverProbe;
 use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::ElasticBlock;
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
@@ -108,6 +109,7 @@ impl Simulation {
         all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
         all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
         all.extend((0..model.contacts.len()).map(|contact| Box::new(ColliderProbe { contact }) as Box<dyn Probe>));
+        all.extend((0..model.bones.len()).map(|bone| Box::new(CoverProbe::new(&model, bone)) as Box<dyn Probe>));
         let pairs: Vec<[usize; 2]> = model.contact.pairs().map(|(g, h, _)| [g, h]).collect();
         all.extend(pairs.into_iter().map(|groups| Box::new(ContactProbe { groups }) as Box<dyn Probe>));
         all.extend(probes);
@@ -355,7 +357,8 @@ impl Simulation {
         while !self.solver.is_static() {
             let left = target - self.state.time;
             self.drive(target);
-            let parts = parts_of_step(&self.model, &self.state, &self.control, left);
+            let bones = self.model.parts_by_bones(&self.state, &self.control).ceil() as usize;
+            let parts = parts_of_step(&self.model, &self.state, &self.control, left).max(bones);
             if parts <= 1 {
                 break;
             }
@@ -496,6 +499,7 @@ impl Simulation {
             self.drive(target);
             increments = increments_of_motion(&self.model, &from, &self.control);
         }
+        let increments = self.model.parts_by_bones(&self.state, &self.control).max(increments);
         let furthest = if self.solver.turns_at_once() { 0.0 } else { furthest };
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }

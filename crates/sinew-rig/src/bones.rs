@@ -1,9 +1,11 @@
-//! Bones within flesh, as capsules, where nobody has modelled them.
+//! Bones within flesh: as capsules where nobody has modelled them, else as surfaces of the character's file.
 
 use sinew_geometry::mesh::WindingNumber;
+use sinew_geometry::{MeshError, TriMesh};
 use sinew_math::Vec3;
 
-use crate::flesh::{Flesh, Joint};
+use crate::flesh::{Flesh, Joint, Source};
+use crate::rig::Rig;
 
 /// Radius of a bone over that of the limb around it: that of a humerus over that of an upper arm.
 const BONE_SHARE: f64 = 0.3;
@@ -31,6 +33,31 @@ impl Bone {
         let along = ((x - a).dot(axis) / axis.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         (x.distance(a + axis * along), along)
     }
+}
+
+/// A bone that is modelled in the character's file, at rest [m]: the surface or node of a name. Vertices that were split along seams are made one. `None` where nobody has the name.
+///
+/// # Errors
+/// When it has no triangles.
+pub fn modelled_bone(rig: &Rig, flesh: &Flesh, name: &str) -> Option<Result<TriMesh, MeshError>> {
+    let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+    let mut is_found = false;
+    for piece in flesh.pieces.iter().filter(|piece| piece.has_name(rig, name)) {
+        is_found = true;
+        let first = positions.len() as u32;
+        positions.extend(piece.vertices.iter().map(|source| match source {
+            Source::Flesh(vertex) => flesh.surface.positions()[*vertex as usize],
+            Source::Joints(rest, _) => *rest,
+        }));
+        let of_part = &rig.surfaces[piece.surface].parts[piece.part].triangles;
+        triangles.extend(of_part.iter().map(|triangle| triangle.map(|vertex| first + vertex)));
+    }
+    let whole = || {
+        let (surface, _) = TriMesh::new(positions, triangles)?.welded()?;
+        // Mirrored nodes turn surfaces inside out.
+        Ok(if surface.volume() < 0.0 { surface.flipped() } else { surface })
+    };
+    is_found.then(whole)
 }
 
 /// Bones from every joint that moves vertices to the joints below it; at the end of a chain, to where its vertices end.

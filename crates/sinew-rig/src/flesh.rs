@@ -81,6 +81,13 @@ pub struct Piece {
     pub vertices: Vec<Source>,
 }
 
+impl Piece {
+    /// Whether its node or its surface has this name.
+    pub fn has_name(&self, rig: &Rig, name: &str) -> bool {
+        rig.nodes[self.node].name == name || rig.surfaces[self.surface].name == name
+    }
+}
+
 /// Where a vertex of the file goes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -137,6 +144,8 @@ pub enum FleshError {
 pub struct FleshParams {
     /// Names of nodes or surfaces; all that qualify when empty.
     pub surfaces: Vec<String>,
+    /// Names of nodes or surfaces that are bones, and never flesh.
+    pub bones: Vec<String>,
 }
 
 impl Flesh {
@@ -163,12 +172,9 @@ impl Flesh {
         if skinned.is_empty() {
             return Err(FleshError::NoSkin);
         }
-        let is_named = |piece: &Piece| {
-            params.surfaces.is_empty()
-                || params
-                    .surfaces
-                    .iter()
-                    .any(|name| *name == rig.nodes[piece.node].name || *name == rig.surfaces[piece.surface].name)
+        let is_flesh = |piece: &Piece| {
+            let is_in = |names: &[String]| names.iter().any(|name| piece.has_name(rig, name));
+            (params.surfaces.is_empty() || is_in(&params.surfaces)) && !is_in(&params.bones)
         };
         for name in &params.surfaces {
             let mut names: Vec<&str> = skinned
@@ -185,7 +191,7 @@ impl Flesh {
         }
         // All skinned surfaces at rest, as a soup.
         let mut soup = Soup::default();
-        for &k in skinned.iter().filter(|&&k| is_named(&pieces[k])) {
+        for &k in skinned.iter().filter(|&&k| is_flesh(&pieces[k])) {
             let piece = &pieces[k];
             let skin = rig.nodes[piece.node].skin.unwrap_or_default();
             let (rest_from_stored, numbers) = assembly.skin(skin)?;

@@ -22,7 +22,7 @@ pub use affine::Affine;
 pub use animation::{Animation, Channel, Interpolation, Keys};
 pub use appearance::{Appearance, GltfLists, Image, Material};
 pub use blend::skin_matrices;
-pub use bones::{Bone, guess_bones};
+pub use bones::{Bone, guess_bones, modelled_bone};
 pub use fit::Stray;
 pub use flesh::{Flesh, FleshError, FleshParams, Joint, Piece, Source};
 pub use glue::Glue;

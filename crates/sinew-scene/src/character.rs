@@ -36,7 +36,8 @@ impl Character {
             Ok(Some(_)) => {}
         }
         let key = if settings.surfaces.is_empty() { "mesh.surface" } else { "rig.surfaces" };
-        match Flesh::new(&rig, &FleshParams { surfaces: settings.surfaces.clone() }) {
+        let bones = settings.bones.iter().filter_map(|bone| bone.surface.clone()).collect();
+        match Flesh::new(&rig, &FleshParams { surfaces: settings.surfaces.clone(), bones }) {
             Ok(flesh) if problems.is_empty() => Ok(Self { rig, flesh }),
             Ok(_) => Err(problems),
             Err(error) => {

@@ -1,5 +1,6 @@
 //! Checks that need more than one value: names and references, sizes, files, times, alternatives.
 
+mod rig;
 mod solver;
 
 use sinew_geometry::procedural::FIGURE_ENDS;
@@ -200,6 +201,9 @@ impl Checker<'_> {
             let problem =
                 self.at(&format!("{path}.rig"), "a skeleton moves bodies on lattices whose surface is a glTF file");
             self.report(problem.hint("`mesh = { from = \"hand.glb\", element = \"lattice\", cell = \"5 mm\" }`"));
+        }
+        if let Some(rig) = &body.rig {
+            self.check_rig(rig, &format!("{path}.rig"));
         }
         for (i, pin) in body.pin.iter().enumerate() {
             self.check_region(body, &pin.region, &format!("{path}.pin[{i}].region"));

@@ -80,6 +80,8 @@ pub struct ContactForce {
     pub index: usize,
     /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
     pub grace: Vec<f64>,
+    /// Distance that each point keeps from the collider [m]; empty where all may touch it.
+    pub clearances: Vec<f64>,
 }
 
 impl ContactForce {
@@ -176,7 +178,7 @@ impl ContactForce {
         }
     }
 
-    /// Calls `visit(point, distance, normal, local)` for each contact point inside the collider at `pose`, less the depth that is allowed at `time`.
+    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than it may be, less the depth that is allowed at `time`.
     pub(crate) fn for_each_at(
         &self,
         pose: &Pose,
@@ -188,7 +190,8 @@ impl ContactForce {
         for point in 0..self.point_count() {
             let local = pose.to_local(self.interpolate(point, x));
             let allowed = self.grace.get(point).map_or(0.0, |&depth| allowed_depth(depth, time));
-            let distance = shape.distance(local) + allowed;
+            let kept = self.clearances.get(point).copied().unwrap_or(0.0);
+            let distance = shape.distance(local) + allowed - kept;
             if distance < 0.0 {
                 visit(point, distance, pose.rotation.rotate(shape.normal(local)), local);
             }

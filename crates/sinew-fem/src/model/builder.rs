@@ -197,13 +197,20 @@ pub struct ColliderParams {
 }
 
 /// Where a collider lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Side {
     /// Outside of flesh: an obstacle that keeps the surface of bodies out.
     #[default]
     Outside,
     /// Within flesh, which slides over it, like a bone: it keeps out the flesh that lies at its surface at rest. What is inside of it at rest stays there.
     Inside,
+    /// A bone of one body, of name `BODY.bone.NAME`: as `Inside`, but other bodies do not see it.
+    Bone {
+        /// Index of the body.
+        body: usize,
+        /// Thickness of the flesh that stays between bone and skin, if there is so much at rest [m].
+        cover: f64,
+    },
 }
 
 /// What nodes are attached or bound to.

@@ -1,17 +1,45 @@
 //! Penalty contact of bodies with colliders: which points are kept out, and how hard.
 
 use sinew_geometry::embedding::{Embedding, Outside};
-use sinew_geometry::shape::Shape;
+use sinew_geometry::shape::{Pose, Shape};
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 
 use super::Body;
 use super::builder::{ColliderParams, Side};
 use crate::contact::bounce_damping;
+use crate::control::Control;
 use crate::force::{Collider, ContactForce};
 
 /// Distance of a point from its embedded place, over the size of a cell, up to which it lies in the mesh.
 const ROUNDING: f64 = 1e-6;
+/// Skin within so many cells of a collider in flesh is kept out by itself; what is farther away has cells between that are.
+const SKIN_REACH: f64 = 2.0;
+
+/// Way of a bone in one step, in cells: flesh that it passes by more may come out on its other side.
+const LONGEST_WAY: f64 = 0.5;
+
+/// A bone over which the flesh of one body slides, without friction. Flesh follows its bones, so it is enough to look at the way of the bone itself to know how far a step may go.
+pub struct Bone {
+    /// Its own name.
+    pub name: String,
+    /// How it keeps flesh and skin out.
+    pub contact: ContactForce,
+    /// Middle of its box, in its frame [m].
+    center: Vec3,
+    /// Distance of the corners of the box from there [m].
+    reach: f64,
+}
+
+impl Bone {
+    /// Into how many parts a step from a pose to the one under `control` must be cut.
+    pub(crate) fn parts_of_step(&self, from: &Pose, control: &Control, cell: f64) -> f64 {
+        let to = self.contact.shape.pose(control);
+        let turn = (to.rotation * from.rotation.conjugate()).log_map().norm();
+        let way = to.to_world(self.center).distance(from.to_world(self.center)) + turn * self.reach;
+        way / (LONGEST_WAY * cell)
+    }
+}
 
 /// Contact points with what carries them.
 #[derive(Clone)]
@@ -19,11 +47,13 @@ struct Proxies {
     offsets: Vec<u32>,
     entries: Vec<(u32, f64)>,
     areas: Vec<f64>,
+    /// Distance that each keeps [m]; empty where all may touch.
+    clearances: Vec<f64>,
 }
 
 impl Proxies {
     fn new() -> Self {
-        Self { offsets: vec![0], entries: Vec::new(), areas: Vec::new() }
+        Self { offsets: vec![0], entries: Vec::new(), areas: Vec::new(), clearances: Vec::new() }
     }
 
     fn add(&mut self, area: f64, carriers: impl IntoIterator<Item = (u32, f64)>) {
@@ -49,7 +79,7 @@ impl Proxies {
 
     /// The flesh of a body that lies at a surface at rest (MCA-23, MCA-24).
     fn at_surface(body: &Body, collider: &Collider, surface: &TriMesh) -> Self {
-        let (flat, areas): (Vec<Vec3>, Vec<f64>) = samples(surface, body.cell_size()).into_iter().unzip();
+        let (flat, areas): (Vec<Vec3>, Vec<f64>) = surface.samples(body.cell_size()).into_iter().unzip();
         // Triangles of round shapes lie a little inside of them.
         let on_shape = |p: &Vec3| collider.initial.to_world(collider.shape.closest(*p));
         let points: Vec<Vec3> = flat.iter().map(on_shape).collect();
@@ -66,6 +96,23 @@ impl Proxies {
             }
         }
         proxies
+    }
+
+    /// Adds the skin near a collider within flesh: where a cell holds both, the flesh at the collider says nothing of the skin. It keeps `cover` away, or as far as it
+    /// is at rest.
+    fn add_skin(&mut self, body: &Body, collider: &Collider, cover: f64) {
+        let first = body.points.start as u32;
+        self.clearances = vec![0.0; self.areas.len()];
+        let reach = cover + SKIN_REACH * body.cell_size();
+        for (vertex, x) in body.surface.positions(body.mesh.positions()).into_iter().enumerate() {
+            let distance = collider.shape.distance(collider.initial.to_local(x));
+            if (0.0..=reach).contains(&distance) {
+                let mut carriers = Vec::new();
+                body.surface.for_each_carrier(vertex, |node, weight| carriers.push((first + node, weight)));
+                self.add(body.surface.areas[vertex], carriers);
+                self.clearances.push(cover.min(distance));
+            }
+        }
     }
 }
 
@@ -85,50 +132,69 @@ pub(super) fn contact_forces(
                 continue;
             }
             let proxies = match (params.side, collider.shape.surface()) {
+                (Side::Bone { .. }, _) => continue,
                 (Side::Inside, Some(surface)) => Proxies::at_surface(body, collider, &surface),
                 _ => outside.get_or_insert_with(|| Proxies::of_body(body)).clone(),
             };
-            let Proxies { offsets, entries, areas } = proxies;
-            forces.push(ContactForce {
-                name: format!("{}.contact.{}", body.name, collider.name),
-                body: body_index,
-                collider: index,
-                shape: collider.clone(),
-                offsets,
-                entries,
-                areas,
-                stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
-                friction: params.friction,
-                bounce: bounce_damping(params.restitution),
-                creep,
-                index: forces.len(),
-                grace: Vec::new(),
-            });
+            let name = format!("{}.contact.{}", body.name, collider.name);
+            forces.push(force(name, body_index, body, index, collider, params, creep, proxies));
+            let last = forces.len() - 1;
+            forces[last].index = last;
         }
     }
     forces
 }
 
-/// Centres of the parts of triangles cut so fine that their edges are no longer than `spacing`, with their areas [m²].
-fn samples(surface: &TriMesh, spacing: f64) -> Vec<(Vec3, f64)> {
-    let mut samples = Vec::new();
-    for triangle in 0..surface.triangle_count() {
-        let [a, b, c] = surface.corners(triangle);
-        let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
-        let parts = (longest / spacing).ceil().max(1.0);
-        let area = 0.5 * (b - a).cross(c - a).norm() / (parts * parts);
-        let at = |u: f64, v: f64| a + (b - a) * (u / parts) + (c - a) * (v / parts);
-        for i in 0..parts as usize {
-            for j in 0..parts as usize - i {
-                let (u, v) = (i as f64, j as f64);
-                samples.push((at(u + 1.0 / 3.0, v + 1.0 / 3.0), area));
-                if i + j + 1 < parts as usize {
-                    samples.push((at(u + 2.0 / 3.0, v + 2.0 / 3.0), area));
-                }
-            }
-        }
+/// Bones over which the flesh of their body slides.
+pub(super) fn bones(bodies: &[Body], colliders: &[Collider], params: &[ColliderParams], creep: f64) -> Vec<Bone> {
+    let mut bones = Vec::new();
+    for (index, (collider, params)) in colliders.iter().zip(params).enumerate() {
+        let (Side::Bone { body: owner, cover }, Some(surface)) = (params.side, collider.shape.surface()) else {
+            continue;
+        };
+        let body = &bodies[owner];
+        let mut proxies = Proxies::at_surface(body, collider, &surface);
+        proxies.add_skin(body, collider, cover);
+        let own = collider.name.strip_prefix(&format!("{}.bone.", body.name)).unwrap_or(&collider.name);
+        let bounds = surface.bounds();
+        bones.push(Bone {
+            name: own.to_string(),
+            center: bounds.center(),
+            reach: 0.5 * bounds.diagonal(),
+            contact: force(collider.name.clone(), owner, body, index, collider, params, creep, proxies),
+        });
     }
-    samples
+    bones
+}
+
+/// Contact by some points; it is nowhere in the list of contact forces yet.
+fn force(
+    name: String,
+    body_index: usize,
+    body: &Body,
+    collider_index: usize,
+    collider: &Collider,
+    params: &ColliderParams,
+    creep: f64,
+    proxies: Proxies,
+) -> ContactForce {
+    let Proxies { offsets, entries, areas, clearances } = proxies;
+    ContactForce {
+        name,
+        body: body_index,
+        collider: collider_index,
+        shape: collider.clone(),
+        offsets,
+        entries,
+        areas,
+        stiffness: params.stiffness.unwrap_or_else(|| default_stiffness(body)),
+        friction: params.friction,
+        bounce: bounce_damping(params.restitution),
+        creep,
+        index: usize::MAX,
+        grace: Vec::new(),
+        clearances,
+    }
 }
 
 /// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume [m²].

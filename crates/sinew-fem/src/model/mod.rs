@@ -20,6 +20,7 @@ pub use body::{Body, BodyParams, Surface};
 pub use builder::{
     AttachTarget, ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side,
 };
+pub use collisions::Bone;
 pub use faces::balanced_triangles;
 pub(crate) use following::Motion;
 pub use following::{Following, Leader};
@@ -47,7 +48,12 @@ pub(crate) fn energies_with(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v:
         elastic,
         kinetic: sinew_math::parallel::sum(x.len(), |p| 0.5 * model.masses[p] * v[p].norm_squared()),
         gravity: potential(&model.gravity),
-        contact: model.contacts.iter().map(|f| f.penalty_energy(x, ctx)).sum(),
+        contact: model
+            .contacts
+            .iter()
+            .chain(model.bones.iter().map(|bone| &bone.contact))
+            .map(|f| f.penalty_energy(x, ctx))
+            .sum(),
         other: model.attachments.iter().map(|f| potential(f)).sum::<f64>()
             + model.pressures.iter().map(|f| potential(f)).sum::<f64>()
             + model.loads.iter().map(|f| potential(f)).sum::<f64>()
@@ -153,6 +159,8 @@ pub struct Model {
     pub loads: Vec<Load>,
     /// Contact of bodies with colliders.
     pub contacts: Vec<ContactForce>,
+    /// Bones over which flesh slides.
+    pub bones: Vec<Bone>,
     /// Contact of bodies with each other and with themselves, and of whatever is kept apart by barriers.
     pub contact: ContactModel,
     /// The same with penalty contact of bodies and colliders: everything that should not overlap, for checks.
@@ -310,7 +318,17 @@ impl Model {
             .chain(self.pressures.iter().map(|f| f as &dyn Force))
             .chain(self.loads.iter().map(|f| f as &dyn Force))
             .chain(self.contacts.iter().map(|f| f as &dyn Force))
+            .chain(self.bones.iter().map(|bone| &bone.contact as &dyn Force))
             .chain(self.custom.iter().map(|f| f.as_ref()))
+    }
+
+    /// Into how many parts a step to `control` must be cut so that no bone gets past the flesh that slides over it.
+    pub(crate) fn parts_by_bones(&self, state: &State, control: &Control) -> f64 {
+        let parts = self.bones.iter().filter_map(|bone| {
+            let from = state.history.collider_poses.get(bone.contact.collider)?;
+            Some(bone.parts_of_step(from, control, self.bodies[bone.contact.body].cell_size()))
+        });
+        parts.fold(0.0, f64::max)
     }
 
     /// Where pinned nodes must be under `control`: calls `set(unknown, axis, value)`.

@@ -1,10 +1,10 @@
 //! Contact and pressure inside the solver: balance of forces, friction, convergence.
 
 use sinew_fem::material::Law;
-use sinew_fem::model::ColliderParams;
+use sinew_fem::model::{ColliderParams, Side};
 use sinew_fem::{Contacts, ModelBuilder, Regime, SolverParams, StepContext};
 use sinew_geometry::procedural::icosphere;
-use sinew_geometry::shape::{AnyShape, Capsule, LevelSet, Plane, Pose, Sphere};
+use sinew_geometry::shape::{AnyShape, Capsule, LevelSet, Plane, Pose, Shape, Sphere};
 use sinew_math::Vec3;
 
 use crate::models::{Run, body, hexes, nodes_where, pin, spec, tets};
@@ -148,4 +148,46 @@ fn molten_flesh_stays_on_the_floor() {
     }
     let highest = run.state.positions.iter().map(|x| x.y).fold(0.0, f64::max);
     assert!(highest < 0.015, "{highest}");
+}
+
+/// A bone one cell below the skin, which a plate presses on it: the skin stays as far away as its cover, or as it was at rest. Nobody else sees the bone.
+#[test]
+fn skin_keeps_off_a_bone_as_far_as_it_is_told() {
+    let capsule = Capsule::between(Vec3::new(0.02, 0.07, 0.1), Vec3::new(0.18, 0.07, 0.1), 0.02).unwrap();
+    let least = |cover: f64| {
+        let mut builder = ModelBuilder::new();
+        let mesh = hexes([0.2, 0.1, 0.2], [10, 10, 10]);
+        let below = nodes_where(&mesh, |x| x.y == 0.0);
+        let flesh = builder.add_body(body("flesh", mesh.clone(), spec(Law::Corotated)));
+        let other = builder.add_body(body("other", mesh, spec(Law::Corotated)));
+        builder.pin(pin(flesh, "below", below.clone(), Vec3::zero()));
+        builder.pin(pin(other, "below", below, Vec3::zero()));
+        let plate = Plane::new(Vec3::zero(), -Vec3::unit(1)).unwrap();
+        let plate = collider("plate", plate.into(), Vec3::new(0.0, 0.085, 0.0), 0.0);
+        builder.add_collider(ColliderParams { stiffness: Some(1e7), ..plate });
+        builder.add_collider(ColliderParams {
+            pose: capsule.pose,
+            side: Side::Bone { body: flesh, cover },
+            // A hundred times that of the plate, which gives way.
+            stiffness: Some(1e9),
+            ..collider("flesh.bone.ulna", capsule.shape.into(), Vec3::zero(), 0.0)
+        });
+        let model = builder.build().unwrap();
+        let names: Vec<&str> = model.contacts.iter().map(|contact| contact.name.as_str()).collect();
+        assert_eq!(names, ["flesh.contact.plate", "other.contact.plate"]);
+        assert_eq!((model.bones.len(), &*model.bones[0].name, model.bones[0].contact.body), (1, "ulna", flesh));
+        let mut run = Run::new(model, SolverParams { tolerance: 1e-9, ..SolverParams::default() });
+        run.step(1.0).unwrap();
+        let flesh = &run.model.bodies[0];
+        let skin = flesh.surface.positions(&run.state.positions[flesh.points.clone()]);
+        let top =
+            flesh.surface.positions(flesh.mesh.positions()).into_iter().zip(skin).filter(|(rest, _)| rest.y > 0.0999);
+        let distances = top.map(|(_, x)| capsule.shape.distance(capsule.pose.to_local(x)));
+        distances.fold(f64::INFINITY, f64::min)
+    };
+    let (bare, covered, whole) = (least(0.0), least(0.006), least(1.0));
+    assert!(bare > -5e-4 && bare < 5e-3, "{bare} {covered} {whole}");
+    assert!((covered - 0.006).abs() < 5e-4, "{bare} {covered} {whole}");
+    // 1 cm at rest: more than that it need not keep.
+    assert!((whole - 0.01).abs() < 5e-4, "{bare} {covered} {whole}");
 }

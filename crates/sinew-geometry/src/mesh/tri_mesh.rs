@@ -6,6 +6,7 @@ use super::Aabb;
 use super::adjacency::Components;
 use super::check::{MAX_ENTRIES, MeshError, check_nodes, check_positions};
 use super::intersection::self_intersections;
+use super::nearest::NearestPlaces;
 use super::tri_topology::SurfaceTopology;
 use super::winding::WindingNumber;
 
@@ -170,6 +171,38 @@ impl TriMesh {
         Aabb::from_points(self.triangles.as_flattened().iter().map(|vertex| &self.positions[*vertex as usize]))
     }
 
+    /// Centres of the parts of triangles cut so fine that their edges are no longer than `spacing`, with their areas [m²].
+    pub fn samples(&self, spacing: f64) -> Vec<(Vec3, f64)> {
+        let mut samples = Vec::new();
+        for triangle in 0..self.triangle_count() {
+            let [a, b, c] = self.corners(triangle);
+            let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
+            let parts = (longest / spacing).ceil().max(1.0);
+            let area = 0.5 * (b - a).cross(c - a).norm() / (parts * parts);
+            let at = |u: f64, v: f64| a + (b - a) * (u / parts) + (c - a) * (v / parts);
+            for i in 0..parts as usize {
+                for j in 0..parts as usize - i {
+                    let (u, v) = (i as f64, j as f64);
+                    samples.push((at(u + 1.0 / 3.0, v + 1.0 / 3.0), area));
+                    if i + j + 1 < parts as usize {
+                        samples.push((at(u + 2.0 / 3.0, v + 2.0 / 3.0), area));
+                    }
+                }
+            }
+        }
+        samples
+    }
+
+    /// How deep points lie below a closed surface [m]; below zero outside.
+    pub fn depths(&self, points: &[Vec3]) -> Vec<f64> {
+        let (places, winding) = (NearestPlaces::new(self), self.winding_numbers());
+        let depth = |p: &Vec3| {
+            let distance = places.to(*p).map_or(f64::INFINITY, |place| place.position.distance(*p));
+            if winding.is_inside(*p) { distance } else { -distance }
+        };
+        points.iter().map(depth).collect()
+    }
+
     /// Winding number of the surface about `p`; see [`WindingNumber`] for many points at once.
     pub fn winding_number(&self, p: Vec3) -> f64 {
         super::winding::exact_winding_number(self, p)
@@ -310,6 +343,30 @@ mod tests {
                     assert!(distance <= p.distance(at([1.0 - u - v, u, v])) + 1e-12);
                 }
             }
+        }
+    }
+
+    /// Areas add up, and no place of the surface is further from a sample than two thirds of the height of a part.
+    #[test]
+    fn samples_cover_the_surface() {
+        let ball = icosphere(1.0, 3).unwrap();
+        for spacing in [10.0, 0.2] {
+            let samples = ball.samples(spacing);
+            let area: f64 = samples.iter().map(|sample| sample.1).sum();
+            assert!((area / ball.area() - 1.0).abs() < 1e-12);
+            let nearest = |x: &Vec3| samples.iter().map(|sample| sample.0.distance(*x)).fold(f64::INFINITY, f64::min);
+            let worst = ball.positions().iter().map(nearest).fold(0.0, f64::max);
+            assert!(worst < 0.6 * spacing.min(0.6), "{spacing}: {worst}");
+        }
+    }
+
+    #[test]
+    fn depths_are_distances_below_the_surface() {
+        let ball = icosphere(1.0, 40).unwrap();
+        let places: Vec<Vec3> = [0.0, 0.3, 0.9, 1.2, 3.0].iter().map(|r| Vec3::new(0.6, 0.0, 0.8) * *r).collect();
+        for (place, depth) in places.iter().zip(ball.depths(&places)) {
+            // Facets lie inside of the ball by 2e-4.
+            assert!((depth - (1.0 - place.norm())).abs() < 5e-4, "{place:?}: {depth}");
         }
     }
 }

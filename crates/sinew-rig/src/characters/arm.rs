@@ -82,13 +82,15 @@ pub(super) fn limb_links(joints: [usize; 3]) -> [Link; 3] {
 }
 
 /// Humerus, ulna and radius, moved by nodes of those numbers.
-pub(super) fn limb_bones(humerus: usize, ulna: usize) -> [BoneHint; 5] {
-    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius };
+pub(super) fn limb_bones(humerus: usize, ulna: usize) -> [BoneHint; 6] {
+    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius, sliding: None };
+    let (olecranon, head) = (Vec3::new(0.340, -0.024, 0.004), along_forearm(1.0, -0.004, 0.016));
     [
         bone(humerus, SHOULDER, ELBOW, 0.012),
         bone(humerus, ELBOW - HINGE * 0.024, ELBOW + HINGE * 0.024, 0.012),
-        // The ulna is close to the skin at the elbow.
-        bone(ulna, Vec3::new(0.340, -0.024, 0.004), along_forearm(1.0, -0.004, 0.016), 0.008),
+        // The ulna is close to the skin at the elbow, which slides over it.
+        BoneHint { sliding: Some("ulna"), ..bone(ulna, olecranon, olecranon.lerp(head, 0.25), 0.008) },
+        bone(ulna, olecranon.lerp(head, 0.30), head, 0.008),
         bone(ulna, along_forearm(0.06, 0.006, -0.014), along_forearm(0.98, 0.0, -0.014), 0.008),
         bone(ulna, along_forearm(0.92, 0.0, -0.012), along_forearm(0.92, 0.0, 0.014), 0.010),
     ]
@@ -111,9 +113,15 @@ pub(super) fn body() -> Body {
     trunk.extend(limb_lumps());
     let root = Link { joint: 0, at: CLAVICLE, direction: Vec3::unit(0), reach: 1.0 };
     let links = std::iter::once(root).chain(limb_links([1, 2, 3])).collect();
-    let mut bones = vec![BoneHint { joint: 0, from: v(-0.045, 0.020, 0.0), to: v(0.010, 0.028, 0.0), radius: 0.010 }];
+    let mut bones = vec![BoneHint {
+        joint: 0,
+        from: v(-0.045, 0.020, 0.0),
+        to: v(0.010, 0.028, 0.0),
+        radius: 0.010,
+        sliding: None,
+    }];
     bones.extend(limb_bones(1, 2));
-    bones.push(BoneHint { joint: 3, from: WRIST, to: WRIST + v(0.075, 0.004, 0.0), radius: 0.014 });
+    bones.push(BoneHint { joint: 3, from: WRIST, to: WRIST + v(0.075, 0.004, 0.0), radius: 0.014, sliding: None });
     Body {
         joints,
         chains: vec![Chain { links, limb: None }],

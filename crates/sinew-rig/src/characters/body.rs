@@ -29,6 +29,8 @@ pub struct BoneHint {
     pub to: Vec3,
     /// Radius [m].
     pub radius: f64,
+    /// Its name where flesh slides over it, because it is close to the skin; else it holds flesh.
+    pub sliding: Option<&'static str>,
 }
 
 /// Why there is no such character.

@@ -259,7 +259,7 @@ fn phalanges(places: &[Vec3], radii: &[f64], chain: usize) -> Vec<Lump> {
 
 fn bones() -> Vec<BoneHint> {
     let v = Vec3::new;
-    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius };
+    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius, sliding: None };
     let mut bones = vec![
         bone(FOREARM, v(0.011, -0.068, 0.0), v(0.012, -0.006, 0.0), 0.008),
         bone(FOREARM, v(-0.013, -0.068, 0.0), v(-0.014, -0.006, 0.0), 0.007),

@@ -157,7 +157,7 @@ fn field() -> Field {
 
 fn bones() -> Vec<BoneHint> {
     let v = Vec3::new;
-    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius };
+    let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius, sliding: None };
     let mut bones = vec![
         bone(HIPS, v(-0.080, 0.935, -0.010), v(0.080, 0.935, -0.010), 0.055),
         bone(HIPS, v(0.0, 0.950, -0.055), v(0.0, 1.040, -0.045), 0.022),
@@ -211,7 +211,13 @@ fn bones() -> Vec<BoneHint> {
 
 /// A rib along some places.
 fn bones_along(places: &[Vec3], bones: &mut Vec<BoneHint>) {
-    bones.extend(places.windows(2).map(|ends| BoneHint { joint: CHEST, from: ends[0], to: ends[1], radius: 0.007 }));
+    bones.extend(places.windows(2).map(|ends| BoneHint {
+        joint: CHEST,
+        from: ends[0],
+        to: ends[1],
+        radius: 0.007,
+        sliding: None,
+    }));
 }
 
 pub(super) fn body() -> Body {

@@ -4,6 +4,7 @@
 //! file, and all of them are reported at once.
 
 mod body;
+mod bones;
 mod contact;
 mod drive;
 mod material_map;
@@ -18,7 +19,7 @@ mod solver;
 use sinew_fem::contact::CheckProbe;
 use sinew_fem::manufactured::ErrorProbe;
 use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
-use sinew_fem::model::{AttachTarget, Model, ModelBuilder, ModelError};
+use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
 use sinew_fem::probe::{PointProbe, Probe};
 use sinew_fem::{FrameParams, Simulation};
 use sinew_geometry::embedding::Embedding;
@@ -39,6 +40,7 @@ pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
         notes: Vec::new(),
         builder: ModelBuilder::new(),
         driver: TrackDriver::default(),
+        bones: Vec::new(),
     }
     .run()
 }
@@ -50,6 +52,8 @@ struct Compiler<'a> {
     notes: Vec<String>,
     builder: ModelBuilder,
     driver: TrackDriver,
+    /// Bones over which flesh slides: colliders behind those of the scene.
+    bones: Vec<ColliderParams>,
 }
 
 impl Compiler<'_> {

@@ -7,9 +7,10 @@ use sinew_geometry::embedding::Embedding;
 use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::shape::{Capsule, Pose};
 use sinew_math::Vec3;
-use sinew_rig::{Bone, Flesh, guess_bones};
+use sinew_rig::{Bone, Flesh};
 
 use super::Compiler;
+use super::bones::RigBone;
 use super::mesh::located;
 use super::rig_checks::Held;
 use crate::character::Character;
@@ -70,31 +71,22 @@ impl Compiler<'_> {
         rigged: &RiggedBody,
     ) -> Result<(), Vec<Diagnostic>> {
         let Some(rig) = &body.rig else { return Ok(()) };
-        let bones = self.bones(index, rig, &rigged.character.flesh)?;
+        let bones = self.bones(index, body, rig, &rigged.character)?;
         let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
         self.problems.extend(strays);
-        if bones.is_empty() {
+        if bones.iter().all(|bone| bone.hold == Hold::Slide) {
             let message = "the skeleton has no bone within the flesh".to_string();
             let problem = self.scene.problem(&format!("body[{index}].rig"), message);
             return Err(vec![
                 problem.hint("does it fit the surface? Bones lie between joints; `bones` can say where they are"),
             ]);
         }
-        let scaled = |bone: &Bone| Bone {
-            ends: bone.ends.map(|x| x * body.scale),
-            radius: bone.radius * body.scale,
-            ..bone.clone()
-        };
-        let bones: Vec<(Bone, Hold)> = bones.iter().map(|(bone, hold)| (scaled(bone), *hold)).collect();
         let owners = owners(lattice, &rigged.joint_of, &rigged.character.flesh, &bones);
         let tracks = self.joint_tracks(body, rig, place, rigged);
         let mut leaders: Vec<Option<FollowedBy>> = vec![None; rigged.character.flesh.joints.len()];
         for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
             let nodes: Vec<u32> = (0..owners.len() as u32)
-                .filter(|&node| {
-                    owners[node as usize]
-                        .is_some_and(|bone| bones[bone].0.joint == joint && bones[bone].1 == Hold::Hard)
-                })
+                .filter(|&node| owners[node as usize].is_some_and(|bone| bones[bone].joint == joint))
                 .collect();
             if nodes.is_empty() {
                 continue;
@@ -108,8 +100,8 @@ impl Compiler<'_> {
         for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
             let soft: Vec<&Bone> = bones
                 .iter()
-                .filter(|(bone, hold)| bone.joint == joint && *hold == Hold::Soft)
-                .map(|(bone, _)| bone)
+                .filter(|bone| bone.joint == joint && bone.hold == Hold::Soft)
+                .filter_map(RigBone::capsule)
                 .collect();
             let Some(first) = soft.first() else { continue };
             let places: Vec<Vec3> = soft
@@ -128,11 +120,15 @@ impl Compiler<'_> {
             self.builder.attach_places(index, data.name.clone(), places, AttachTarget::Rigid(rigid), stiffness);
             leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
+        let sliding =
+            self.slide_over(index, body, place, &bones, &rigged.character).map_err(|problem| vec![problem])?;
+        for (channel, joint) in &sliding {
+            self.drive_joint(channel.clone(), &tracks[*joint]);
+        }
         self.follow_joints(index, rigged, &leaders);
-        let mut bone_holds: Vec<bool> = bones.iter().map(|(_, hold)| *hold == Hold::Soft).collect();
+        let mut bone_holds: Vec<bool> = bones.iter().map(|bone| bone.hold == Hold::Soft).collect();
         owners.iter().flatten().for_each(|&bone| bone_holds[bone] = true);
-        let bones = bones.iter().map(|(bone, _)| bone).collect();
-        let held = Held { bones, bone_holds, joint_holds: leaders.iter().map(Option::is_some).collect() };
+        let held = Held { bones: &bones, bone_holds, joint_holds: leaders.iter().map(Option::is_some).collect() };
         let problems = self.check_scales(index, body, rig, &rigged.character, &held);
         if !problems.is_empty() {
             return Err(problems);
@@ -160,33 +156,6 @@ impl Compiler<'_> {
         let names = leaders.iter().map(|leader| leader.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
         let weights = rigged.weights.iter().map(lead).collect();
         self.builder.follow(FollowParams { body: index, leaders: names, weights });
-    }
-
-    /// The bones of the scene, or guessed ones.
-    fn bones(&self, index: usize, rig: &Rig, flesh: &Flesh) -> Result<Vec<(Bone, Hold)>, Vec<Diagnostic>> {
-        if rig.bones.is_empty() {
-            return Ok(guess_bones(flesh).into_iter().map(|bone| (bone, rig.hold)).collect());
-        }
-        let mut problems = Vec::new();
-        let mut bones = Vec::new();
-        for (k, bone) in rig.bones.iter().enumerate() {
-            match flesh.joints.iter().position(|joint| joint.name == bone.joint) {
-                Some(joint) => {
-                    let ends = bone.ends.map(Vec3::from);
-                    bones.push((Bone { joint, ends, radius: bone.radius }, bone.hold.unwrap_or(rig.hold)));
-                }
-                None => {
-                    let names: Vec<String> = flesh.joints.iter().map(|joint| joint.name.clone()).collect();
-                    let path = format!("body[{index}].rig.bones[{k}].joint");
-                    let problem = self.scene.problem(&path, format!("there is no joint \"{}\"", bone.joint));
-                    problems.push(match crate::suggest::nearest(&bone.joint, names.iter().map(String::as_str)) {
-                        Some(name) => problem.hint(format!("did you mean \"{name}\"?")),
-                        None => problem.hint(format!("joints: {}", super::list_some(&names))),
-                    });
-                }
-            }
-        }
-        if problems.is_empty() { Ok(bones) } else { Err(problems) }
     }
 
     /// A bone that is seen, and that springs are tied to.
@@ -322,17 +291,16 @@ pub(super) fn joints_of_nodes(weights: &[Vec<(u32, f64)>]) -> Vec<u32> {
 }
 
 /// The bone that holds each node. A node between two goes to the nearer one, and to a bone only if its flesh belongs to that joint or to one beside it: fingers may share a cube.
-fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[(Bone, Hold)]) -> Vec<Option<usize>> {
+fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[RigBone]) -> Vec<Option<usize>> {
     let are_near =
         |a: usize, b: usize| a == b || flesh.joints[a].parent == Some(b) || flesh.joints[b].parent == Some(a);
     let owner = |node: usize| {
         let x = lattice.node_position(node);
-        let depth = |bone: &Bone| bone.distance(x).0 - bone.radius.max(HARD_REACH * lattice.cell);
         let mut best: Option<(usize, f64)> = None;
-        for (k, (bone, hold)) in bones.iter().enumerate() {
-            let depth = depth(bone);
+        for (k, bone) in bones.iter().enumerate().filter(|(_, bone)| bone.hold == Hold::Hard) {
+            let depth = bone.distance(x, HARD_REACH * lattice.cell);
             let belongs = joint_of[node] == NONE || are_near(joint_of[node] as usize, bone.joint);
-            if *hold == Hold::Hard && depth <= 0.0 && belongs && best.is_none_or(|(_, least)| depth < least) {
+            if depth <= 0.0 && belongs && best.is_none_or(|(_, least)| depth < least) {
                 best = Some((k, depth));
             }
         }

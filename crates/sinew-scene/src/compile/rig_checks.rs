@@ -2,15 +2,16 @@
 
 use sinew_geometry::TriMesh;
 use sinew_geometry::lattice::{HexLattice, LatticeOptions};
-use sinew_rig::{Bone, Flesh, Glue, Stray};
+use sinew_rig::{Flesh, Glue, Stray};
 
+use super::bones::{RigBone, are_guessed};
 use super::mesh::{rounded_down, rounded_up};
 use super::rig::RiggedBody;
 use super::{Compiler, list_some};
 use crate::character::Character;
 use crate::diagnostic::Diagnostic;
 use crate::spec::body::Body;
-use crate::spec::rig::Rig;
+use crate::spec::rig::{Hold, Rig};
 use crate::value::{Dimension, format_quantity};
 
 /// Joints that are scaled by more than this are told.
@@ -27,11 +28,23 @@ const MOST_STIFF: f64 = 0.5;
 
 /// Bones of a character, and which joints and bones hold flesh.
 pub(super) struct Held<'a> {
-    pub bones: Vec<&'a Bone>,
+    pub bones: &'a [RigBone],
     /// By bone.
     pub bone_holds: Vec<bool>,
     /// By joint.
     pub joint_holds: Vec<bool>,
+}
+
+impl Held<'_> {
+    /// Whether a joint moves a bone, be it that it holds flesh or that flesh slides over it.
+    fn moves_bone(&self, joint: usize) -> bool {
+        self.joint_holds[joint] || self.bones.iter().any(|bone| bone.joint == joint && bone.hold == Hold::Slide)
+    }
+
+    /// Bones over which no flesh slides.
+    fn holding(&self) -> impl Iterator<Item = &RigBone> {
+        self.bones.iter().filter(|bone| bone.hold != Hold::Slide)
+    }
 }
 
 impl Compiler<'_> {
@@ -50,7 +63,7 @@ impl Compiler<'_> {
             flesh.joints[joint].name,
             length(distance)
         );
-        if 2 * strays.len() > of && rig.bones.is_empty() {
+        if 2 * strays.len() > of && are_guessed(rig) {
             let problem = self
                 .scene
                 .problem(&format!("body[{index}].rig"), format!("the skeleton does not fit the surface: {far}"));
@@ -74,7 +87,7 @@ impl Compiler<'_> {
         let performance = character.performance(rig);
         let (flesh, frames) = (performance.flesh, self.scene.duration * self.scene.frame_rate);
         let mut largest = 1.0f64;
-        // What becomes of joints that hold flesh, since when, and of which.
+        // What becomes of joints that move bones, since when, and of which.
         let mut faults = [("mirrored", None, Vec::new()), ("scaled to nothing", None, Vec::new())];
         for frame in 0..=frames as usize {
             let time = rig.start + (frame as f64 / self.scene.frame_rate - rig.preroll).max(0.0);
@@ -82,7 +95,7 @@ impl Compiler<'_> {
             for (joint, factor) in flesh.volume_factors(&pose).into_iter().enumerate() {
                 let (_, since, names) = &mut faults[usize::from(factor > -FLAT)];
                 let name = &flesh.joints[joint].name;
-                if factor < FLAT && held.joint_holds[joint] && !names.contains(name) {
+                if factor < FLAT && held.moves_bone(joint) && !names.contains(name) {
                     since.get_or_insert(time);
                     names.push(name.clone());
                 }
@@ -110,15 +123,22 @@ impl Compiler<'_> {
     /// Who holds flesh, and who should but does not.
     pub(super) fn note_holds(&mut self, body: &Body, rig: &Rig, flesh: &Flesh, held: &Held<'_>) {
         let count = held.joint_holds.iter().filter(|holds| **holds).count();
+        let holding = held.holding().count();
+        let slides = match held.bones.len() - holding {
+            0 => String::new(),
+            count => format!("; it slides over {count} more"),
+        };
         self.notes.push(format!(
-            "{}: {count} of {} joints hold flesh, by {} bones",
+            "{}: {count} of {} joints hold flesh, by {holding} bones{slides}",
             body.name,
-            flesh.joints.len(),
-            held.bones.len()
+            flesh.joints.len()
         ));
-        if !rig.bones.is_empty() {
-            let idle = |(bone, holds): (&&Bone, &bool)| (!holds).then(|| flesh.joints[bone.joint].name.clone());
-            let idle: Vec<String> = held.bones.iter().zip(&held.bone_holds).filter_map(idle).collect();
+        if !are_guessed(rig) {
+            let bones = held.bones.iter().zip(&held.bone_holds);
+            let idle: Vec<String> = bones
+                .filter(|(bone, holds)| bone.hold != Hold::Slide && !**holds)
+                .map(|(bone, _)| flesh.joints[bone.joint].name.clone())
+                .collect();
             if !idle.is_empty() {
                 let some = list_some(&idle);
                 self.notes.push(format!(
@@ -161,8 +181,8 @@ impl Compiler<'_> {
             }
             let distance = |&vertex: &u32| {
                 let x = flesh.surface.positions()[vertex as usize] * body.scale;
-                let bones = held.bones.iter().filter(|bone| bone.joint == joint);
-                bones.map(|bone| bone.distance(x).0).fold(f64::INFINITY, f64::min)
+                let bones = held.holding().filter(|bone| bone.joint == joint);
+                bones.map(|bone| bone.axis_distance(x)).fold(f64::INFINITY, f64::min)
             };
             let mut distances: Vec<f64> = own.iter().map(distance).collect();
             distances.sort_by(f64::total_cmp);

@@ -83,6 +83,10 @@ impl Compiler<'_> {
                 }
             }
         }
+        // Last, so that colliders of the scene keep their numbers.
+        for bone in std::mem::take(&mut self.bones) {
+            self.builder.add_collider(bone);
+        }
     }
 
     fn level_set(&mut self, shape: &SurfaceShape) -> Placed {

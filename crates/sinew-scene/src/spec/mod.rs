@@ -275,7 +275,9 @@ impl Scene {
             mesh::Mesh::Fill(mesh) => Some(&mesh.surface),
             _ => None,
         });
-        named.map(|file| self.source.resolve(file)).collect()
+        let rigs = self.body.iter().filter_map(|body| body.rig.as_ref());
+        let bones = rigs.flat_map(|rig| &rig.bones).filter_map(|bone| bone.mesh.as_ref());
+        named.chain(bones).map(|file| self.source.resolve(file)).collect()
     }
 
     /// Time between frames [s].

@@ -2,7 +2,7 @@
 
 use crate::{
     decode::{
-        codec::{length, number, quantity, text, word},
+        codec::{length, name, number, quantity, text, word},
         compound::{fixed, list, vector},
         table::table,
     },
@@ -16,20 +16,30 @@ words! {
         "hard" => Hard,
         /// Springs along their axis pull at the flesh, which gives way: softer creases and bulges.
         "soft" => Soft,
+        /// They hold nothing: flesh slides over them without friction, and neither flesh nor skin gets inside.
+        "slide" => Slide,
     }
 }
 
 table! {
-    /// A bone: a capsule that moves with a joint.
+    /// A bone that moves with a joint: a capsule, or a closed surface.
     pub struct Bone as "bone" {
+        /// Its name in values such as `BODY.cover.NAME.min`; that of its joint when left out.
+        name: Option<String> = name("letters, digits, `_` and `-`"), optional, example("ulna");
         /// The joint.
         joint: String = text("name of a joint"), required, example("forearm");
-        /// Ends of its axis at rest, in coordinates of the file [m].
-        ends: [[f64; 3]; 2] = fixed(vector(length())), required, example([[0, 0, 0], [0, "20 cm", 0]]);
-        /// Its radius [m].
-        radius: f64 = length().positive(), required, example("8 mm");
+        /// A capsule: ends of its axis at rest, in coordinates of the file [m].
+        ends: Option<[[f64; 3]; 2]> = fixed(vector(length())), optional, example([[0, 0, 0], [0, "20 cm", 0]]);
+        /// The radius of the capsule [m].
+        radius: Option<f64> = length().positive(), optional, example("8 mm");
+        /// A closed surface instead of a capsule, from a file, at rest and in coordinates of the character's file [m].
+        mesh: Option<String> = text("path of a file"), optional, example("ulna.obj");
+        /// A closed surface instead of a capsule: name of a surface or node of the character's file.
+        surface: Option<String> = text("name of a surface"), optional, example("ulna");
         /// How it holds flesh; as `hold` of the rig when left out.
-        hold: Option<Hold> = word(), optional, example("soft");
+        hold: Option<Hold> = word(), optional, example("slide");
+        /// With `hold = "slide"`: thickness of the flesh that stays between it and the skin, where there is so much at rest [m].
+        cover: f64 = length().at_least(0.0), default(0), example("3 mm");
     }
 }
 
@@ -44,9 +54,9 @@ table! {
         preroll: f64 = quantity(Dimension::TIME).at_least(0.0), default("0.5 s");
         /// Names of the surfaces or nodes that are flesh; left out, all closed skinned surfaces but small ones. What else is in the file follows by skinning.
         surfaces: Vec<String> = list(text("name of a surface")), default([]), example(["body"]);
-        /// The bones; guessed from joints and weights when left out.
+        /// The bones. When none of them holds flesh, or they are left out, those that do are guessed from joints and weights.
         bones: Vec<Bone> = list(table()), default([]), example([{ joint = "forearm", ends = [[0, 0, 0], [0, "20 cm", 0]], radius = "8 mm" }]);
-        /// How bones hold flesh.
+        /// How bones hold flesh that do not say it themselves.
         hold: Hold = word(), default("hard");
         /// Soft bones: stiffness of a spring over that of a cell, μ times its edge.
         softness: f64 = number().positive(), default(10), example(100);

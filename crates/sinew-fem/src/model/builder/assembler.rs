@@ -9,7 +9,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_lattice::Fibers;
 use sinew_math::{Quaternion, Vec3};
 
-use super::super::collisions::contact_forces;
+use super::super::collisions::{bones, contact_forces};
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
 use super::super::{
@@ -265,6 +265,7 @@ impl Assembler {
             last.is_some_and(|(_, _, rule)| rule.mode == ContactMode::Barrier)
         };
         let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, creep, has_barrier);
+        let bones = bones(&bodies, &colliders, &self.parts.colliders, creep);
         let parts = Parts { bodies: &bodies, colliders: &colliders, rigid: &rigid_surfaces };
         let outside = |contact: &&ContactForce| self.parts.colliders[contact.collider].side == Side::Outside;
         let mut all = rules.clone();
@@ -315,6 +316,7 @@ impl Assembler {
             pressures,
             loads,
             contacts,
+            bones,
             contact,
             surfaces,
             custom: self.parts.custom,
