@@ -4,11 +4,13 @@ mod support;
 
 use std::path::Path;
 
+use sinew_fem::Simulation;
 use sinew_geometry::TriMesh;
 use sinew_geometry::procedural::icosphere;
 use sinew_io::load_rig;
 use sinew_math::{Quaternion, Vec3};
 use sinew_rig::{Node, Part, Rig, Surface, Transform, Weights};
+use sinew_scene::Scene;
 use support::character::{arm, complaint, told, write};
 use support::fresh_folder;
 
@@ -228,4 +230,88 @@ fn flesh_slides_over_modelled_bones() {
     }
     std::fs::write(folder.join("bones/wrong.toml"), "hold = \"slide\"\n").expect("bones");
     complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), &["nothing would hold it"]);
+}
+
+/// Firmness of soft bones by bone and by paint, stiffness of flesh by joint and by paint: all of them from one character.
+#[test]
+fn firmness_and_stiffness_are_said_by_name_or_painted() {
+    let folder = fresh_folder("skin_paint");
+    let mut rig = arm();
+    let part = &mut rig.surfaces[0].parts[0];
+    // Nothing is painted up to the elbow, at 33.5 cm.
+    let paint = part.positions.iter().map(|x| if x.x < 0.335 { 0.0 } else { 1.0 }).collect();
+    part.numbers.insert("_PAINT".into(), paint);
+    write(&rig, &folder.join("arm.glb"));
+    let scene = |body: &str, more: &str| {
+        format!(
+            r#"
+duration = "0 s"
+[solver]
+type = "quasistatic"
+[[body]]
+name = "arm"
+mesh = {{ from = "arm.glb", element = "lattice", cell = "1.5 cm" }}
+material = {{ type = "corotated", young = "20 kPa", poisson = 0.25 }}
+{body}
+[body.rig]
+hold = "soft"
+softness = 10
+{more}
+"#
+        )
+    };
+    let model = |body: &str, more: &str| {
+        let scene = Scene::from_str(&scene(body, more), "arm", &folder).expect("a scene");
+        sinew_scene::compile::compile(&scene).expect("a simulation")
+    };
+    // μ = 8 kPa, times the edge of a cell.
+    let unit = 8e3 * 0.015;
+    let bones = r#"bones = [
+    { joint = "shoulder", ends = [[0.05, 0, 0], [0.30, 0, 0]], radius = "1 cm", softness = 40 },
+    { joint = "elbow", ends = [[0.37, 0, 0], [0.55, 0.015, 0]], radius = "1 cm" },
+    { joint = "wrist", ends = [[0.59, 0.02, 0], [0.66, 0.02, 0]], radius = "1 cm", hold = "hard" },
+]"#;
+    let firmness = |simulation: &Simulation, name: &str| {
+        let springs =
+            &simulation.model().attachments.iter().find(|group| group.name.ends_with(name)).expect("springs").springs;
+        let of = |worst: fn(f64, f64) -> f64| springs.iter().map(|spring| spring.stiffness / unit).reduce(worst);
+        [of(f64::min).expect("one"), of(f64::max).expect("one")]
+    };
+    let is = |got: [f64; 2], expected: f64| got.iter().all(|value| (value / expected - 1.0).abs() < 1e-6);
+    let plain = model("", bones);
+    assert!(is(firmness(&plain, "shoulder"), 40.0) && is(firmness(&plain, "elbow"), 10.0));
+    let map = r#"softness_map = { attribute = "_PAINT", factor = [0.5, 3] }"#;
+    let painted = model("", &format!("{bones}\n{map}"));
+    let shoulder = firmness(&painted, "shoulder");
+    assert!(is(shoulder, 20.0), "{shoulder:?}");
+    assert!(is(firmness(&painted, "elbow"), 30.0));
+
+    // Cells of the middle of the forearm, all flesh, and the same of the upper arm.
+    let young = |simulation: &Simulation| {
+        let body = &simulation.model().bodies[0];
+        let stiffest = |range: std::ops::Range<f64>| {
+            let x = body.mesh.positions();
+            let cells = body
+                .mesh
+                .cells()
+                .zip(&body.materials)
+                .filter(|((_, nodes), _)| range.contains(&x[nodes[0] as usize].x));
+            cells.map(|(_, spec)| spec.moduli().young_poisson().0).fold(0.0, f64::max)
+        };
+        [stiffest(0.15..0.25), stiffest(0.42..0.52)]
+    };
+    let by_joint = model(r#"material_regions = [{ region = "elbow", young = "60 kPa" }]"#, bones);
+    let by_paint = model(r#"material_maps = [{ attribute = "_PAINT", young = ["20 kPa", "60 kPa"] }]"#, bones);
+    for simulation in [by_joint, by_paint] {
+        let [upper, fore] = young(&simulation);
+        assert!((upper / 20e3 - 1.0).abs() < 1e-6 && (fore / 60e3 - 1.0).abs() < 1e-6, "{upper} {fore}");
+    }
+
+    let refused = |more: &str, cause: &str| {
+        std::fs::write(folder.join("wrong.toml"), scene("", more)).expect("a scene");
+        complaint(&folder, &["check", "wrong.toml"], &[cause]);
+    };
+    refused("softness_map = { attribute = \"_PINT\" }", "_PAINT");
+    refused("softness_map = { }", "`attribute` or `texture`");
+    refused(&bones.replace("hold = \"hard\"", "hold = \"hard\", softness = 3"), "`softness` belongs to");
 }

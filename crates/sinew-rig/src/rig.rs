@@ -1,5 +1,7 @@
 //! The parts of a character.
 
+use std::collections::BTreeMap;
+
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::affine::Affine;
@@ -102,6 +104,8 @@ pub struct Part {
     pub texcoords: Vec<Vec<[f32; 2]>>,
     /// Colours with opacity; empty where there are none.
     pub colors: Vec<[f32; 4]>,
+    /// Numbers of the vertices under names of their own, which begin with `_` in glTF, such as `_ATTACHMENT`.
+    pub numbers: BTreeMap<String, Vec<f32>>,
     /// Triangles.
     pub triangles: Vec<[u32; 3]>,
     /// Who moves the vertices, and by how much.

@@ -1,8 +1,10 @@
 //! Characters from files, as a scene uses them.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use sinew_rig::{Flesh, FleshParams, Performance, Rig};
+use sinew_io::Field;
+use sinew_rig::{Flesh, FleshParams, Part, Performance, Rig, Source};
 
 use crate::spec::rig as spec;
 use crate::value::{Dimension, format_quantity};
@@ -47,9 +49,67 @@ impl Character {
         }
     }
 
+    /// What its file says of vertices, at the corners of the triangles of its flesh: places on textures, colours and numbers of names of their own. NaN where a part has none.
+    pub fn corner_fields(&self) -> Vec<Field> {
+        // Triangles of the flesh are those of the file, in another order and perhaps turned over.
+        let mut origins: HashMap<[u32; 3], (&Part, [(u32, u32); 3])> = HashMap::new();
+        // Where edges were flipped to be rid of triangles without area, any vertex of the file at the corner will do.
+        let mut any: HashMap<u32, (&Part, usize)> = HashMap::new();
+        for piece in &self.flesh.pieces {
+            let part = &self.rig.surfaces[piece.surface].parts[piece.part];
+            for triangle in &part.triangles {
+                let vertex_of = |vertex: u32| match piece.vertices[vertex as usize] {
+                    Source::Flesh(of_flesh) => Some((of_flesh, vertex)),
+                    Source::Joints(..) => None,
+                };
+                if let [Some(a), Some(b), Some(c)] = triangle.map(vertex_of) {
+                    origins.insert(sorted([a.0, b.0, c.0]), (part, [a, b, c]));
+                    for (of_flesh, vertex) in [a, b, c] {
+                        any.entry(of_flesh).or_insert((part, vertex as usize));
+                    }
+                }
+            }
+        }
+        let triangles = self.flesh.surface.triangles();
+        let corners: Vec<Option<(&Part, usize)>> = triangles
+            .iter()
+            .flat_map(|triangle| {
+                let origin = origins.get(&sorted(*triangle));
+                triangle.map(|vertex| {
+                    let Some((part, pairs)) = origin else { return any.get(&vertex).copied() };
+                    let pair = pairs.iter().find(|pair| pair.0 == vertex)?;
+                    Some((*part, pair.1 as usize))
+                })
+            })
+            .collect();
+        let field = |name: &str, components: usize, value: &dyn Fn(&Part, usize, usize) -> Option<f32>| {
+            let at = |corner: &Option<(&Part, usize)>, k: usize| {
+                corner.and_then(|(part, vertex)| value(part, vertex, k)).map_or(f64::NAN, f64::from)
+            };
+            let values: Vec<f64> =
+                corners.iter().flat_map(|corner| (0..components).map(move |k| at(corner, k))).collect();
+            let is_there = values.iter().any(|value| !value.is_nan());
+            is_there.then(|| Field { name: name.into(), components, values })
+        };
+        let mut fields = Vec::new();
+        fields.extend(field("TEXCOORD_0", 2, &|part, vertex, k| Some(part.texcoords.first()?.get(vertex)?[k])));
+        fields.extend(field("COLOR_0", 4, &|part, vertex, k| Some(part.colors.get(vertex)?[k])));
+        let parts = self.rig.surfaces.iter().flat_map(|surface| &surface.parts);
+        let names: BTreeSet<&String> = parts.flat_map(|part| part.numbers.keys()).collect();
+        for name in names {
+            fields.extend(field(name, 1, &|part, vertex, _| part.numbers.get(name)?.get(vertex).copied()));
+        }
+        fields
+    }
+
     /// What it does over the run.
     pub fn performance(&self, settings: &spec::Rig) -> Performance<'_> {
         let animation = self.rig.animation(settings.animation.as_deref()).ok().flatten();
         Performance { rig: &self.rig, flesh: &self.flesh, animation, start: settings.start, preroll: settings.preroll }
     }
+}
+
+fn sorted(mut vertices: [u32; 3]) -> [u32; 3] {
+    vertices.sort_unstable();
+    vertices
 }

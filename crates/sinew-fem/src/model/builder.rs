@@ -204,7 +204,7 @@ pub enum Side {
     Outside,
     /// Within flesh, which slides over it, like a bone: it keeps out the flesh that lies at its surface at rest. What is inside of it at rest stays there.
     Inside,
-    /// A bone of one body, of name `BODY.bone.NAME`: as `Inside`, but other bodies do not see it.
+    /// A bone of one body, of name `BODY.bone.NAME`: as `Inside`, but it keeps out the skin near it too, and other bodies do not see it.
     Bone {
         /// Index of the body.
         body: usize,
@@ -238,8 +238,8 @@ pub(super) struct AttachParams {
     pub name: String,
     pub points: AttachPoints,
     pub target: AttachTarget,
-    /// Of all springs together [N/m].
-    pub stiffness: f64,
+    /// Of each spring [N/m].
+    pub stiffness: Vec<f64>,
 }
 
 /// Collects the parts of a model.
@@ -319,19 +319,20 @@ impl ModelBuilder {
         target: AttachTarget,
         stiffness: f64,
     ) -> &mut Self {
+        let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
         self.attachments.push(AttachParams { body, name, points: AttachPoints::Nodes(nodes), target, stiffness });
         self
     }
 
-    /// The same for points of the flesh between nodes, given by their places at rest [m].
+    /// Ties points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
     pub fn attach_places(
         &mut self,
         body: usize,
         name: String,
-        places: Vec<Vec3>,
+        springs: Vec<(Vec3, f64)>,
         target: AttachTarget,
-        stiffness: f64,
     ) -> &mut Self {
+        let (places, stiffness) = springs.into_iter().unzip();
         self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness });
         self
     }

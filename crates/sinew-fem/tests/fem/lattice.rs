@@ -207,7 +207,8 @@ fn springs_between_nodes_hold_a_block() {
         let mut builder = ModelBuilder::new();
         let block = builder.add_body(block("block", [16, 6, 6], Vec3::zero()));
         let places = (0..20).map(|k| Vec3::new(0.004 + 0.0077 * f64::from(k), 0.033, 0.026 + 1e-3 * f64::from(k % 7)));
-        builder.attach_places(block, "bone".into(), places.collect(), AttachTarget::World, stiffness);
+        let springs = places.map(|place| (place, stiffness / 20.0));
+        builder.attach_places(block, "bone".into(), springs.collect(), AttachTarget::World);
         builder.gravity(Vec3::new(0.0, 0.0, -9.81));
         let mut run = Run::new(builder.build().unwrap(), SolverParams::default());
         let report = run.step(1.0).unwrap();
@@ -224,6 +225,6 @@ fn springs_between_nodes_hold_a_block() {
     }
     let mut builder = ModelBuilder::new();
     let block = builder.add_body(block("block", [2, 2, 2], Vec3::zero()));
-    builder.attach_places(block, "bone".into(), vec![Vec3::splat(0.03)], AttachTarget::World, 1.0);
+    builder.attach_places(block, "bone".into(), vec![(Vec3::splat(0.03), 1.0)], AttachTarget::World);
     assert!(matches!(builder.build().err(), Some(ModelError::Outside { .. })));
 }

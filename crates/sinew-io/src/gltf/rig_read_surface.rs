@@ -115,6 +115,7 @@ impl RigReader<'_, '_, '_> {
                 _ => single(&colors),
             };
         }
+        part.numbers = self.numbers(&attributes, vertex_count)?;
         part.triangles = self.triangles(object, primitive, vertex_count)?;
         part.weights = self.weights(&attributes, &joints, &weights, vertex_count, limit)?;
         for (k, target) in object.objects("targets")?.iter().enumerate() {
@@ -141,12 +142,31 @@ impl RigReader<'_, '_, '_> {
                     sets.entry(number).or_insert(accessor);
                 }
                 None if matches!(&*name, "POSITION" | "NORMAL" | "COLOR_0") => {}
+                // Read by `numbers`.
+                None if self.is_number(&name, accessor) => {}
                 None => {
                     self.left_out.insert(name.into_owned());
                 }
             }
         }
         Ok(sets)
+    }
+
+    /// Whether an attribute is a number per vertex under a name of its own.
+    fn is_number(&self, name: &str, accessor: usize) -> bool {
+        name.starts_with('_') && self.document.accessors[accessor].width == 1
+    }
+
+    fn numbers(&mut self, attributes: &Object, vertex_count: usize) -> Result<BTreeMap<String, Vec<f32>>, ReadError> {
+        let mut numbers = BTreeMap::new();
+        for (name, _) in attributes.value.members() {
+            let Some(accessor) = attributes.index(&name, "accessor", self.document.accessors.len())? else { continue };
+            if self.is_number(&name, accessor) {
+                let values = self.attribute(&attributes.path_of(&name), accessor, vertex_count, &[1])?;
+                numbers.insert(name.into_owned(), single::<1>(&values).into_iter().map(|[value]| value).collect());
+            }
+        }
+        Ok(numbers)
     }
 
     /// Whether an accessor has neither bytes nor corrections.

@@ -28,6 +28,7 @@ fn square(weights: Weights) -> Part {
         normals: vec![[0.0, 0.0, 1.0]; 4],
         texcoords: vec![(0..4).map(|i| [0.25 * i as f32, 0.5]).collect(), vec![[0.0, 1.0]; 4]],
         colors: vec![[1.0, 0.5, 0.25, 1.0]; 4],
+        numbers: [("_ATTACHMENT".to_string(), vec![0.0, 0.25, 0.5, 1.0])].into(),
         triangles: vec![[0, 1, 3], [0, 3, 2]],
         weights,
         morph_targets: vec![

@@ -163,6 +163,10 @@ fn write_part(part: &Part, target_count: usize, encoder: &mut Encoder) -> Value 
         let colors: Vec<[f32; 4]> = part.colors.iter().map(|color| color.map(|x| x.clamp(0.0, 1.0))).collect();
         attributes["COLOR_0"] = encoder.vectors(&colors, Use::Vertices).into();
     }
+    for (name, values) in &part.numbers {
+        let values: Vec<[f32; 1]> = values.iter().map(|value| [*value]).collect();
+        attributes[name] = encoder.vectors(&values, Use::Vertices).into();
+    }
     for set in 0..part.weights.width.div_ceil(SET_WIDTH) {
         let (joints, weights) = weight_set(part, set);
         attributes[format!("JOINTS_{set}")] = encoder.joints(&joints).into();

@@ -111,6 +111,7 @@ fn misfit_of_part(part: &Part, material_count: usize) -> Option<Misfit> {
     if is_wrong(part.normals.len())
         || is_wrong(part.colors.len())
         || part.texcoords.iter().any(|places| places.len() != count)
+        || part.numbers.values().any(|values| values.len() != count)
         || part.morph_targets.iter().any(|target| is_wrong(target.positions.len()))
     {
         return Some(("attributes of another number of vertices".into(), LENGTH));
@@ -132,6 +133,7 @@ fn misfit_of_part(part: &Part, material_count: usize) -> Option<Misfit> {
     let is_finite = are_single(&part.positions)
         && part.morph_targets.iter().all(|target| are_single(&target.positions))
         && single.iter().all(|numbers| numbers.iter().all(|x| x.is_finite()))
+        && part.numbers.values().flatten().all(|x| x.is_finite())
         && part.texcoords.iter().all(|places| places.as_flattened().iter().all(|x| x.is_finite()));
     if !is_finite {
         return Some(("a number that is not finite".into(), FINITE));

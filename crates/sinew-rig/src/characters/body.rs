@@ -1,6 +1,6 @@
 //! Joints, lumps and motions of a character, and the rig they become.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 use sinew_geometry::TriMesh;
@@ -216,6 +216,7 @@ fn skin(body: &Body, surface: &TriMesh) -> Part {
         normals: sources.iter().map(|source| normals[pick(source)]).collect(),
         texcoords: vec![uvs],
         colors: Vec::new(),
+        numbers: BTreeMap::new(),
         triangles,
         weights: weights.picked(&sources),
         morph_targets: Vec::new(),

@@ -11,7 +11,7 @@ use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 
-use super::material_map::Canvas;
+use super::material_map::{Canvas, Painting};
 use super::mesh::MeshParts;
 use super::regions::Regions;
 use super::shapes::pose;
@@ -55,8 +55,8 @@ impl Compiler<'_> {
             self.mesh(index, body).map_err(|problem| vec![problem])?;
         let regions = Regions::new(mesh.clone(), body.regions.clone());
         let place = pose(body.position, body.rotation.as_ref());
-        let surface_fields = surface.as_ref().map(|(surface, _)| (surface, &corner_fields[..]));
-        let canvas = Canvas { mesh: &mesh, surface: surface_fields };
+        let painting = surface.as_ref().map(|(surface, _)| Painting { surface, fields: &corner_fields });
+        let canvas = Canvas { mesh: &mesh, surface: painting };
         let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
         if materials.iter().any(|spec| spec.law() != Law::Linear && spec.lame().1 < 0.0) {
             self.notes.push(format!(
@@ -274,8 +274,9 @@ impl Compiler<'_> {
             let (target, stiffness) = (self.target(&attachment.to), attachment.stiffness);
             let Some(region) = &attachment.region else {
                 let name = names.unique("attach", "points");
-                let places = attachment.points.iter().map(|&p| compiled.pose.to_world(Vec3::from(p))).collect();
-                self.builder.attach_places(index, name, places, target, stiffness);
+                let share = stiffness / attachment.points.len().max(1) as f64;
+                let place = |&p: &[f64; 3]| (compiled.pose.to_world(Vec3::from(p)), share);
+                self.builder.attach_places(index, name, attachment.points.iter().map(place).collect(), target);
                 continue;
             };
             let path = format!("body[{index}].attach[{k}].region");

@@ -32,6 +32,8 @@ pub(super) struct RigBone {
     pub joint: usize,
     pub hold: Hold,
     pub form: Form,
+    /// Stiffness of a spring over that of a cell, where it is soft.
+    pub softness: f64,
     /// Its name, and the flesh that stays on it, where flesh slides.
     pub name: String,
     pub cover: f64,
@@ -109,6 +111,7 @@ impl Compiler<'_> {
                 joint: bone.joint,
                 hold: rig.hold,
                 form: Form::Capsule(scaled(bone, body.scale)),
+                softness: rig.softness,
                 name: String::new(),
                 cover: 0.0,
             });
@@ -154,6 +157,7 @@ impl Compiler<'_> {
             joint,
             hold: bone.hold.unwrap_or(rig.hold),
             form,
+            softness: bone.softness.unwrap_or(rig.softness),
             name: bone.name.clone().unwrap_or_else(|| bone.joint.clone()),
             cover: bone.cover * body.scale,
         })

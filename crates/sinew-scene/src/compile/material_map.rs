@@ -18,8 +18,54 @@ const OPAQUE: f64 = 0.5;
 /// What a body offers to take values from.
 pub(super) struct Canvas<'a> {
     pub mesh: &'a CellMesh,
-    /// The surface that was filled, with fields at the corners of its triangles.
-    pub surface: Option<(&'a TriMesh, &'a [Field])>,
+    /// The surface that was filled.
+    pub surface: Option<Painting<'a>>,
+}
+
+/// A surface with fields at the corners of its triangles.
+#[derive(Clone, Copy)]
+pub(super) struct Painting<'a> {
+    pub surface: &'a TriMesh,
+    pub fields: &'a [Field],
+}
+
+impl Painting<'_> {
+    /// The first component of an attribute at the places of the surface nearest to some points; `None` if there is no such attribute. NaN where it has no value.
+    pub fn attribute(&self, name: &str, points: &[Vec3]) -> Option<Vec<f64>> {
+        let field = self.fields.iter().find(|field| field.name == name)?;
+        Some(self.nearest(field, points).into_iter().map(|value| value[0]).collect())
+    }
+
+    /// The brightness of a picture at the places of the surface nearest to some points, from 0 to 1. NaN where the picture is transparent.
+    pub fn texture(&self, path: &Path, points: &[Vec3]) -> Result<Vec<f64>, String> {
+        let Some(places) = self.fields.iter().find(|field| field.name == PLACES && field.components == 2) else {
+            return Err(no_places());
+        };
+        let picture = Picture::load(path)?;
+        Ok(self.nearest(places, points).into_iter().map(|[u, v, _]| picture.at(u, v)).collect())
+    }
+
+    /// Names of all attributes.
+    pub fn names(&self) -> Vec<&str> {
+        self.fields.iter().map(|field| field.name.as_str()).collect()
+    }
+
+    /// The first three components of a field at the places of the surface nearest to some points.
+    fn nearest(&self, field: &Field, points: &[Vec3]) -> Vec<[f64; 3]> {
+        let places = NearestPlaces::new(self.surface);
+        let value = |point: &Vec3| {
+            let Some(place) = places.to(*point) else { return [f64::NAN; 3] };
+            let mut sum = [0.0; 3];
+            for (corner, weight) in place.weights.into_iter().enumerate() {
+                let first = (3 * place.triangle + corner) * field.components;
+                for (sum, value) in sum.iter_mut().zip(&field.values[first..first + field.components]) {
+                    *sum += weight * value;
+                }
+            }
+            sum
+        };
+        points.iter().map(value).collect()
+    }
 }
 
 impl Canvas<'_> {
@@ -34,16 +80,14 @@ impl Canvas<'_> {
         if let Some(field) = cells.get(name) {
             return Ok(field.values.iter().step_by(field.components).copied().collect());
         }
-        let fields = self.surface.map_or(&[][..], |(_, fields)| fields);
-        if let Some(field) = fields.iter().find(|field| field.name == name) {
-            let values = self.on_surface(field).into_iter().map(|value| value.map_or(f64::NAN, |value| value[0]));
-            return Ok(values.collect());
+        if let Some(values) = self.surface.and_then(|painting| painting.attribute(name, &self.centers())) {
+            return Ok(values);
         }
         let known: Vec<&str> = nodes
             .keys()
             .chain(cells.keys())
-            .chain(fields.iter().map(|field| &field.name))
             .map(String::as_str)
+            .chain(self.surface.iter().flat_map(Painting::names))
             .collect();
         Err(match known.is_empty() {
             true => format!("there is no attribute \"{name}\": the mesh brings none"),
@@ -53,34 +97,21 @@ impl Canvas<'_> {
 
     /// The value of each cell by the brightness of a picture at the nearest place of the surface, from 0 to 1. NaN where the picture is transparent.
     pub fn texture(&self, path: &Path) -> Result<Vec<f64>, String> {
-        let fields = self.surface.map_or(&[][..], |(_, fields)| fields);
-        let Some(places) = fields.iter().find(|field| field.name == PLACES && field.components == 2) else {
-            return Err(format!("a texture needs a surface with places on it: a glTF file with {PLACES}"));
-        };
-        let picture = Picture::load(path)?;
-        let values = self.on_surface(places).into_iter();
-        Ok(values.map(|place| place.map_or(f64::NAN, |[u, v, _]| picture.at(u, v))).collect())
+        match self.surface {
+            Some(painting) => painting.texture(path, &self.centers()),
+            None => Err(no_places()),
+        }
     }
 
-    /// The first three components of a field at the place of the surface that is nearest to the centre of each cell.
-    fn on_surface(&self, field: &Field) -> Vec<Option<[f64; 3]>> {
-        let Some((surface, _)) = self.surface else { return vec![None; self.mesh.cell_count()] };
-        let places = NearestPlaces::new(surface);
-        let value = |center: Vec3| {
-            let place = places.to(center)?;
-            let mut sum = [0.0; 3];
-            for (corner, weight) in place.weights.into_iter().enumerate() {
-                let first = (3 * place.triangle + corner) * field.components;
-                for (sum, value) in sum.iter_mut().zip(&field.values[first..first + field.components]) {
-                    *sum += weight * value;
-                }
-            }
-            Some(sum)
-        };
+    fn centers(&self) -> Vec<Vec3> {
         let x = self.mesh.positions();
         let center = |nodes: &[u32]| nodes.iter().map(|&n| x[n as usize]).sum::<Vec3>() / nodes.len() as f64;
-        self.mesh.cells().map(|(_, nodes)| value(center(nodes))).collect()
+        self.mesh.cells().map(|(_, nodes)| center(nodes)).collect()
     }
+}
+
+fn no_places() -> String {
+    format!("a texture needs a surface with places on it: a glTF file with {PLACES}")
 }
 
 /// A picture in grey, with opacity.

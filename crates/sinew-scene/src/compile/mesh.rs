@@ -137,7 +137,7 @@ impl Compiler<'_> {
             Some(character) => SurfaceParts {
                 mesh: character.flesh.surface.clone(),
                 groups: BTreeMap::new(),
-                corner_fields: Vec::new(),
+                corner_fields: character.corner_fields(),
                 notes: Vec::new(),
             },
             None => load_surface(&self.scene.source.resolve(&mesh.surface), &mesh::cell_shapes(&mesh.skip))

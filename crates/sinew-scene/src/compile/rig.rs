@@ -11,6 +11,7 @@ use sinew_rig::{Bone, Flesh};
 
 use super::Compiler;
 use super::bones::RigBone;
+use super::material_map::Painting;
 use super::mesh::located;
 use super::rig_checks::Held;
 use crate::character::Character;
@@ -98,18 +99,24 @@ impl Compiler<'_> {
             self.builder.pin(PinParams { body: index, name, nodes, axes: [true; 3], pivot, offsets: Vec::new() });
         }
         for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
-            let soft: Vec<&Bone> = bones
+            let soft: Vec<(&Bone, f64)> = bones
                 .iter()
                 .filter(|bone| bone.joint == joint && bone.hold == Hold::Soft)
-                .filter_map(RigBone::capsule)
+                .filter_map(|bone| Some((bone.capsule()?, bone.softness)))
                 .collect();
-            let Some(first) = soft.first() else { continue };
-            let places: Vec<Vec3> = soft
+            let Some((first, _)) = soft.first() else { continue };
+            let springs: Vec<(Vec3, f64)> = soft
                 .iter()
-                .flat_map(|bone| along(bone, lattice.cell / SPRINGS_PER_EDGE))
-                .map(|x| place.to_world(x))
+                .flat_map(|&(bone, softness)| {
+                    along(bone, lattice.cell / SPRINGS_PER_EDGE).into_iter().map(move |x| (x, softness))
+                })
                 .collect();
-            let stiffness = rig.softness * lattice.cell * shear_modulus(body) * places.len() as f64;
+            let places: Vec<Vec3> = springs.iter().map(|spring| spring.0 / body.scale).collect();
+            let factors =
+                self.softness_factors(index, rig, &rigged.character, &places).map_err(|problem| vec![problem])?;
+            let stiffness = lattice.cell * shear_modulus(body);
+            let springs = springs.into_iter().zip(factors);
+            let springs = springs.map(|((x, softness), factor)| (place.to_world(x), softness * factor * stiffness));
             let rigid = self.add_bone(
                 first,
                 &format!("{}.{}", body.name, data.name),
@@ -117,7 +124,7 @@ impl Compiler<'_> {
                 data.place * body.scale,
                 &tracks[joint],
             );
-            self.builder.attach_places(index, data.name.clone(), places, AttachTarget::Rigid(rigid), stiffness);
+            self.builder.attach_places(index, data.name.clone(), springs.collect(), AttachTarget::Rigid(rigid));
             leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
         let sliding =
@@ -156,6 +163,37 @@ impl Compiler<'_> {
         let names = leaders.iter().map(|leader| leader.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
         let weights = rigged.weights.iter().map(lead).collect();
         self.builder.follow(FollowParams { body: index, leaders: names, weights });
+    }
+
+    /// What is painted on the skin near some places of the character's rest.
+    fn softness_factors(
+        &self,
+        index: usize,
+        rig: &Rig,
+        character: &Character,
+        places: &[Vec3],
+    ) -> Result<Vec<f64>, Diagnostic> {
+        let Some(map) = &rig.softness_map else { return Ok(vec![1.0; places.len()]) };
+        let fields = character.corner_fields();
+        let painting = Painting { surface: &character.flesh.surface, fields: &fields };
+        let path = |key: &str| format!("body[{index}].rig.softness_map.{key}");
+        let values = match (&map.attribute, &map.texture) {
+            (Some(name), _) => painting.attribute(name, places).ok_or_else(|| {
+                let known: Vec<String> = painting.names().into_iter().map(String::from).collect();
+                let problem = self.scene.problem(&path("attribute"), format!("the skin has no attribute \"{name}\""));
+                if known.is_empty() { problem } else { problem.hint(format!("it has {}", super::list_some(&known))) }
+            })?,
+            (None, Some(file)) => painting
+                .texture(&self.scene.source.resolve(file), places)
+                .map_err(|message| self.scene.problem(&path("texture"), message))?,
+            (None, None) => return Ok(vec![1.0; places.len()]),
+        };
+        let ([low, high], [first, second]) = (map.range, map.factor);
+        let factor = |value: f64| {
+            // What nobody has painted is as it is.
+            if value.is_nan() { 1.0 } else { first + ((value - low) / (high - low)).clamp(0.0, 1.0) * (second - first) }
+        };
+        Ok(values.into_iter().map(factor).collect())
     }
 
     /// A bone that is seen, and that springs are tied to.

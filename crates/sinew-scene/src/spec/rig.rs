@@ -38,8 +38,24 @@ table! {
         surface: Option<String> = text("name of a surface"), optional, example("ulna");
         /// How it holds flesh; as `hold` of the rig when left out.
         hold: Option<Hold> = word(), optional, example("slide");
+        /// With `hold = "soft"`: stiffness of a spring over that of a cell; as `softness` of the rig when left out.
+        softness: Option<f64> = number().positive(), optional, example(30);
         /// With `hold = "slide"`: thickness of the flesh that stays between it and the skin, where there is so much at rest [m].
         cover: f64 = length().at_least(0.0), default(0), example("3 mm");
+    }
+}
+
+table! {
+    /// How firmly soft bones hold flesh, painted on the skin: a factor on the stiffness of each spring by the nearest place of the skin.
+    pub struct SoftnessMap as "softness map" {
+        /// An attribute of the vertices of the skin: `COLOR_0`, whose red counts, or a number of their own such as `_ATTACHMENT`. Either this or `texture`.
+        attribute: Option<String> = text("name of an attribute"), optional, example("_ATTACHMENT");
+        /// A picture (.png) on the skin by TEXCOORD_0: its brightness, from 0 to 1. Either this or `attribute`.
+        texture: Option<String> = text("path of a file"), optional, example("paint.png");
+        /// The values that stand for the first and the second factor; what is beyond is taken to the nearer one.
+        range: [f64; 2] = fixed(number()), default([0, 1]);
+        /// The factor at both ends of the range.
+        factor: [f64; 2] = fixed(number().positive()), default([0.01, 1]), example([0.1, 10]);
     }
 }
 
@@ -60,5 +76,7 @@ table! {
         hold: Hold = word(), default("hard");
         /// Soft bones: stiffness of a spring over that of a cell, μ times its edge.
         softness: f64 = number().positive(), default(10), example(100);
+        /// Soft bones: a factor on `softness`, painted on the skin.
+        softness_map: Option<SoftnessMap> = table(), optional, example({ attribute = "_ATTACHMENT", factor = [0.1, 1] });
     }
 }

@@ -1,7 +1,7 @@
 //! Which keys of a skeleton and its bones go together.
 
 use super::Checker;
-use crate::spec::rig::{Bone, Hold, Rig};
+use crate::spec::rig::{Bone, Hold, Rig, SoftnessMap};
 
 impl Checker<'_> {
     pub(super) fn check_rig(&mut self, rig: &Rig, path: &str) {
@@ -11,8 +11,22 @@ impl Checker<'_> {
             self.report(problem.hint("say it of single bones: `bones = [{ joint = …, hold = \"slide\" }]`"));
             return;
         }
+        if let Some(map) = &rig.softness_map {
+            self.check_softness_map(map, &format!("{path}.softness_map"));
+        }
         for (k, bone) in rig.bones.iter().enumerate() {
             self.check_bone(bone, bone.hold.unwrap_or(rig.hold), &format!("{path}.bones[{k}]"));
+        }
+    }
+
+    fn check_softness_map(&mut self, map: &SoftnessMap, path: &str) {
+        if map.attribute.is_some() == map.texture.is_some() {
+            let problem = self.at(path, "a softness map needs `attribute` or `texture`, one of them");
+            self.report(problem.hint("for instance `attribute = \"_ATTACHMENT\"`"));
+        }
+        if map.range[0] == map.range[1] {
+            let problem = self.at(&format!("{path}.range"), "both ends of the range are the same");
+            self.report(problem.hint("leave it out for 0 to 1"));
         }
     }
 
@@ -29,6 +43,10 @@ impl Checker<'_> {
         if hold == Hold::Soft && bone.ends.is_none() {
             let problem = self.at(path, "springs pull along the axis of a bone, and a surface has none");
             self.report(problem.hint("say `hold = \"hard\"` or `hold = \"slide\"`, or give it `ends` and `radius`"));
+        }
+        if hold != Hold::Soft && bone.softness.is_some() {
+            let problem = self.at(&format!("{path}.softness"), "`softness` belongs to `hold = \"soft\"`");
+            self.report(problem.hint("say `hold = \"soft\"`, or leave it out"));
         }
         if hold != Hold::Slide && bone.cover > 0.0 {
             let problem = self.at(&format!("{path}.cover"), "`cover` belongs to `hold = \"slide\"`");

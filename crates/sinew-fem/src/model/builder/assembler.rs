@@ -543,7 +543,6 @@ impl Assembler {
                 }
                 AttachPoints::Places(places) => (self.add_flesh_points(body, &places)?, places),
             };
-            let stiffness = stiffness / points.len().max(1) as f64;
             let anchors: Vec<Anchor> = match target {
                 AttachTarget::World => positions.iter().map(|&p| Anchor::Place(p)).collect(),
                 AttachTarget::Body(other) => {
@@ -571,8 +570,12 @@ impl Assembler {
                 )
             });
             let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
-            let springs: Vec<SpringPoint> =
-                points.iter().zip(anchors).map(|(&point, anchor)| SpringPoint { point, anchor, stiffness }).collect();
+            let springs: Vec<SpringPoint> = points
+                .iter()
+                .zip(anchors)
+                .zip(stiffness)
+                .map(|((&point, anchor), stiffness)| SpringPoint { point, anchor, stiffness })
+                .collect();
             attachments.push(Attachment { name: prefix, springs, motion, pivot });
         }
         Ok(attachments)
