@@ -380,7 +380,6 @@ fn contact_that_cannot_be_is_refused() {
     };
     let overlapping = blocks("0.06", "mode = \"barrier\"");
     complaint("overlap", &overlapping, &[], &["left and right start inside each other", "deep at", "penalty"]);
-    complaint("crowd", &blocks("0.3", "mode = \"barrier\"\ngap = 0.08"), &[], &["wider than", "apart"]);
     complaint("friction", &blocks("0.3", "friction = -0.1"), &[], &["friction"]);
     complaint("tangential", &blocks("0.3", "tangential = 2"), &[], &["at most"]);
     complaint("restitution", &blocks("0.3", "restitution = 1.5"), &[], &["restitution", "at most"]);

@@ -231,6 +231,7 @@ fn generated_command_line_reference_is_fresh() {
         "bench scramble",
         "bench svd3",
         "bench solvers",
+        "bench skin",
         "bench vcycle",
         "doctor",
         "completions",

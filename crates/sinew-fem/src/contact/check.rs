@@ -9,7 +9,6 @@ use sinew_geometry::shape::Shape;
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
 
-use super::points::{ContactFinder, ContactPoint};
 use super::rule::{ContactMode, Party};
 use super::surface::ContactModel;
 use crate::model::Model;
@@ -68,20 +67,6 @@ pub struct StartOverlap {
     pub depth: f64,
     /// Place of the deepest point, or of a crossing [m].
     pub place: [f64; 3],
-}
-
-/// A body whose own parts are nearer than its barrier in a state: its name, the least distance and the gap [m].
-pub fn crowded(model: &Model, state: &State) -> Option<(String, f64, f64)> {
-    if !model.contact.has(ContactMode::Barrier) {
-        return None;
-    }
-    let mut points = Vec::new();
-    ContactFinder::default().find(model, state, &model.initial_control(), &mut points);
-    let own = |point: &&ContactPoint| point.between[0] == point.between[1] && point.gap > 0.0;
-    let nearest = points.iter().filter(own).min_by(|a, b| a.gap.total_cmp(&b.gap))?;
-    let g = model.contact.groups.iter().position(|group| group.party == nearest.between[0])?;
-    let (group, rule) = (&model.contact.groups[g], model.contact.rule(g, g)?);
-    (rule.mode == ContactMode::Barrier).then(|| (group.name.clone(), nearest.gap, rule.gap))
 }
 
 /// Who overlaps in a state. Barriers also need a distance, which touching surfaces do not have.

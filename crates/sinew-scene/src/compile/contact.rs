@@ -1,11 +1,10 @@
 //! Which parties of the model touch, by the `contact` table.
 
-use sinew_fem::contact::{ContactMode, ContactRule, Party, StartOverlap, crowded, find_overlaps};
+use sinew_fem::contact::{ContactMode, ContactRule, Party, StartOverlap, find_overlaps};
 use sinew_fem::contacts::collider_poses;
 use sinew_fem::model::Model;
 
 use super::Compiler;
-use super::mesh::{rounded_down, rounded_up};
 use crate::spec::SolverKind;
 use crate::spec::contact::{Contact, ContactMode as Mode, ContactPair};
 use crate::value::{Dimension, format_quantity};
@@ -35,16 +34,6 @@ impl Compiler<'_> {
         }
         let mut state = model.initial_state();
         collider_poses(model, &model.initial_control(), &mut state.history.collider_poses);
-        if let Some((name, distance, gap)) = crowded(model, &state) {
-            let length = |value| format_quantity(value, Dimension::LENGTH);
-            let message = format!("a gap of {} is wider than {name} itself", length(rounded_up(gap)));
-            let problem = self.scene.problem("contact.gap", message);
-            let apart = length(rounded_down(distance));
-            let label = format!("parts of it lie {apart} apart at the start, and would repel each other");
-            let fitting = length(rounded_down(0.5 * distance));
-            let hint = format!("give a smaller gap, finer than cells and sheets are thick: {fitting} fits");
-            self.problems.push(problem.label(label).hint(hint));
-        }
         for overlap in find_overlaps(model, &state) {
             let StartOverlap { names: [a, b], mode, crossings, depth, place } = overlap;
             let who = if a == b {
