@@ -1,11 +1,11 @@
 //! Springs at points between nodes.
 
 use sinew_geometry::lattice::HexLattice;
-use sinew_math::Vec3;
+use sinew_math::{Mat3, Vec3};
 
 use super::{H, Noise, dense, material, narrow, widen};
 use crate::pass::Pass;
-use crate::{Multigrid, MultigridParams, Ties};
+use crate::{Multigrid, MultigridParams, TangentKind, Ties};
 
 /// μ of [`material`], times the edge of a cell.
 fn unit_stiffness(cells: &HexLattice) -> f64 {
@@ -56,9 +56,13 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
 fn iterations(cells: &HexLattice, ties: &Ties) -> usize {
     let fixed = vec![[false; 3]; cells.node_places.len()];
     let system = Multigrid::new(cells, &material(cells), &fixed, MultigridParams::default()).unwrap();
-    let mut system = system.with_ties(ties.clone()).unwrap();
+    iterations_of(&mut system.with_ties(ties.clone()).unwrap(), &fixed, ties)
+}
+
+fn iterations_of(system: &mut Multigrid, fixed: &[[bool; 3]], ties: &Ties) -> usize {
     let mut noise = Noise(3);
-    let mut r: Vec<Vec3> = fixed.iter().map(|_| noise.vector()).collect();
+    let free = |fixed: &[bool; 3]| if fixed[0] { 0.0 } else { 1.0 };
+    let mut r: Vec<Vec3> = fixed.iter().map(|fixed| noise.vector() * free(fixed)).collect();
     let start = dot(&r, &r);
     let (mut p, mut before) = (vec![Vec3::zero(); r.len()], f64::INFINITY);
     for k in 1..200 {
@@ -68,7 +72,8 @@ fn iterations(cells: &HexLattice, ties: &Ties) -> usize {
         let rz = dot(&r, &z);
         p.iter_mut().zip(&z).for_each(|(p, &z)| *p = *p * (rz / before) + z);
         before = rz;
-        let q = product(&mut system, ties, &p);
+        let mut q = product(system, ties, &p);
+        q.iter_mut().zip(fixed).for_each(|(q, fixed)| *q *= free(fixed));
         let step = rz / dot(&p, &q);
         r.iter_mut().zip(&q).for_each(|(r, &q)| *r -= q * step);
         if dot(&r, &r) < 1e-12 * start {
@@ -125,4 +130,39 @@ fn soft_bones_do_not_slow_the_cycle() {
 
         assert!(taken <= 15, "{count} springs of {stiffness} μh: {taken}");
     }
+}
+
+/// Two arms that are held at one end each and press on each other, by contacts a hundred times as stiff as their cells.
+#[test]
+fn contacts_are_no_anchors() {
+    let mut cells = dense([24, 9, 4]);
+    cells.retain(|cell| cell.place[1] != 4);
+    let fixed: Vec<[bool; 3]> = cells.node_places.iter().map(|place| [place[0] == 0; 3]).collect();
+    let normal = Vec3::new(0.1, 0.99, -0.1).normalized();
+    let block = Mat3::outer(normal, normal) * (100.0 * unit_stiffness(&cells));
+    let mut contacts = Ties::default();
+    for x in 4..23 {
+        for z in 0..4 {
+            let [below, above] = [3.9, 5.1].map(|y| weights(&cells, [f64::from(x) + 0.4, y, f64::from(z) + 0.6]));
+            let pair = below.into_iter().chain(above.into_iter().map(|(node, weight)| (node, -weight)));
+            contacts.add_block(Mat3::from_f64(block), pair);
+        }
+    }
+    let rest = vec![Vec3::zero(); fixed.len()];
+    let mut system = Multigrid::new(&cells, &material(&cells), &fixed, MultigridParams::default()).unwrap();
+    let unaware = iterations_of(&mut system, &fixed, &contacts);
+    // Their diagonal as anchors: each side is held where it is.
+    let mut anchors = vec![Mat3::zero(); fixed.len()];
+    for (stiffness, entries) in contacts.iter() {
+        entries.iter().for_each(|&(node, weight)| anchors[node as usize] += *stiffness * (weight * weight));
+    }
+    system.set_anchors(Some(&anchors));
+    system.linearize(&rest, TangentKind::Definite, 1.0).unwrap();
+    let anchored = iterations_of(&mut system, &fixed, &contacts);
+    system.set_anchors(None);
+    system.set_contacts(&contacts);
+    system.linearize(&rest, TangentKind::Definite, 1.0).unwrap();
+    let taken = iterations_of(&mut system, &fixed, &contacts);
+    // The coarsest level does without, so what presses the whole arms together is left to conjugate gradients.
+    assert!(2 * taken <= anchored && 2 * taken <= unaware, "{taken}, {anchored} and {unaware}");
 }
