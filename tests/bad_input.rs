@@ -380,6 +380,12 @@ fn contact_that_cannot_be_is_refused() {
     };
     let overlapping = blocks("0.06", "mode = \"barrier\"");
     complaint("overlap", &overlapping, &[], &["left and right start inside each other", "deep at", "penalty"]);
+    // A gap that is wider than the parts of a body are apart is none between them: at rest nothing repels.
+    let crowd = "mode = \"barrier\"\ngap = 0.08\n[expect]\n\"left.volume\" = { min = 0.999999, max = 1.000001, over = \"all\" }\ncontacts = { value = 0, over = \"all\" }";
+    let folder = fresh_folder("wide_gap");
+    std::fs::write(folder.join("scene.toml"), blocks("0.3", crowd)).expect("scene is written");
+    let output = run_scene(&folder, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     complaint("friction", &blocks("0.3", "friction = -0.1"), &[], &["friction"]);
     complaint("tangential", &blocks("0.3", "tangential = 2"), &[], &["at most"]);
     complaint("restitution", &blocks("0.3", "restitution = 1.5"), &[], &["restitution", "at most"]);
