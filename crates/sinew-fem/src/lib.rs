@@ -25,6 +25,7 @@ pub mod modal;
 pub mod model;
 pub mod pacing;
 pub mod probe;
+pub mod regions;
 pub mod report;
 pub mod simulation;
 pub mod solver;

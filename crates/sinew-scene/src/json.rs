@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::artist::ArtistFacts;
 use crate::expect::Checked;
 use crate::run::RunOutcome;
 use crate::study::StudyOutcome;
@@ -30,6 +31,7 @@ impl RunOutcome {
             "timing": timing(&self.timing),
             "outputs": self.outputs.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             "notes": self.notes,
+            "characters": self.artist.as_ref().map(ArtistFacts::to_json),
         })
     }
 }

@@ -19,6 +19,7 @@
 #[macro_use]
 mod decode;
 
+pub mod artist;
 mod character;
 mod checkpoint;
 pub mod compile;

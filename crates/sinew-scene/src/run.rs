@@ -7,10 +7,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use sinew_fem::model::Model;
 use sinew_fem::report::StepTiming;
 use sinew_fem::{Frame, RecordError, Recorder, Simulation, StepError, StepReport};
 use thiserror::Error;
 
+use crate::artist::{ArtistFacts, Spent, Watch};
 use crate::compile::compile;
 use crate::diagnostic::SceneError;
 use crate::expect::{Checked, Rule, UnknownProbe};
@@ -81,6 +83,8 @@ pub struct RunOutcome {
     pub notes: Vec<String>,
     /// Size and quality of the meshes.
     pub bodies: Vec<BodyStatistics>,
+    /// What an artist wants to know; `None` without characters, or without a report.
+    pub artist: Option<ArtistFacts>,
     /// Fingerprint of the final positions and velocities: equal bits, equal number.
     pub hash: u64,
     /// Frames that were computed once more because the run was taken up again.
@@ -251,6 +255,9 @@ pub(crate) fn run_once(
         None => Beginning::Fresh,
     };
     let mut stepped = Stepped::new(&simulation);
+    if durable.is_some() && case.exports {
+        stepped.watch = Watch::new(scene, simulation.model(), count);
+    }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
     let result = stepped.advance(&mut simulation, count, beginning, &mut recorders, journal, observer);
     // Whatever happened, what was recorded so far becomes valid files and a place to continue from; the first error is told.
@@ -273,7 +280,7 @@ pub(crate) fn run_once(
         });
     }
     finished.and(kept)?;
-    let mut outcome = stepped.into_outcome(&simulation, compile_time);
+    let mut outcome = stepped.into_outcome(scene, &simulation, compile_time);
     outcome.notes.extend(recorders.iter().flat_map(|recorder| recorder.notes()));
     if !outcome.interrupted {
         for rule in &rules {
@@ -296,6 +303,9 @@ struct Stepped {
     reports: Vec<StepReport>,
     frames: usize,
     interrupted: bool,
+    /// Looks at characters.
+    watch: Option<Watch>,
+    embedding_time: Duration,
     record_time: Duration,
 }
 
@@ -306,6 +316,8 @@ impl Stepped {
             reports: Vec::new(),
             frames: 0,
             interrupted: false,
+            watch: None,
+            embedding_time: Duration::ZERO,
             record_time: Duration::ZERO,
         }
     }
@@ -322,16 +334,16 @@ impl Stepped {
     ) -> Result<(), Stopped> {
         match beginning {
             Beginning::Fresh => {
-                self.record(&simulation.frame(), recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
+                self.record(simulation, recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
             }
             Beginning::After(recording, kept) => {
                 observer.stage(&format!("continuing after frame {}", kept - 1));
-                self.replay(&recording, kept, recorders)?;
+                self.replay(simulation.model(), &recording, kept, recorders)?;
             }
         }
         for frame in simulation.frame_index() + 1..=count {
             let report = simulation.step_frame().map_err(Stopped::Step)?;
-            self.record(&simulation.frame(), recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
+            self.record(simulation, recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
             self.frames = frame;
             self.reports.push(report);
             if let Some(journal) = journal.as_deref_mut() {
@@ -348,13 +360,14 @@ impl Stepped {
     /// Shows the first frames of a recording once more.
     fn replay(
         &mut self,
+        model: &Model,
         recording: &Recording,
         kept: usize,
         recorders: &mut [Box<dyn Recorder>],
     ) -> Result<(), Stopped> {
         for number in 0..kept {
             let stored = recording.frame(number).map_err(|error| Stopped::Replay(error.to_string()))?;
-            self.show(&stored.view(recording.header()), recorders).map_err(Stopped::Record)?;
+            self.show(model, &stored.view(recording.header()), recorders).map_err(Stopped::Record)?;
             if number > 0 {
                 self.frames = stored.index;
                 self.reports.push(stored.report);
@@ -366,20 +379,31 @@ impl Stepped {
     /// Puts a frame into the recording, and shows to everyone else what is there now.
     fn record(
         &mut self,
-        frame: &Frame<'_>,
+        simulation: &Simulation,
         recorders: &mut [Box<dyn Recorder>],
         journal: Option<&mut Journal<'_>>,
     ) -> Result<(), RecordError> {
         let watch = Stopwatch::start();
-        let recorded = journal.map_or(Ok(None), |journal| journal.record(frame))?;
+        let frame = simulation.frame();
+        watch.add_to(&mut self.embedding_time);
+        let watch = Stopwatch::start();
+        let recorded = journal.map_or(Ok(None), |journal| journal.record(&frame))?;
         watch.add_to(&mut self.record_time);
         match recorded {
-            Some((stored, header)) => self.show(&stored.view(header), recorders),
-            None => self.show(frame, recorders),
+            Some((stored, header)) => self.show(simulation.model(), &stored.view(header), recorders),
+            None => self.show(simulation.model(), &frame, recorders),
         }
     }
 
-    fn show(&mut self, frame: &Frame<'_>, recorders: &mut [Box<dyn Recorder>]) -> Result<(), RecordError> {
+    fn show(
+        &mut self,
+        model: &Model,
+        frame: &Frame<'_>,
+        recorders: &mut [Box<dyn Recorder>],
+    ) -> Result<(), RecordError> {
+        if let Some(watch) = &mut self.watch {
+            watch.look(model, frame);
+        }
         self.history.push(frame.time, frame.probe_values);
         let watch = Stopwatch::start();
         let result = recorders.iter_mut().try_for_each(|recorder| recorder.frame(frame));
@@ -387,16 +411,23 @@ impl Stepped {
         result
     }
 
-    fn into_outcome(self, simulation: &Simulation, compile_time: Duration) -> RunOutcome {
+    fn into_outcome(mut self, scene: &Scene, simulation: &Simulation, compile_time: Duration) -> RunOutcome {
+        let start = Instant::now();
+        let looking = self.watch.as_ref().map_or(Duration::ZERO, |watch| watch.time);
+        let spent = Spent { embedding: self.embedding_time, recording: self.record_time };
+        let artist = self.watch.take().map(|watch| watch.finish(scene, simulation.model(), &self.reports, &spent));
         let mut steps = StepTiming::default();
         for report in &self.reports {
             steps += report.timing;
         }
-        let children = vec![
+        let mut children = vec![
             TimingNode::leaf("compile", compile_time),
             TimingNode::steps(&steps),
-            TimingNode::leaf("record", self.record_time),
+            TimingNode::leaf("record", self.embedding_time + self.record_time),
         ];
+        if artist.is_some() {
+            children.push(TimingNode::leaf("artist's page", looking + start.elapsed()));
+        }
         RunOutcome {
             frames: self.frames,
             interrupted: self.interrupted,
@@ -406,6 +437,7 @@ impl Stepped {
             reports: self.reports,
             timing: TimingNode { name: "run".into(), seconds: 0.0, children },
             notes: simulation.notes.clone(),
+            artist,
             ..RunOutcome::default()
         }
     }

@@ -1,7 +1,8 @@
-//! The page of a run: fills the report from what came of it, and writes `report.html`.
+//! The page of a run: fills the report from what came of it, and writes `report.html`; what an artist is told lies beside it as JSON.
 
 use std::path::Path;
 
+use serde_json::json;
 use sinew_fem::RecordError;
 
 use crate::record::{animation_path, write_file};
@@ -17,6 +18,15 @@ pub(crate) fn write(scene: &Scene, outcome: &mut RunOutcome, folder: &Path) -> R
     let Some(name) = scene.record.report.file_name("report.html") else { return Ok(()) };
     let path = folder.join(name);
     write_file(&path, page(&data(scene, outcome, folder)).as_bytes())?;
+    if let Some(facts) = &outcome.artist {
+        let path = path.with_extension("json");
+        let text = format!(
+            "{:#}\n",
+            json!({ "scene": scene.source.name(), "frames": outcome.frames, "characters": facts.to_json() })
+        );
+        write_file(&path, text.as_bytes())?;
+        outcome.outputs.push(path);
+    }
     outcome.outputs.push(path);
     outcome.outputs.sort();
     outcome.outputs.dedup();
@@ -38,6 +48,7 @@ fn data(scene: &Scene, outcome: &RunOutcome, folder: &Path) -> ReportData {
         },
         // A run without pictures still has a report.
         animation: animation_path(&scene.record, folder).and_then(|path| std::fs::read(path).ok()),
+        artist: outcome.artist.clone(),
         facts: facts(outcome),
         expectations: outcome
             .expectations

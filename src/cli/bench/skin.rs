@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sinew_fem::contact::SurfaceCheck;
 use sinew_fem::model::Model;
+use sinew_fem::regions::{Region, cell_states, regions_of};
 use sinew_fem::state::State;
-use sinew_geometry::lattice::HexLattice;
 use sinew_io::gltf::write_rig;
-use sinew_math::{Mat3, Vec3};
+use sinew_math::Vec3;
 use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate};
 use sinew_rig::{Flesh, FleshParams, Rig};
 use sinew_scene::compile::compile;
@@ -109,7 +109,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
         .and_then(|scene| Ok(compile(&scene)?));
     std::fs::remove_dir_all(&folder).map_err(failed)?;
     let mut simulation = simulation?;
-    let regions = regions_of(simulation.model());
+    let regions = regions_of(&simulation.model().bodies[0].mesh, |_| true);
     let mut measured = Measured::default();
     let mut skin = Vec::new();
     for frame in 0..PREROLL + frames {
@@ -153,26 +153,16 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
 
 impl Measured {
     /// Looks at the state of a frame, by other means than those that made it.
-    fn look(&mut self, model: &Model, state: &State, regions: &[(String, Vec<u32>)], cell: f64) {
+    fn look(&mut self, model: &Model, state: &State, regions: &[Region], cell: f64) {
         let check = SurfaceCheck::of(model, state);
         self.penetration = self.penetration.max(check.penetration / cell);
         self.crossings = self.crossings.max(check.crossings);
-        let lattice = model.lattices[0].lattice();
-        let x = &state.positions[model.lattices[0].points()];
-        let mut volumes = vec![0.0; lattice.cells.len()];
-        let mut inverted = [0; 2];
-        for (volume, cell) in volumes.iter_mut().zip(&lattice.cells) {
-            let corners = cell.nodes.map(|node| x[node as usize]);
-            let at_gauss = gauss_points().map(|place| jacobian(&corners, lattice.cell, place));
-            inverted[0] += usize::from(jacobian(&corners, lattice.cell, Vec3::splat(0.5)) <= 0.0);
-            inverted[1] += usize::from(at_gauss.iter().any(|j| *j <= 0.0));
-            *volume = at_gauss.iter().sum::<f64>() / 8.0;
-        }
-        self.inverted = [self.inverted[0].max(inverted[0]), self.inverted[1].max(inverted[1])];
-        let changes = regions.iter().map(|(name, cells)| {
-            let volume: f64 = cells.iter().map(|&cell| volumes[cell as usize]).sum();
-            (name.clone(), volume / cells.len() as f64 - 1.0)
-        });
+        let body = &model.bodies[0];
+        let cells = cell_states(&body.mesh, &state.positions[body.points.clone()]);
+        let inverted = cells.iter().filter(|cell| cell.is_inverted).count();
+        let folded = cells.iter().filter(|cell| cell.is_folded).count();
+        self.inverted = [self.inverted[0].max(inverted), self.inverted[1].max(folded)];
+        let changes = regions.iter().map(|region| (region.name.clone(), region.state(&cells).volume_change));
         if self.volumes.is_empty() {
             self.volumes = changes.collect();
         } else {
@@ -191,7 +181,7 @@ impl Measured {
         cell: f64,
         degrees: f64,
         hard: &[&str],
-        regions: &[(String, Vec<u32>)],
+        regions: &[Region],
     ) -> Value {
         let total: f64 = self.seconds.iter().sum();
         let newton: usize = self.newton.iter().sum();
@@ -295,79 +285,9 @@ fn least_turn(rig: &Rig, animation: &str, frames: usize) -> f64 {
     poses.windows(2).map(turn).fold(f64::INFINITY, f64::min)
 }
 
-/// Cells by the joint that most of their nodes belong to.
-fn regions_of(model: &Model) -> Vec<(String, Vec<u32>)> {
-    let mesh = &model.bodies[0].mesh;
-    let mut joint_of = vec![usize::MAX; mesh.node_count()];
-    let names: Vec<&String> = mesh.node_sets().keys().collect();
-    for (k, nodes) in mesh.node_sets().values().enumerate() {
-        nodes.iter().for_each(|&node| joint_of[node as usize] = k);
-    }
-    let mut regions: Vec<(String, Vec<u32>)> = names.iter().map(|name| ((*name).clone(), Vec::new())).collect();
-    let lattice: &HexLattice = model.lattices[0].lattice();
-    for (index, cell) in lattice.cells.iter().enumerate() {
-        let mut votes = vec![0; names.len()];
-        for &node in &cell.nodes {
-            if let Some(vote) = votes.get_mut(joint_of[node as usize]) {
-                *vote += 1;
-            }
-        }
-        if let Some(best) = (0..votes.len()).filter(|&k| votes[k] > 0).max_by_key(|&k| votes[k]) {
-            regions[best].1.push(index as u32);
-        }
-    }
-    regions.retain(|(_, cells)| !cells.is_empty());
-    regions
-}
-
-/// Gauss points of a cell, in its edges.
-fn gauss_points() -> [Vec3; 8] {
-    let offset = 0.5 / 3f64.sqrt();
-    std::array::from_fn(|corner| {
-        Vec3::from([0, 1, 2].map(|axis| if corner >> axis & 1 == 1 { 0.5 + offset } else { 0.5 - offset }))
-    })
-}
-
-/// det F of the trilinear map of a cell at a place in it.
-fn jacobian(corners: &[Vec3; 8], edge: f64, place: Vec3) -> f64 {
-    let mut columns = [Vec3::zero(); 3];
-    for (corner, &x) in corners.iter().enumerate() {
-        for (axis, column) in columns.iter_mut().enumerate() {
-            let weight: f64 = (0..3)
-                .map(|k| {
-                    let is_upper = corner >> k & 1 == 1;
-                    match (k == axis, is_upper) {
-                        (true, true) => 1.0 / edge,
-                        (true, false) => -1.0 / edge,
-                        (false, true) => place[k],
-                        (false, false) => 1.0 - place[k],
-                    }
-                })
-                .product();
-            *column += x * weight;
-        }
-    }
-    Mat3::from_columns(columns[0], columns[1], columns[2]).determinant()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn jacobians_of_stretched_and_folded_cells() {
-        let cube: [Vec3; 8] =
-            std::array::from_fn(|c| Vec3::from([0, 1, 2].map(|k| f64::from(c as u32 >> k & 1))) * 0.1);
-        let stretched = cube.map(|x| Vec3::new(2.0 * x.x, 0.5 * x.y, 3.0 * x.z));
-        for place in gauss_points() {
-            assert!((jacobian(&cube, 0.1, place) - 1.0).abs() < 1e-12);
-            assert!((jacobian(&stretched, 0.1, place) - 3.0).abs() < 1e-12);
-        }
-        // A corner pushed through the opposite one: its own Gauss point is inverted, the centre is not.
-        let mut folded = cube;
-        folded[7] = Vec3::splat(-0.02);
-        assert!(jacobian(&folded, 0.1, gauss_points()[7]) < 0.0);
-    }
 
     #[test]
     fn cells_cover_inside_and_half_a_layer() {

@@ -2,21 +2,26 @@
 //! solver itself looks at.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use sinew_geometry::mesh::closest_on_triangle;
 use sinew_geometry::proximity::RestSurface;
-use sinew_geometry::shape::Shape;
+use sinew_geometry::shape::{Pose, Shape};
 use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
+use sinew_math::parallel::reduce_blocks;
 
 use super::rule::{ContactMode, Party};
 use super::surface::ContactModel;
+use crate::frame::Frame;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
 use crate::state::State;
 
 /// Pairs of triangles that are counted before the count ends.
 const MOST_CROSSINGS: usize = 100_000;
+/// Triangles per parallel piece.
+const PIECE: usize = 256;
 /// How far off its surface a point is looked at to see whether it is inside of another fold, in mean edges: on the surface itself winding numbers jump.
 const LIFT: f64 = 1e-3;
 /// Triangles whose corners lie within so many mean edges of a point at rest are its own surroundings.
@@ -34,16 +39,76 @@ pub struct SurfaceCheck {
 impl SurfaceCheck {
     /// Looks at a state.
     pub fn of(model: &Model, state: &State) -> Self {
-        let contact = &model.surfaces;
-        let mut y = contact.rest.clone();
-        contact.place(&state.positions, &mut y);
-        contact.place_obstacles(&state.history.collider_poses, &mut y);
-        Self { crossings: crossings(contact, &y), penetration: penetration(model, contact, state, &y) }
+        Self::at(model, &SurfacePlaces::of_state(model, state))
+    }
+
+    /// Looks at surfaces that are anywhere.
+    pub fn at(model: &Model, places: &SurfacePlaces) -> Self {
+        Self { crossings: places.crossings(model), penetration: penetration(model, places) }
     }
 }
 
-fn crossings(contact: &ContactModel, y: &[Vec3]) -> usize {
-    crossing_triangles(contact, y).len()
+/// Where everything is that can be checked.
+#[derive(Clone, Debug)]
+pub struct SurfacePlaces {
+    vertices: Vec<Vec3>,
+    collider_poses: Vec<Pose>,
+}
+
+impl SurfacePlaces {
+    /// In a state.
+    pub fn of_state(model: &Model, state: &State) -> Self {
+        Self::new(model, &state.positions, state.history.collider_poses.clone())
+    }
+
+    /// In a frame of a run, which may be one that was recorded; `None` where the frame has no shapes.
+    pub fn of_frame(model: &Model, frame: &Frame<'_>) -> Option<Self> {
+        let poses = |is_dynamic: bool| frame.shapes.iter().filter(move |s| s.is_dynamic == is_dynamic).map(|s| s.pose);
+        let collider_poses: Vec<Pose> = poses(false).collect();
+        let fits = frame.bodies.len() == model.bodies.len()
+            && collider_poses.len() == model.colliders.len()
+            && poses(true).count() == model.rigid_bodies.len();
+        if !fits {
+            return None;
+        }
+        let mut unknowns = model.initial.clone();
+        for (rigid, pose) in model.rigid_bodies.iter().zip(poses(true)) {
+            let block = model.kinematics.rigid_blocks()[rigid.block as usize];
+            unknowns.vectors[block.translation as usize] = pose.translation;
+            unknowns.rotations[rigid.block as usize] = pose.rotation;
+        }
+        let mut points = vec![Vec3::zero(); model.kinematics.point_count()];
+        model.kinematics.place(&unknowns, &mut points);
+        for (body, shown) in model.bodies.iter().zip(&frame.bodies) {
+            points
+                .get_mut(body.points.clone())
+                .filter(|points| points.len() == shown.positions.len())?
+                .copy_from_slice(shown.positions);
+        }
+        Some(Self::new(model, &points, collider_poses))
+    }
+
+    fn new(model: &Model, points: &[Vec3], collider_poses: Vec<Pose>) -> Self {
+        let contact = &model.surfaces;
+        let mut vertices = contact.rest.clone();
+        contact.place(points, &mut vertices);
+        contact.place_obstacles(&collider_poses, &mut vertices);
+        Self { vertices, collider_poses }
+    }
+
+    /// Moves the surface of a body to other places [m]; whether there is such a surface.
+    pub fn move_body(&mut self, model: &Model, body: usize, places: &[Vec3]) -> bool {
+        let group = model.surfaces.groups.iter().find(|group| group.party == Party::Body(body));
+        let vertices = group.and_then(|group| self.vertices.get_mut(group.vertices.clone()));
+        let Some(vertices) = vertices.filter(|vertices| vertices.len() == places.len()) else { return false };
+        vertices.copy_from_slice(places);
+        true
+    }
+
+    /// Pairs of triangles that cross: much sooner known than how deep.
+    pub fn crossings(&self, model: &Model) -> usize {
+        crossing_triangles(&model.surfaces, &self.vertices).len()
+    }
 }
 
 /// Pairs of triangles that cross although their groups have a rule.
@@ -72,9 +137,8 @@ pub struct StartOverlap {
 /// Who overlaps in a state. Barriers also need a distance, which touching surfaces do not have.
 pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
     let contact = &model.surfaces;
-    let mut y = contact.rest.clone();
-    contact.place(&state.positions, &mut y);
-    contact.place_obstacles(&state.history.collider_poses, &mut y);
+    let places = SurfacePlaces::of_state(model, state);
+    let y = &places.vertices;
     let mut overlaps: BTreeMap<[usize; 2], StartOverlap> = BTreeMap::new();
     let mut entry = |g: usize, h: usize, place: Vec3, crossings: usize, depth: f64| {
         let Some(rule) = contact.rule(g, h) else { return };
@@ -90,28 +154,23 @@ pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
             (overlap.depth, overlap.place) = (depth, place.to_array());
         }
     };
-    for [a, b] in crossing_triangles(contact, &y) {
+    for [a, b] in crossing_triangles(contact, y) {
         let place = y[contact.triangles[a as usize][0] as usize];
         entry(contact.triangle_group(a), contact.triangle_group(b), place, 1, 0.0);
     }
-    for_each_inside(model, contact, state, &y, |g, h, place, depth| entry(g, h, place, 0, depth));
+    for_each_inside(model, &places, |g, h, place, depth| entry(g, h, place, 0, depth));
     overlaps.into_values().collect()
 }
 
-fn penetration(model: &Model, contact: &ContactModel, state: &State, y: &[Vec3]) -> f64 {
+fn penetration(model: &Model, places: &SurfacePlaces) -> f64 {
     let mut deepest = 0.0f64;
-    for_each_inside(model, contact, state, y, |_, _, _, depth| deepest = deepest.max(depth));
+    for_each_inside(model, places, |_, _, _, depth| deepest = deepest.max(depth));
     deepest
 }
 
-/// Calls `visit(g, h, place, depth)` for samples of the surface of group g that are inside of group h.
-fn for_each_inside(
-    model: &Model,
-    contact: &ContactModel,
-    state: &State,
-    y: &[Vec3],
-    mut visit: impl FnMut(usize, usize, Vec3, f64),
-) {
+/// Calls `visit(g, h, place, depth)` for samples of the surface of group g that are inside of group h, in the order of the triangles.
+fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(usize, usize, Vec3, f64)) {
+    let (contact, y) = (&model.surfaces, &places.vertices);
     for (h, target) in contact.groups.iter().enumerate() {
         let first = target.vertices.start as u32;
         let triangles: Vec<[u32; 3]> =
@@ -128,44 +187,48 @@ fn for_each_inside(
             if !Aabb::from_points(&y[group.vertices.clone()]).overlaps(&bounds) {
                 continue;
             }
-            for triangle in &contact.triangles[group.triangles.clone()] {
-                let [a, b, c] = triangle.map(|v| y[v as usize]);
-                let normal = (b - a).cross(c - a).normalized();
-                // Lifted off an edge of its own surface a point may get into the other side of a crease.
-                let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
-                for weights in samples {
-                    let at = |places: &[Vec3]| {
-                        (0..3).fold(Vec3::zero(), |sum, k| sum + places[triangle[k] as usize] * weights[k])
-                    };
-                    let place = at(y);
-                    if !bounds.contains(place) {
-                        continue;
-                    }
-                    let depth = match (&winding, target.party) {
-                        (None, Party::Collider(index)) => {
-                            let collider = &model.colliders[index];
-                            let pose = &state.history.collider_poses[index];
-                            -collider.shape.distance(pose.to_local(place))
-                        }
-                        (Some(winding), _) => {
-                            let lifted = if g == h { place + normal * (LIFT * group.edge) } else { place };
-                            if winding.at(lifted) < 0.5 {
-                                continue;
-                            }
-                            match &nearest {
-                                Some(nearest) if g != h => {
-                                    nearest.nearest(place).map_or(0.0, |(_, _, distance)| distance)
-                                }
-                                _ => distance(contact, h, y, place, at(&contact.rest)),
-                            }
-                        }
-                        _ => continue,
-                    };
-                    if depth > 0.0 {
-                        visit(g, h, place, depth);
-                    }
+            // Lifted off an edge of its own surface a point may get into the other side of a crease.
+            let samples = if g == h { &INNER_SAMPLES[..] } else { &SAMPLES[..] };
+            let depth_of = &|triangle: &[u32; 3], weights: &[f64; 3]| {
+                let at = |places: &[Vec3]| {
+                    (0..3).fold(Vec3::zero(), |sum, k| sum + places[triangle[k] as usize] * weights[k])
+                };
+                let place = at(y);
+                if !bounds.contains(place) {
+                    return None;
                 }
-            }
+                let depth = match (&winding, target.party) {
+                    (None, Party::Collider(index)) => {
+                        let collider = &model.colliders[index];
+                        -collider.shape.distance(places.collider_poses[index].to_local(place))
+                    }
+                    (Some(winding), _) => {
+                        let [a, b, c] = triangle.map(|v| y[v as usize]);
+                        let normal = (b - a).cross(c - a).normalized();
+                        let lifted = if g == h { place + normal * (LIFT * group.edge) } else { place };
+                        if winding.at(lifted) < 0.5 {
+                            return None;
+                        }
+                        match &nearest {
+                            Some(nearest) if g != h => nearest.nearest(place).map_or(0.0, |(_, _, distance)| distance),
+                            _ => distance(contact, h, y, place, at(&contact.rest)),
+                        }
+                    }
+                    _ => return None,
+                };
+                (depth > 0.0).then_some((place, depth))
+            };
+            let own = &contact.triangles[group.triangles.clone()];
+            let piece = |range: Range<usize>| -> Vec<(Vec3, f64)> {
+                let of_triangle = |triangle| samples.iter().filter_map(move |weights| depth_of(triangle, weights));
+                own[range].iter().flat_map(of_triangle).collect()
+            };
+            let join = |mut first: Vec<(Vec3, f64)>, second: Vec<(Vec3, f64)>| {
+                first.extend(second);
+                first
+            };
+            let inside = reduce_blocks(own.len(), PIECE, piece, join).unwrap_or_default();
+            inside.into_iter().for_each(|(place, depth)| visit(g, h, place, depth));
         }
     }
 }

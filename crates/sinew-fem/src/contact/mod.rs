@@ -24,7 +24,7 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
-pub use check::{CheckProbe, StartOverlap, SurfaceCheck, find_overlaps};
+pub use check::{CheckProbe, StartOverlap, SurfaceCheck, SurfacePlaces, find_overlaps};
 pub use friction::USUAL_CREEP;
 pub use lagged::{ContactMemory, Response};
 pub use points::ContactPoint;

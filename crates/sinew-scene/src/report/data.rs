@@ -3,6 +3,8 @@
 use sinew_fem::{Frame, StepReport};
 use sinew_geometry::CellKind;
 
+use crate::artist::ArtistFacts;
+
 /// How a run came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -124,6 +126,8 @@ pub struct ReportData {
     pub verdict: Verdict,
     /// An animated PNG file.
     pub animation: Option<Vec<u8>>,
+    /// What an artist wants to know of characters.
+    pub artist: Option<ArtistFacts>,
     /// A few facts under the headline: name and value.
     pub facts: Vec<(String, String)>,
     /// The `[expect]` table.

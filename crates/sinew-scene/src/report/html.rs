@@ -23,6 +23,9 @@ pub fn page(data: &ReportData) -> String {
     );
     header(&mut html, data);
     animation(&mut html, data);
+    if let Some(facts) = &data.artist {
+        super::artist::sections(&mut html, facts);
+    }
     expectations(&mut html, data);
     for table in &data.tables {
         section(&mut html, &table.title, &table_html(table));
@@ -54,7 +57,7 @@ pub fn page(data: &ReportData) -> String {
     html
 }
 
-fn section(html: &mut String, title: &str, content: &str) {
+pub(super) fn section(html: &mut String, title: &str, content: &str) {
     let _ = writeln!(html, "<section>\n<h2>{}</h2>\n{content}\n</section>", escaped(title));
 }
 
@@ -284,7 +287,7 @@ fn table_html(table: &Table) -> String {
     html
 }
 
-fn timing_row(row: &TimingRow, total: f64) -> String {
+pub(super) fn timing_row(row: &TimingRow, total: f64) -> String {
     let share = (row.seconds / total).clamp(0.0, 1.0) * 100.0;
     let seconds =
         if row.seconds >= 1.0 { format!("{:.2} s", row.seconds) } else { format!("{:.1} ms", row.seconds * 1e3) };

@@ -2,6 +2,7 @@
 //!
 //! [`ReportData`] is plain data, [`page`] turns it into HTML, [`write`] fills it from a run.
 
+mod artist;
 mod data;
 mod html;
 mod plot;
@@ -46,6 +47,7 @@ pub(crate) mod tests {
             scene: "scenes/basics/fall.toml".into(),
             verdict: Verdict::Failed,
             animation: animation.encode(1.0 / 60.0).ok(),
+            artist: None,
             facts: [("Frames", "120"), ("Simulated", "2 s"), ("Computed in", "8.42 s"), ("Per frame", "70.1 ms")]
                 .map(|(a, b)| (a.to_string(), b.to_string()))
                 .to_vec(),

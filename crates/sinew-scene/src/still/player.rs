@@ -7,6 +7,7 @@ use sinew_math::Vec3;
 use super::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};
 use crate::raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
 use crate::record::shapes::{f32s, ground_level, shape_mesh};
+use crate::spec::record::Camera as AskedCamera;
 use crate::spec::{Scene, Up};
 use crate::store::{Recording, StoreError, StoredFrame};
 
@@ -132,22 +133,27 @@ impl<'a> Player<'a> {
     }
 
     fn camera(&self, aspect: f32) -> Camera {
-        let Some(asked) = self.scene.as_ref().map(|scene| &scene.record.camera) else {
-            return Camera::fit(&self.bounds, self.up, aspect, &FitParams::default());
-        };
-        let fit = FitParams { field_of_view: asked.fov as f32, ..FitParams::default() };
-        let mut camera = Camera::fit(&self.bounds, self.up, aspect, &fit);
-        let f32s = |v: [f64; 3]| v.map(|c| c as f32);
-        if let Some(eye) = asked.eye {
-            camera.eye = f32s(eye);
-            camera.target = asked.target.map_or(self.bounds.center(), f32s);
-        } else if let Some(target) = asked.target.map(f32s) {
-            camera.eye = std::array::from_fn(|i| camera.eye[i] + target[i] - camera.target[i]);
-            camera.target = target;
+        match self.scene.as_ref().map(|scene| &scene.record.camera) {
+            Some(asked) => camera_of(asked, &self.bounds, self.up, aspect),
+            None => Camera::fit(&self.bounds, self.up, aspect, &FitParams::default()),
         }
-        camera.up = asked.up.map_or(camera.up, f32s);
-        camera
     }
+}
+
+/// The camera that a scene asks for; what it does not say is chosen so that all of `bounds` is in view.
+pub(crate) fn camera_of(asked: &AskedCamera, bounds: &Bounds, up: UpAxis, aspect: f32) -> Camera {
+    let fit = FitParams { field_of_view: asked.fov as f32, ..FitParams::default() };
+    let mut camera = Camera::fit(bounds, up, aspect, &fit);
+    let f32s = |v: [f64; 3]| v.map(|c| c as f32);
+    if let Some(eye) = asked.eye {
+        camera.eye = f32s(eye);
+        camera.target = asked.target.map_or(bounds.center(), f32s);
+    } else if let Some(target) = asked.target.map(f32s) {
+        camera.eye = std::array::from_fn(|i| camera.eye[i] + target[i] - camera.target[i]);
+        camera.target = target;
+    }
+    camera.up = asked.up.map_or(camera.up, f32s);
+    camera
 }
 
 fn forces(frame: &Frame<'_>) -> Vec<ForceAt> {
@@ -155,7 +161,7 @@ fn forces(frame: &Frame<'_>) -> Vec<ForceAt> {
 }
 
 /// Triangles of a shape in the world; planes are patches with half edges of `patch`.
-fn placed_mesh(shape: &AnyShape, pose: &Pose, patch: f32) -> ShapeMesh {
+pub(crate) fn placed_mesh(shape: &AnyShape, pose: &Pose, patch: f32) -> ShapeMesh {
     /// Rings of round shapes: smooth at the size of a terminal.
     const RINGS: usize = 24;
     let mut mesh = shape_mesh(shape, patch, RINGS);

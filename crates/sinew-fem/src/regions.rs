@@ -1,0 +1,274 @@
+//! Flesh by region: how much of its volume each keeps, and which of its cells are inside out.
+//!
+//! The volume of a cell is $\int \det F$, for a hexahedron exactly the mean of $J = \det F$ over its 2 × 2 × 2 Gauss points. None of what the solver looks at
+//! is used: a cell whose centre is sound may be folded at a corner.
+
+#![allow(non_snake_case)]
+
+use std::ops::Range;
+
+use sinew_geometry::{CellKind, CellMesh};
+use sinew_math::parallel::reduce_blocks;
+use sinew_math::{Mat3, Vec3};
+
+/// Cells per parallel piece.
+const PIECE: usize = 512;
+
+/// Corners of a hexahedron in its edges, in the order of [`CellKind::Hex8`].
+const HEX_CORNERS: [[f64; 3]; 8] = [
+    [0.0, 0.0, 0.0],
+    [1.0, 0.0, 0.0],
+    [1.0, 1.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 0.0, 1.0],
+    [1.0, 1.0, 1.0],
+    [0.0, 1.0, 1.0],
+];
+
+/// Cells that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// Its cells, at least one.
+    pub cells: Vec<u32>,
+}
+
+/// How a cell is deformed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellState {
+    /// Volume over that at rest.
+    pub volume_ratio: f64,
+    /// Whether it is inside out at its centre.
+    pub is_inverted: bool,
+    /// Whether it is inside out at a Gauss point.
+    pub is_folded: bool,
+}
+
+/// How the cells of a region are deformed, together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RegionState {
+    /// Volume over that at rest, less one.
+    pub volume_change: f64,
+    /// Cells that are inside out at their centre.
+    pub inverted: usize,
+    /// Cells that are inside out at a Gauss point.
+    pub folded: usize,
+}
+
+impl Region {
+    /// Sums over its cells.
+    pub fn state(&self, cells: &[CellState]) -> RegionState {
+        let own = || self.cells.iter().filter_map(|&cell| cells.get(cell as usize));
+        let volume: f64 = own().map(|cell| cell.volume_ratio).sum();
+        RegionState {
+            volume_change: volume / own().count().max(1) as f64 - 1.0,
+            inverted: own().filter(|cell| cell.is_inverted).count(),
+            folded: own().filter(|cell| cell.is_folded).count(),
+        }
+    }
+}
+
+/// Cells by the node set that most of their nodes belong to, of those sets that `is_region` accepts, in the order of names; for flesh of characters these are the
+/// joints. Cells none of whose nodes belongs to a set are in no region.
+pub fn regions_of(mesh: &CellMesh, is_region: impl Fn(&str) -> bool) -> Vec<Region> {
+    let sets: Vec<_> = mesh.node_sets().iter().filter(|(name, _)| is_region(name)).collect();
+    let mut set_of = vec![usize::MAX; mesh.node_count()];
+    for (k, (_, nodes)) in sets.iter().enumerate() {
+        nodes.iter().for_each(|&node| set_of[node as usize] = k);
+    }
+    let mut regions: Vec<Region> =
+        sets.iter().map(|(name, _)| Region { name: (*name).clone(), cells: Vec::new() }).collect();
+    for (index, (_, nodes)) in mesh.cells().enumerate() {
+        let mut votes = vec![0; regions.len()];
+        for &node in nodes {
+            if let Some(vote) = votes.get_mut(set_of[node as usize]) {
+                *vote += 1;
+            }
+        }
+        if let Some(best) = (0..votes.len()).filter(|&k| votes[k] > 0).max_by_key(|&k| votes[k]) {
+            regions[best].cells.push(index as u32);
+        }
+    }
+    regions.retain(|region| !region.cells.is_empty());
+    regions
+}
+
+/// How each cell is deformed when its nodes are at `positions` [m]. Quadratic tetrahedra are looked at by their corners.
+pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
+    let points = HexPoints::new();
+    let piece = |cells: Range<usize>| -> Vec<CellState> {
+        cells
+            .map(|cell| {
+                let nodes = mesh.cell_nodes(cell);
+                let at = |places: &[Vec3], k: usize| places[nodes[k] as usize];
+                match mesh.cell_kind(cell) {
+                    CellKind::Hex8 => {
+                        let corners = |places: &[Vec3]| std::array::from_fn(|k| at(places, k));
+                        points.state(&corners(mesh.positions()), &corners(positions))
+                    }
+                    CellKind::Tet4 | CellKind::Tet10 => {
+                        let volume = |places: &[Vec3]| {
+                            let [a, b, c] = [1, 2, 3].map(|k| at(places, k) - at(places, 0));
+                            a.dot(b.cross(c))
+                        };
+                        let ratio = ratio(volume(positions), volume(mesh.positions()));
+                        CellState { volume_ratio: ratio, is_inverted: ratio <= 0.0, is_folded: ratio <= 0.0 }
+                    }
+                }
+            })
+            .collect()
+    };
+    let join = |mut first: Vec<CellState>, second: Vec<CellState>| {
+        first.extend(second);
+        first
+    };
+    reduce_blocks(mesh.cell_count(), PIECE, piece, join).unwrap_or_default()
+}
+
+/// A cell without volume at rest has none to lose.
+fn ratio(now: f64, rest: f64) -> f64 {
+    if rest == 0.0 { 1.0 } else { now / rest }
+}
+
+/// Gradients of the shape functions of a hexahedron in its edges: at its centre, and at its Gauss points.
+struct HexPoints {
+    center: [Vec3; 8],
+    gauss: [[Vec3; 8]; 8],
+}
+
+impl HexPoints {
+    fn new() -> Self {
+        let offset = 0.5 / 3f64.sqrt();
+        let gauss = HEX_CORNERS.map(|corner| gradients(corner.map(|c| 0.5 + offset * (2.0 * c - 1.0))));
+        Self { center: gradients([0.5; 3]), gauss }
+    }
+
+    fn state(&self, rest: &[Vec3; 8], now: &[Vec3; 8]) -> CellState {
+        let (mut volume, mut rest_volume, mut is_folded) = (0.0, 0.0, false);
+        for gradients in &self.gauss {
+            let (J, rest_J) = (jacobian(gradients, now), jacobian(gradients, rest));
+            volume += J;
+            rest_volume += rest_J;
+            is_folded |= J * rest_J <= 0.0;
+        }
+        let is_inverted = jacobian(&self.center, now) * jacobian(&self.center, rest) <= 0.0;
+        CellState { volume_ratio: ratio(volume, rest_volume), is_inverted, is_folded }
+    }
+}
+
+/// Gradients of the trilinear functions at a place of the unit cube.
+fn gradients(place: [f64; 3]) -> [Vec3; 8] {
+    HEX_CORNERS.map(|corner| {
+        let value = |k: usize| if corner[k] > 0.5 { place[k] } else { 1.0 - place[k] };
+        let slope = |k: usize| 2.0 * corner[k] - 1.0;
+        Vec3::new(slope(0) * value(1) * value(2), value(0) * slope(1) * value(2), value(0) * value(1) * slope(2))
+    })
+}
+
+/// det ∂x/∂ξ of the map with these gradients.
+fn jacobian(gradients: &[Vec3; 8], x: &[Vec3; 8]) -> f64 {
+    let mut columns = [Vec3::zero(); 3];
+    for (x, gradient) in x.iter().zip(gradients) {
+        for (axis, column) in columns.iter_mut().enumerate() {
+            *column += *x * gradient[axis];
+        }
+    }
+    let [a, b, c] = columns;
+    Mat3::from_columns(a, b, c).determinant()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sinew_geometry::procedural::box_hexes;
+
+    fn cube() -> [Vec3; 8] {
+        HEX_CORNERS.map(|corner| Vec3::from(corner) * 0.1)
+    }
+
+    #[test]
+    fn jacobians_of_stretched_and_folded_cells() {
+        let points = HexPoints::new();
+        let stretched = cube().map(|x| Vec3::new(2.0 * x.x, 0.5 * x.y, 3.0 * x.z));
+        for gradients in &points.gauss {
+            assert!((jacobian(gradients, &cube()) - 1e-3).abs() < 1e-15);
+            assert!((jacobian(gradients, &stretched) - 3e-3).abs() < 1e-15);
+        }
+        let state = points.state(&cube(), &stretched);
+        assert!((state.volume_ratio - 3.0).abs() < 1e-12 && !state.is_inverted && !state.is_folded);
+        // A corner pushed through the opposite one: its own Gauss point is inverted, the centre is not.
+        let mut folded = cube();
+        folded[6] = Vec3::splat(-0.02);
+        assert!(jacobian(&points.gauss[6], &folded) < 0.0);
+        let state = points.state(&cube(), &folded);
+        assert!(state.is_folded && !state.is_inverted, "{state:?}");
+        let mirrored = cube().map(|x| Vec3::new(-x.x, x.y, x.z));
+        let state = points.state(&cube(), &mirrored);
+        assert!(state.is_folded && state.is_inverted && (state.volume_ratio + 1.0).abs() < 1e-12, "{state:?}");
+    }
+
+    /// A bar of four cells whose left half is "a" and whose right half is "b"; the middle nodes belong to "b".
+    fn bar() -> CellMesh {
+        let mesh = box_hexes(Vec3::new(4.0, 1.0, 1.0), [4, 1, 1]).unwrap();
+        let side = |mesh: &CellMesh, is_left: bool| {
+            let x = |node: &u32| mesh.positions()[*node as usize].x;
+            let middle = mesh.bounds().center().x;
+            let nodes = 0..mesh.node_count() as u32;
+            nodes.filter(|node| (x(node) < middle - 0.5) == is_left).collect::<Vec<u32>>()
+        };
+        let (left, right, all) = (side(&mesh, true), side(&mesh, false), (0..mesh.node_count() as u32).collect());
+        mesh.with_node_set("z", all).unwrap().with_node_set("a", left).unwrap().with_node_set("b", right).unwrap()
+    }
+
+    #[test]
+    fn cells_belong_where_most_of_their_nodes_do() {
+        let mesh = bar();
+        let regions = regions_of(&mesh, |name| name != "z");
+        assert_eq!(regions.iter().map(|region| region.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        let mut cells: Vec<u32> = regions.iter().flat_map(|region| region.cells.clone()).collect();
+        cells.sort_unstable();
+        assert_eq!(cells, [0, 1, 2, 3], "each cell is in one region");
+        for region in &regions {
+            for &cell in &region.cells {
+                let own = &mesh.node_sets()[&region.name];
+                let count = mesh.cell_nodes(cell as usize).iter().filter(|node| own.contains(node)).count();
+                assert!(count >= 4, "cell {cell} of {}", region.name);
+            }
+        }
+        assert!(regions_of(&mesh, |_| false).is_empty());
+    }
+
+    /// x ↦ x + a for x > 2 stretches only the cells of the right half, which begins at the middle: volumes of regions say so.
+    #[test]
+    fn volume_is_counted_by_region() {
+        let mesh = bar();
+        let regions = regions_of(&mesh, |name| name != "z");
+        let low = mesh.bounds().min.x;
+        let moved: Vec<Vec3> = mesh
+            .positions()
+            .iter()
+            .map(|x| Vec3::new(if x.x - low > 3.5 { x.x + 0.4 } else { x.x }, x.y, x.z))
+            .collect();
+        let states = cell_states(&mesh, &moved);
+        let change = |name: &str| {
+            let region = regions.iter().find(|region| region.name == name).unwrap();
+            (region.state(&states).volume_change, region.cells.len())
+        };
+        assert!(change("a").0.abs() < 1e-12);
+        let (change, cells) = change("b");
+        assert!((change * cells as f64 - 0.4).abs() < 1e-12, "{change} in {cells} cells");
+        let total: usize = regions.iter().map(|region| region.state(&states).folded).sum();
+        assert_eq!(total, 0);
+    }
+
+    #[test]
+    fn tetrahedra_count_too() {
+        let rest = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+        let (mesh, _) = CellMesh::from_tets(rest.clone(), &[[0, 1, 2, 3]]).unwrap();
+        let half: Vec<Vec3> = rest.iter().map(|x| Vec3::new(x.x, x.y, -0.5 * x.z)).collect();
+        let state = cell_states(&mesh, &half)[0];
+        assert!((state.volume_ratio + 0.5).abs() < 1e-12 && state.is_inverted && state.is_folded);
+    }
+}

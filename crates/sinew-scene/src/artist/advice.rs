@@ -1,0 +1,301 @@
+//! What to change, from what was seen. Each rule looks at one fact and names keys of the scene and options of `sinew skin`.
+
+use sinew_fem::report::StepTiming;
+
+use super::facts::{ArtistFacts, BodyFacts};
+use crate::spec::contact::ContactMode;
+use crate::spec::material::Material;
+use crate::spec::mesh::Mesh;
+use crate::spec::rig::Hold;
+use crate::spec::solver::Substeps;
+use crate::spec::{Scene, SolverSettings};
+use crate::value::{Dimension, format_quantity};
+
+/// A change of volume that is seen.
+const VOLUME: f64 = 0.02;
+/// How far blend skinning may press flesh into itself, in cells: more cannot be pushed out of the way by a cell.
+const BLEND_DEPTH: f64 = 0.5;
+/// The part of the steps' time from which on contact is most of it.
+const CONTACT_SHARE: f64 = 0.5;
+/// Frames with so many Newton iterations, and with so many times the usual number, have a hard way to go.
+const MANY_NEWTON: usize = 20;
+const TIMES_USUAL: usize = 4;
+/// Stretch of skin that textures show.
+const STRETCH: f64 = 1.6;
+/// Finer cells: twice as many per volume and more.
+const FINER: f64 = 0.7;
+/// Poisson's ratio beyond which flesh on lattices gets stiff rather than tight.
+const MOST_POISSON: f64 = 0.49;
+
+/// Something that was seen, and what helps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Advice {
+    /// What was seen, and where.
+    pub finding: String,
+    /// What helps, the likeliest first.
+    pub remedies: Vec<Remedy>,
+}
+
+/// One thing to change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remedy {
+    /// Why, or what to do where no key does it.
+    pub change: String,
+    /// A key of the scene and its value, as `--set` of `sinew run` takes it.
+    pub set: Option<String>,
+    /// The option of `sinew skin` that does the same, if there is one.
+    pub option: Option<String>,
+}
+
+impl Remedy {
+    fn new(change: &str, set: String, option: Option<String>) -> Self {
+        Self { change: change.into(), set: Some(set), option }
+    }
+
+    fn by_hand(change: &str) -> Self {
+        Self { change: change.into(), ..Self::default() }
+    }
+}
+
+/// What the scene says now of a character.
+#[derive(Clone, Debug)]
+pub(super) struct BodySettings {
+    pub poisson: Option<f64>,
+    pub hold: Hold,
+}
+
+/// What the scene says now.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// Of the characters, in the order of the facts.
+    pub bodies: Vec<BodySettings>,
+    /// How surfaces are kept apart, and from which distance on [m]; `None` where they are not.
+    pub contact: Option<(ContactMode, Option<f64>)>,
+    /// Steps per frame; `None` where they are chosen by themselves.
+    pub substeps: Option<usize>,
+    /// Sums of the run.
+    pub timing: StepTiming,
+}
+
+impl Settings {
+    pub fn of(scene: &Scene, timing: StepTiming) -> Self {
+        let bodies = scene.body.iter().filter_map(|body| {
+            let (Some(rig), Mesh::Fill(_)) = (&body.rig, &body.mesh) else { return None };
+            let poisson = match &body.material {
+                Material::Linear(law)
+                | Material::Corotated(law)
+                | Material::StVenantKirchhoff(law)
+                | Material::StableNeoHookean(law) => Some(law.poisson),
+                Material::NeoHookean(law) => Some(law.poisson),
+                Material::MooneyRivlin(_) | Material::FiberReinforced(_) => None,
+            };
+            Some(BodySettings { poisson, hold: rig.hold })
+        });
+        let contact = scene.contact.as_ref().filter(|contact| contact.mode != ContactMode::None);
+        let SolverSettings { substeps, .. } = &scene.solver;
+        Self {
+            bodies: bodies.collect(),
+            contact: contact.map(|contact| (contact.mode, contact.gap)),
+            substeps: match substeps {
+                None => Some(1),
+                Some(Substeps::Fixed(count)) => Some(*count),
+                Some(Substeps::Adaptive) => None,
+            },
+            timing,
+        }
+    }
+}
+
+/// Everything there is to say; nothing when all is well.
+pub(super) fn advise(facts: &ArtistFacts, settings: &Settings) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    advice.extend(crossing(facts, settings));
+    for (body, own) in facts.bodies.iter().zip(&settings.bodies) {
+        advice.extend(folded(body, own));
+        advice.extend(volume(body, own));
+        advice.extend(blend(body, own));
+        advice.extend(stretch(body, own));
+    }
+    advice.extend(newton(facts, settings));
+    advice.extend(contact_time(facts, settings));
+    advice
+}
+
+fn crossing(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
+    let crossing = &facts.crossing;
+    let depth = crossing.depth.filter(|depth| depth.value > 0.0);
+    if crossing.crossings.value == 0 && depth.is_none() {
+        return None;
+    }
+    let mut finding = match crossing.crossings.value {
+        0 => "surfaces are inside each other".into(),
+        1 => format!("one pair of triangles crosses in frame {}", crossing.crossings.frame),
+        count => format!("{count} pairs of triangles cross in frame {}", crossing.crossings.frame),
+    };
+    if let Some(depth) = depth {
+        finding += &format!(", {} deep in frame {}", length(depth.value), depth.frame);
+    }
+    let barrier = |change| {
+        let option = Some("--contact barrier".to_string());
+        Remedy::new(change, "contact.mode = \"barrier\"".into(), option)
+    };
+    let remedies = match settings.contact {
+        None => vec![barrier("nothing keeps flesh from passing through itself; a barrier does")],
+        Some((ContactMode::Penalty, _)) => vec![
+            barrier("springs let surfaces sink in a little; a barrier does not, if flesh does not begin tangled"),
+            Remedy::by_hand("stiffer springs: a larger `contact.stiffness`"),
+        ],
+        Some(_) => vec![Remedy::by_hand(
+            "a barrier lets nothing cross that it knows of: look for pairs in `contact.pair` that pass through each other, and for `contact.self = false`",
+        )],
+    };
+    Some(Advice { finding, remedies })
+}
+
+fn folded(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
+    let worst =
+        body.regions.iter().max_by_key(|region| (region.folded.value, std::cmp::Reverse(region.folded.frame)))?;
+    let count = worst.folded.value;
+    if count == 0 {
+        return None;
+    }
+    let cells = if count == 1 { "one cell of".to_string() } else { format!("{count} cells of") };
+    let whole = match worst.inverted.value {
+        0 => "at a corner".to_string(),
+        count => format!("at a corner, {count} of them whole"),
+    };
+    let verb = if count == 1 { "is" } else { "are" };
+    let finding = format!(
+        "{}: {cells} \"{}\" {verb} inside out in frame {} ({whole})",
+        body.name, worst.name, worst.folded.frame
+    );
+    let mut remedies = vec![finer(body, "smaller cells fold less in a crease")];
+    if own.hold == Hold::Hard {
+        remedies.push(soft(body, "bones that pull by springs leave flesh room at the joint"));
+    }
+    remedies.push(Remedy::by_hand(&format!("or turn \"{}\" by a smaller angle in the animation", worst.name)));
+    Some(Advice { finding, remedies })
+}
+
+fn volume(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
+    let size = |change: f64| change.abs();
+    let worst =
+        body.regions.iter().max_by(|a, b| size(a.volume_change.value).total_cmp(&size(b.volume_change.value)))?;
+    let change = worst.volume_change.value;
+    if change.abs() <= VOLUME {
+        return None;
+    }
+    let verb = if change < 0.0 { "loses" } else { "gains" };
+    let finding = format!(
+        "{}: \"{}\" {verb} {:.1} % of its volume in frame {}",
+        body.name,
+        worst.name,
+        100.0 * change.abs(),
+        worst.volume_change.frame
+    );
+    let mut remedies = Vec::new();
+    if let Some(poisson) = own.poisson.filter(|poisson| *poisson < MOST_POISSON - 0.005) {
+        // Halves what is left to incompressible flesh, and with it the change.
+        let better = (100.0 * (0.5 * (poisson + 0.5)).min(MOST_POISSON)).round() / 100.0;
+        let set = format!("body.{}.material.poisson = {better}", body.name);
+        let why = format!("a higher Poisson's ratio keeps volume better than {poisson}");
+        remedies.push(Remedy::new(&why, set, Some(format!("--poisson {better}"))));
+    }
+    if own.hold == Hold::Hard {
+        remedies.push(soft(body, "flesh that hard bones press together has nowhere to go; soft ones let it out"));
+    }
+    if remedies.is_empty() {
+        remedies.push(finer(body, "smaller cells find more room around bones"));
+    }
+    Some(Advice { finding, remedies })
+}
+
+fn blend(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
+    let blend = body.blend.filter(|blend| blend.depth > BLEND_DEPTH * body.cell)?;
+    let finding = format!(
+        "{}: the animation presses skin {} into itself in frame {} ({:.1} cells), before there is flesh",
+        body.name,
+        length(blend.depth),
+        blend.crossings.frame,
+        blend.depth / body.cell
+    );
+    let mut remedies =
+        vec![Remedy::by_hand("flesh has to go somewhere: a smaller angle of the joint there helps most")];
+    if own.hold == Hold::Hard {
+        remedies.push(soft(body, "bones that pull by springs let flesh move out of the way"));
+    }
+    Some(Advice { finding, remedies })
+}
+
+fn stretch(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
+    let stretch = Some(&body.stretch).filter(|stretch| stretch.most > STRETCH)?;
+    let finding = format!(
+        "{}: skin is stretched by {:.2} and more in frame {}; textures will show it",
+        body.name, stretch.most, stretch.frame
+    );
+    let mut remedies = Vec::new();
+    if own.hold == Hold::Hard {
+        remedies.push(soft(body, "soft bones spread the stretch over more of the skin"));
+    }
+    remedies.push(finer(body, "smaller cells spread it too"));
+    Some(Advice { finding, remedies })
+}
+
+fn newton(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
+    let (most, usual) = (facts.time.most_newton, facts.time.usual_newton);
+    if most.value < MANY_NEWTON || most.value < TIMES_USUAL * usual {
+        return None;
+    }
+    let finding = format!(
+        "frame {} took {} Newton iterations, where half of the frames took {usual} or fewer",
+        most.frame, most.value
+    );
+    let remedy = match settings.substeps {
+        Some(count) => {
+            let set = format!("solver.substeps = {}", 2 * count);
+            Remedy::new("shorter steps have less far to go; worth it where such frames are many", set, None)
+        }
+        None => Remedy::by_hand("a slower motion there has less far to go in a step"),
+    };
+    Some(Advice { finding, remedies: vec![remedy] })
+}
+
+fn contact_time(facts: &ArtistFacts, settings: &Settings) -> Option<Advice> {
+    let (contact, total) = (settings.timing.contact.as_secs_f64(), settings.timing.total.as_secs_f64());
+    let (mode, gap) = settings.contact?;
+    if !(total > 0.0 && contact > CONTACT_SHARE * total) {
+        return None;
+    }
+    let finding = format!("{:.0} % of the time of the steps went into finding contacts", 100.0 * contact / total);
+    let mut remedies = Vec::new();
+    if let (ContactMode::Barrier, Some(gap)) = (mode, gap) {
+        let gap = length(2.0 * gap);
+        let why = "flesh that repels itself from further off needs fewer and longer steps";
+        remedies.push(Remedy::new(why, format!("contact.gap = \"{gap}\""), Some(format!("--gap \"{gap}\""))));
+    }
+    let coarsest = facts.bodies.iter().max_by(|a, b| a.cells.cmp(&b.cells));
+    remedies.extend(coarsest.map(|body| cells(body, "larger cells have fewer contacts", 1.0 / FINER)));
+    Some(Advice { finding, remedies })
+}
+
+fn finer(body: &BodyFacts, why: &str) -> Remedy {
+    cells(body, why, FINER)
+}
+
+fn cells(body: &BodyFacts, why: &str, factor: f64) -> Remedy {
+    let cell = length(factor * body.cell);
+    Remedy::new(why, format!("body.{}.mesh.cell = \"{cell}\"", body.name), Some(format!("--cell \"{cell}\"")))
+}
+
+fn soft(body: &BodyFacts, why: &str) -> Remedy {
+    Remedy::new(why, format!("body.{}.rig.hold = \"soft\"", body.name), Some("--soft".into()))
+}
+
+/// A length in two digits.
+pub(crate) fn length(value: f64) -> String {
+    if !(value > 0.0 && value.is_finite()) {
+        return "0 m".into();
+    }
+    let unit = 10f64.powf(value.log10().floor() - 1.0);
+    format_quantity((value / unit).round() * unit, Dimension::LENGTH)
+}

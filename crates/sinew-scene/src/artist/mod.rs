@@ -1,0 +1,23 @@
+//! What an artist wants to know of a run with characters: how it looks, where it is wrong, what took the time, and what to change.
+//!
+//! - `watch`: looks at the frames as they are recorded, or shown once more after `--resume`, so that both tell the same
+//! - `facts`: what was seen, as plain data; `json`: the same for programs
+//! - `stretch`: how triangles of skin are stretched
+//! - `pictures`: the strip of frames and the stretch map
+//! - `advice`: rules from facts to keys of the scene
+//!
+//! The page itself is made in `report/artist.rs`.
+
+mod advice;
+mod facts;
+mod json;
+mod pictures;
+mod stretch;
+mod watch;
+
+pub use advice::{Advice, Remedy};
+pub use facts::{
+    ArtistFacts, BlendFacts, BodyFacts, CrossingFacts, RegionFacts, SlowFrame, StretchFacts, StretchPicture,
+    StripPicture, TimeFacts, Worst,
+};
+pub(crate) use watch::{Spent, Watch};

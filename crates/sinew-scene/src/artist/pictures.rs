@@ -1,0 +1,155 @@
+//! The strip of frames and the stretch map.
+
+use sinew_fem::Frame;
+use sinew_math::Vec3;
+
+use super::facts::StretchPicture;
+use super::stretch::Skin;
+use crate::raster::{Bounds, Camera, ColorMap, Finish, Image, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+use crate::record::shapes::{ground_level, points_f32};
+use crate::record::{Animation, encode_png, split_animation, up_axis};
+use crate::spec::Scene;
+use crate::still::{camera_of, placed_mesh};
+
+/// Width and height of a picture of the strip [pixels].
+const STRIP_SIZE: [usize; 2] = [280, 210];
+/// Width and height of a view of the stretch map [pixels].
+const MAP_SIZE: [usize; 2] = [560, 420];
+/// Half the edge of the patch that stands for a plane that is not the ground, in parts of what is in view.
+const PATCH: f32 = 2.0;
+/// The colours of the map span at least so much to either side of one: a body that hardly stretches is not painted red.
+const LEAST_SPAN: f64 = 0.1;
+/// They end at zero.
+const MOST_SPAN: f64 = 1.0;
+
+/// What is kept of a frame to be drawn.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    pub frame: usize,
+    pub time: f64,
+    bodies: Vec<Vec<[f32; 3]>>,
+    shapes: Vec<ShapeMesh>,
+    /// Height of a level plane.
+    level: Option<f32>,
+}
+
+impl Snapshot {
+    pub fn of(frame: &Frame<'_>, up: UpAxis) -> Self {
+        let bodies: Vec<Vec<[f32; 3]>> = frame.bodies.iter().map(|body| points_f32(&body.surface_positions)).collect();
+        let patch = PATCH * bounds_of(&bodies).radius();
+        let (mut shapes, mut level) = (Vec::new(), None);
+        for shape in &frame.shapes {
+            match ground_level(shape.shape, &shape.pose, up.index()) {
+                Some(height) => level = Some(level.map_or(height, |known: f32| known.max(height))),
+                None => shapes.push(placed_mesh(shape.shape, &shape.pose, patch)),
+            }
+        }
+        Self { frame: frame.index, time: frame.time, bodies, shapes, level }
+    }
+}
+
+fn bounds_of(bodies: &[Vec<[f32; 3]>]) -> Bounds {
+    let mut bounds = Bounds::default();
+    bodies.iter().for_each(|positions| bounds.union(&Bounds::of(positions)));
+    bounds
+}
+
+/// A small picture of each snapshot, all with the same camera, as PNG files.
+pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Snapshot]) -> Vec<Vec<u8>> {
+    let up = up_axis(scene.up);
+    let mut stage = Bounds::default();
+    snapshots.iter().for_each(|snapshot| stage.union(&bounds_of(&snapshot.bodies)));
+    let level = snapshots.iter().filter_map(|snapshot| snapshot.level).reduce(f32::max);
+    let lowest = (!stage.is_empty()).then(|| stage.min[up.index()]);
+    let ground = level.or(lowest).filter(|_| scene.record.ground);
+    let [width, height] = STRIP_SIZE;
+    let renderer = Renderer::new(width, height);
+    let camera = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
+    let draw = |snapshot: &Snapshot| {
+        let bodies = snapshot.bodies.iter().zip(triangles).enumerate();
+        let mut surfaces: Vec<Surface<'_>> = bodies
+            .map(|(number, (positions, triangles))| {
+                Surface::solid(positions, triangles, Rgb::of_body(number), Finish::FLESH)
+            })
+            .collect();
+        for shape in &snapshot.shapes {
+            surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
+        }
+        small_png(&renderer.render(&view(camera, up, ground, stage, surfaces)))
+    };
+    snapshots.iter().map(draw).collect()
+}
+
+/// Stretches at the ends of the colours, for a skin most of which is stretched by no more than `most`.
+pub(super) fn colour_range(most: f64) -> [f64; 2] {
+    // In steps that legends can name.
+    let span = ((most - 1.0).abs() * 10.0).ceil() / 10.0;
+    let span = if span.is_finite() { span.clamp(LEAST_SPAN, MOST_SPAN) } else { MOST_SPAN };
+    [1.0 - span, 1.0 + span]
+}
+
+/// The skin coloured by its stretch, from the camera of the scene and from behind.
+pub(super) fn stretch_map(
+    scene: &Scene,
+    skin: &Skin,
+    positions: &[Vec3],
+    stretches: &[f64],
+    range: [f64; 2],
+) -> Vec<StretchPicture> {
+    let up = up_axis(scene.up);
+    let positions = points_f32(positions);
+    let values = skin.at_vertices(stretches);
+    let stage = Bounds::of(&positions);
+    let [width, height] = MAP_SIZE;
+    let renderer = Renderer::new(width, height);
+    let front = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
+    [("front", front), ("behind", from_behind(front, up))]
+        .into_iter()
+        .map(|(name, camera)| {
+            let mut surface = Surface::solid(&positions, skin.triangles(), Rgb([0.9; 3]), Finish::CHART);
+            let [min, max] = range.map(|end| end as f32);
+            surface.paint = Paint::VertexField { values: &values, min, max, map: ColorMap::Diverging };
+            let image = renderer.render(&view(camera, up, None, stage, vec![surface]));
+            StretchPicture { view: name.into(), png: small_png(&image) }
+        })
+        .collect()
+}
+
+fn view<'a>(camera: Camera, up: UpAxis, ground: Option<f32>, stage: Bounds, surfaces: Vec<Surface<'a>>) -> View<'a> {
+    View { camera, up, ground, stage, surfaces, title: None, caption: None, legend: None }
+}
+
+/// The same camera on the other side of what it looks at, at the same height.
+fn from_behind(camera: Camera, up: UpAxis) -> Camera {
+    let Camera { eye, target, .. } = camera;
+    let turned = |axis: usize| if axis == up.index() { eye[axis] } else { 2.0 * target[axis] - eye[axis] };
+    Camera { eye: std::array::from_fn(turned), ..camera }
+}
+
+/// A PNG file with a palette, a third of one with true colours.
+fn small_png(image: &Image) -> Vec<u8> {
+    let mut animation = Animation::new(std::slice::from_ref(image));
+    let still = animation.push(image).and_then(|()| animation.encode(1.0)).ok();
+    let first = still.and_then(|file| split_animation(&file)).and_then(|parts| parts.frames.into_iter().next());
+    first.map_or_else(|| encode_png(image), |frame| frame.png)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_even_around_one_and_never_beyond_zero() {
+        for most in [0.0, 0.4, 1.0, 1.003, 1.34, 2.0, 57.0, f64::INFINITY, f64::NAN] {
+            let [low, high] = colour_range(most);
+            assert!((low + high - 2.0).abs() < 1e-12 && low >= 0.0 && high >= 1.1 - 1e-12, "{most}: {low} {high}");
+        }
+        assert!((colour_range(1.34)[1] - 1.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_camera_goes_around_what_it_looks_at() {
+        let camera = Camera { eye: [1.0, 2.0, 3.0], target: [0.5, 0.0, 0.5], up: [0.0, 1.0, 0.0], field_of_view: 0.5 };
+        assert_eq!(from_behind(camera, UpAxis::Y).eye, [0.0, 2.0, -2.0]);
+    }
+}
