@@ -415,7 +415,9 @@ impl Stepped {
         let start = Instant::now();
         let looking = self.watch.as_ref().map_or(Duration::ZERO, |watch| watch.time);
         let spent = Spent { embedding: self.embedding_time, recording: self.record_time };
-        let artist = self.watch.take().map(|watch| watch.finish(scene, simulation.model(), &self.reports, &spent));
+        let last = simulation.frame();
+        let finish = |watch: Watch| watch.finish(scene, simulation.model(), &last, &self.reports, &spent);
+        let artist = self.watch.take().map(finish);
         let mut steps = StepTiming::default();
         for report in &self.reports {
             steps += report.timing;

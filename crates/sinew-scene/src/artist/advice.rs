@@ -299,3 +299,131 @@ pub(crate) fn length(value: f64) -> String {
     let unit = 10f64.powf(value.log10().floor() - 1.0);
     format_quantity((value / unit).round() * unit, Dimension::LENGTH)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::facts::{BlendFacts, RegionFacts, Worst};
+    use super::*;
+
+    /// An arm with nothing to complain about.
+    fn sound() -> (ArtistFacts, Settings) {
+        let region = |name: &str| RegionFacts { name: name.into(), cells: 100, ..RegionFacts::default() };
+        let mut facts = ArtistFacts {
+            bodies: vec![BodyFacts {
+                name: "arm".into(),
+                cells: 200,
+                cell: 0.01,
+                regions: vec![region("elbow"), region("wrist")],
+                blend: Some(BlendFacts::default()),
+                ..BodyFacts::default()
+            }],
+            ..ArtistFacts::default()
+        };
+        facts.crossing.depth = Some(Worst::default());
+        facts.bodies[0].stretch.most = 1.3;
+        (facts.time.usual_newton, facts.time.most_newton) = (6, Worst { value: 23, frame: 4 });
+        let timing =
+            StepTiming { contact: Duration::from_secs(1), total: Duration::from_secs(10), ..StepTiming::default() };
+        let settings = Settings {
+            bodies: vec![BodySettings { poisson: Some(0.45), hold: Hold::Hard }],
+            contact: Some((ContactMode::Barrier, Some(0.002))),
+            substeps: Some(1),
+            timing,
+        };
+        (facts, settings)
+    }
+
+    /// The one advice there is: what was found, keys and options.
+    fn only(facts: &ArtistFacts, settings: &Settings) -> (String, Vec<String>, Vec<String>) {
+        let all = advise(facts, settings);
+        assert_eq!(all.len(), 1, "{all:?}");
+        let remedies = &all[0].remedies;
+        let sets = remedies.iter().filter_map(|remedy| remedy.set.clone()).collect();
+        (all[0].finding.clone(), sets, remedies.iter().filter_map(|remedy| remedy.option.clone()).collect())
+    }
+
+    #[test]
+    fn nothing_is_said_when_all_is_well() {
+        let (facts, settings) = sound();
+        assert_eq!(advise(&facts, &settings), []);
+        assert_eq!(advise(&ArtistFacts::default(), &settings), []);
+    }
+
+    #[test]
+    fn folded_cells_want_smaller_ones_or_softer_bones() {
+        let (mut facts, mut settings) = sound();
+        facts.bodies[0].regions[1].folded = Worst { value: 3, frame: 12 };
+        let (finding, sets, options) = only(&facts, &settings);
+        assert_eq!(finding, "arm: 3 cells of \"wrist\" are inside out in frame 12 (at a corner)");
+        assert_eq!(sets, ["body.arm.mesh.cell = \"7 mm\"", "body.arm.rig.hold = \"soft\""]);
+        assert_eq!(options, ["--cell \"7 mm\"", "--soft"]);
+        settings.bodies[0].hold = Hold::Soft;
+        assert_eq!(only(&facts, &settings).1.len(), 1, "bones that are soft cannot be made so");
+    }
+
+    #[test]
+    fn lost_volume_wants_a_higher_ratio_while_there_is_one() {
+        let (mut facts, mut settings) = sound();
+        facts.bodies[0].regions[0].volume_change = Worst { value: -0.019, frame: 3 };
+        assert!(advise(&facts, &settings).is_empty(), "less than two percent are not seen");
+        facts.bodies[0].regions[0].volume_change = Worst { value: -0.031, frame: 3 };
+        let (finding, sets, options) = only(&facts, &settings);
+        assert_eq!(finding, "arm: \"elbow\" loses 3.1 % of its volume in frame 3");
+        assert_eq!((sets[0].as_str(), options[0].as_str()), ("body.arm.material.poisson = 0.48", "--poisson 0.48"));
+        settings.bodies[0] = BodySettings { poisson: Some(0.49), hold: Hold::Soft };
+        assert_eq!(only(&facts, &settings).1, ["body.arm.mesh.cell = \"7 mm\""]);
+    }
+
+    #[test]
+    fn crossings_are_answered_by_how_contact_works_now() {
+        let (mut facts, mut settings) = sound();
+        facts.crossing.crossings = Worst { value: 14, frame: 9 };
+        facts.crossing.depth = Some(Worst { value: 0.00123, frame: 8 });
+        let (finding, sets, _) = only(&facts, &settings);
+        assert_eq!(finding, "14 pairs of triangles cross in frame 9, 1.2 mm deep in frame 8");
+        assert!(sets.is_empty(), "a barrier is there already");
+        for contact in [None, Some((ContactMode::Penalty, None))] {
+            settings.contact = contact;
+            assert_eq!(only(&facts, &settings).1, ["contact.mode = \"barrier\""]);
+        }
+    }
+
+    #[test]
+    fn animations_that_ask_too_much_are_told() {
+        let (mut facts, settings) = sound();
+        let crossings = Worst { value: 40, frame: 20 };
+        facts.bodies[0].blend = Some(BlendFacts { crossings, depth: 0.004 });
+        assert!(advise(&facts, &settings).is_empty(), "less than half a cell can give way");
+        facts.bodies[0].blend = Some(BlendFacts { crossings, depth: 0.012 });
+        let (finding, sets, _) = only(&facts, &settings);
+        assert!(finding.contains("12 mm into itself in frame 20 (1.2 cells)"), "{finding}");
+        assert_eq!(sets, ["body.arm.rig.hold = \"soft\""]);
+        facts.bodies[0].blend = None;
+        facts.bodies[0].stretch.most = 1.9;
+        assert!(only(&facts, &settings).0.contains("stretched by 1.90"));
+    }
+
+    #[test]
+    fn time_is_saved_where_it_went() {
+        let (mut facts, mut settings) = sound();
+        facts.time.most_newton = Worst { value: 24, frame: 11 };
+        let (finding, sets, _) = only(&facts, &settings);
+        assert!(finding.starts_with("frame 11 took 24 Newton iterations"), "{finding}");
+        assert_eq!(sets, ["solver.substeps = 2"]);
+        facts.time.most_newton = Worst::default();
+        settings.timing.contact = Duration::from_secs(6);
+        let (finding, sets, options) = only(&facts, &settings);
+        assert!(finding.starts_with("60 % of the time"), "{finding}");
+        assert_eq!(sets, ["contact.gap = \"4 mm\"", "body.arm.mesh.cell = \"14 mm\""]);
+        assert_eq!(options, ["--gap \"4 mm\"", "--cell \"14 mm\""]);
+        settings.timing = StepTiming::default();
+        assert!(advise(&facts, &settings).is_empty(), "no time, no share of it");
+    }
+
+    #[test]
+    fn lengths_have_two_digits() {
+        assert_eq!([0.00123, 0.0, f64::NAN, 0.0149].map(length), ["1.2 mm", "0 m", "0 m", "15 mm"]);
+    }
+}

@@ -5,9 +5,9 @@ use sinew_math::Vec3;
 
 use super::facts::StretchPicture;
 use super::stretch::Skin;
-use crate::raster::{Bounds, Camera, ColorMap, Finish, Image, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
+use crate::raster::{Bounds, Camera, ColorMap, Finish, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
 use crate::record::shapes::{ground_level, points_f32};
-use crate::record::{Animation, encode_png, split_animation, up_axis};
+use crate::record::{encode_indexed_pngs, up_axis};
 use crate::spec::Scene;
 use crate::still::{camera_of, placed_mesh};
 
@@ -15,6 +15,8 @@ use crate::still::{camera_of, placed_mesh};
 const STRIP_SIZE: [usize; 2] = [280, 210];
 /// Width and height of a view of the stretch map [pixels].
 const MAP_SIZE: [usize; 2] = [560, 420];
+/// Free space around what is seen, in parts of its size.
+const MARGIN: f32 = 0.18;
 /// Half the edge of the patch that stands for a plane that is not the ground, in parts of what is in view.
 const PATCH: f32 = 2.0;
 /// The colours of the map span at least so much to either side of one: a body that hardly stretches is not painted red.
@@ -23,7 +25,6 @@ const LEAST_SPAN: f64 = 0.1;
 const MOST_SPAN: f64 = 1.0;
 
 /// What is kept of a frame to be drawn.
-#[derive(Clone)]
 pub(super) struct Snapshot {
     pub frame: usize,
     pub time: f64,
@@ -64,7 +65,11 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
     let ground = level.or(lowest).filter(|_| scene.record.ground);
     let [width, height] = STRIP_SIZE;
     let renderer = Renderer::new(width, height);
-    let camera = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
+    let mut camera = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
+    if scene.record.camera.eye.is_none() {
+        let points = snapshots.iter().flat_map(|snapshot| snapshot.bodies.iter().flatten().copied());
+        camera = closer(camera, renderer.aspect(), points);
+    }
     let draw = |snapshot: &Snapshot| {
         let bodies = snapshot.bodies.iter().zip(triangles).enumerate();
         let mut surfaces: Vec<Surface<'_>> = bodies
@@ -75,9 +80,9 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
         for shape in &snapshot.shapes {
             surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
         }
-        small_png(&renderer.render(&view(camera, up, ground, stage, surfaces)))
+        renderer.render(&view(camera, up, ground, stage, surfaces))
     };
-    snapshots.iter().map(draw).collect()
+    encode_indexed_pngs(&snapshots.iter().map(draw).collect::<Vec<_>>())
 }
 
 /// Stretches at the ends of the colours, for a skin most of which is stretched by no more than `most`.
@@ -103,16 +108,19 @@ pub(super) fn stretch_map(
     let [width, height] = MAP_SIZE;
     let renderer = Renderer::new(width, height);
     let front = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
-    [("front", front), ("behind", from_behind(front, up))]
-        .into_iter()
-        .map(|(name, camera)| {
-            let mut surface = Surface::solid(&positions, skin.triangles(), Rgb([0.9; 3]), Finish::CHART);
-            let [min, max] = range.map(|end| end as f32);
-            surface.paint = Paint::VertexField { values: &values, min, max, map: ColorMap::Diverging };
-            let image = renderer.render(&view(camera, up, None, stage, vec![surface]));
-            StretchPicture { view: name.into(), png: small_png(&image) }
-        })
-        .collect()
+    let draw = |camera: Camera| {
+        let camera = match scene.record.camera.eye {
+            None => closer(camera, renderer.aspect(), positions.iter().copied()),
+            Some(_) => camera,
+        };
+        let mut surface = Surface::solid(&positions, skin.triangles(), Rgb([0.9; 3]), Finish::CHART);
+        let [min, max] = range.map(|end| end as f32);
+        surface.paint = Paint::VertexField { values: &values, min, max, map: ColorMap::Stretch };
+        renderer.render(&view(camera, up, None, stage, vec![surface]))
+    };
+    let pictures = encode_indexed_pngs(&[front, from_behind(front, up)].map(draw));
+    let named = ["from the camera", "from behind"].into_iter().zip(pictures);
+    named.map(|(view, png)| StretchPicture { view: view.into(), png }).collect()
 }
 
 fn view<'a>(camera: Camera, up: UpAxis, ground: Option<f32>, stage: Bounds, surfaces: Vec<Surface<'a>>) -> View<'a> {
@@ -126,12 +134,28 @@ fn from_behind(camera: Camera, up: UpAxis) -> Camera {
     Camera { eye: std::array::from_fn(turned), ..camera }
 }
 
-/// A PNG file with a palette, a third of one with true colours.
-fn small_png(image: &Image) -> Vec<u8> {
-    let mut animation = Animation::new(std::slice::from_ref(image));
-    let still = animation.push(image).and_then(|()| animation.encode(1.0)).ok();
-    let first = still.and_then(|file| split_animation(&file)).and_then(|parts| parts.frames.into_iter().next());
-    first.map_or_else(|| encode_png(image), |frame| frame.png)
+/// Brings a camera nearer, by its lens, until what it sees fills the picture: boxes around things that turn are mostly empty.
+fn closer(mut camera: Camera, aspect: f32, points: impl Iterator<Item = [f32; 3]>) -> Camera {
+    let basis = camera.basis();
+    let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
+    for point in points {
+        let [x, y, depth] = basis.to_camera(point);
+        if depth > 0.0 {
+            for (axis, value) in [x / depth, y / depth].into_iter().enumerate() {
+                (low[axis], high[axis]) = (low[axis].min(value), high[axis].max(value));
+            }
+        }
+    }
+    let half: [f32; 2] = std::array::from_fn(|axis| 0.5 * (high[axis] - low[axis]));
+    let reach = (1.0 + MARGIN) * (half[0] / aspect).max(half[1]);
+    if !(reach.is_finite() && reach > 1e-4) {
+        return camera;
+    }
+    let distance = basis.to_camera(camera.target)[2];
+    let [right, up] = [0, 1].map(|axis| 0.5 * (low[axis] + high[axis]) * distance);
+    camera.target = std::array::from_fn(|i| camera.target[i] + right * basis.right[i] + up * basis.up[i]);
+    camera.field_of_view = (2.0 * reach.atan()).min(camera.field_of_view);
+    camera
 }
 
 #[cfg(test)]
@@ -151,5 +175,16 @@ mod tests {
     fn the_camera_goes_around_what_it_looks_at() {
         let camera = Camera { eye: [1.0, 2.0, 3.0], target: [0.5, 0.0, 0.5], up: [0.0, 1.0, 0.0], field_of_view: 0.5 };
         assert_eq!(from_behind(camera, UpAxis::Y).eye, [0.0, 2.0, -2.0]);
+    }
+
+    /// A point off the axis comes into the middle, and nothing at all changes nothing.
+    #[test]
+    fn the_camera_comes_closer_to_what_it_sees() {
+        let camera = Camera { eye: [0.0, 0.0, 10.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], field_of_view: 0.6 };
+        let near = closer(camera, 1.0, [[1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [1.0, 2.0, 0.0]].into_iter());
+        assert!((near.target[0] - 1.5).abs() < 1e-5 && (near.target[1] - 1.5).abs() < 1e-5, "{near:?}");
+        assert!(near.field_of_view < 0.2 && near.field_of_view > 0.05, "{near:?}");
+        assert_eq!(closer(camera, 1.0, std::iter::empty()), camera);
+        assert_eq!(closer(camera, 1.0, std::iter::once([f32::NAN; 3])), camera);
     }
 }

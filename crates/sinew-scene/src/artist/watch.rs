@@ -51,8 +51,6 @@ pub(crate) struct Watch {
     /// Frames of the strip.
     wanted: Vec<usize>,
     snapshots: Vec<Snapshot>,
-    /// The last frame seen, in case the run ends before it should.
-    latest: Option<Snapshot>,
     triangles: Vec<Vec<[u32; 3]>>,
     characters: Vec<Watched>,
     crossing: CrossingFacts,
@@ -105,7 +103,6 @@ impl Watch {
             every,
             wanted: if pictures > 1 { (0..pictures).map(wanted).collect() } else { vec![0] },
             snapshots: Vec::new(),
-            latest: None,
             triangles: model.bodies.iter().map(|body| body.surface.triangles.clone()).collect(),
             characters,
             crossing: CrossingFacts::default(),
@@ -120,11 +117,9 @@ impl Watch {
             return;
         }
         let watch = Stopwatch::start();
-        let snapshot = Snapshot::of(frame, self.up);
         if self.wanted.contains(&frame.index) {
-            self.snapshots.push(snapshot.clone());
+            self.snapshots.push(Snapshot::of(frame, self.up));
         }
-        self.latest = Some(snapshot);
         for watched in &mut self.characters {
             watched.look(frame.index, &frame.bodies[watched.body]);
         }
@@ -161,12 +156,20 @@ impl Watch {
         crossings
     }
 
-    /// Draws, and draws conclusions.
-    pub fn finish(mut self, scene: &Scene, model: &Model, reports: &[StepReport], spent: &Spent) -> ArtistFacts {
+    /// Draws, and draws conclusions. `last` is where the run ended.
+    pub fn finish(
+        mut self,
+        scene: &Scene,
+        model: &Model,
+        last: &Frame<'_>,
+        reports: &[StepReport],
+        spent: &Spent,
+    ) -> ArtistFacts {
         let watch = Stopwatch::start();
-        let rest =
-            self.latest.take().filter(|latest| self.snapshots.last().is_none_or(|last| last.frame < latest.frame));
-        self.snapshots.extend(rest);
+        // A run that ended early has a last picture all the same.
+        if self.snapshots.last().is_none_or(|snapshot| snapshot.frame + self.every <= last.index) {
+            self.snapshots.push(Snapshot::of(last, self.up));
+        }
         if let Some(depth) = &mut self.crossing.depth {
             for suspect in &self.suspects {
                 depth.take(SurfaceCheck::at(model, &suspect.places).penetration, suspect.frame);

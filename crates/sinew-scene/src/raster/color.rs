@@ -47,6 +47,8 @@ pub enum ColorMap {
     Sequential,
     /// Blue – pale – orange, for quantities with a meaningful middle.
     Diverging,
+    /// Blue – light grey – red, the same for skin: its middle stands out from a bright background.
+    Stretch,
 }
 
 const TABLE: usize = 256;
@@ -64,12 +66,14 @@ impl ColorMap {
     pub(crate) fn linear(self, t: f64) -> V3 {
         static SEQUENTIAL: OnceLock<[V3; TABLE]> = OnceLock::new();
         static DIVERGING: OnceLock<[V3; TABLE]> = OnceLock::new();
+        static STRETCH: OnceLock<[V3; TABLE]> = OnceLock::new();
         if t.is_nan() {
             return Rgb([0.5; 3]).to_linear();
         }
         let cache = match self {
             ColorMap::Sequential => &SEQUENTIAL,
             ColorMap::Diverging => &DIVERGING,
+            ColorMap::Stretch => &STRETCH,
         };
         look_up(cache.get_or_init(|| self.table().map(|c| Rgb(c).to_linear())), t)
     }
@@ -77,6 +81,7 @@ impl ColorMap {
     fn table(self) -> &'static [V3; TABLE] {
         static SEQUENTIAL: OnceLock<[V3; TABLE]> = OnceLock::new();
         static DIVERGING: OnceLock<[V3; TABLE]> = OnceLock::new();
+        static STRETCH: OnceLock<[V3; TABLE]> = OnceLock::new();
         // Control points (L, C, hue in degrees), evenly spaced in t. L is linear in t by construction.
         match self {
             ColorMap::Sequential => SEQUENTIAL.get_or_init(|| {
@@ -99,6 +104,17 @@ impl ColorMap {
                     [0.780, 0.080, 58.0],
                     [0.600, 0.150, 42.0],
                     [0.430, 0.150, 30.0],
+                ])
+            }),
+            ColorMap::Stretch => STRETCH.get_or_init(|| {
+                tabulate(&[
+                    [0.400, 0.160, 262.0],
+                    [0.530, 0.140, 256.0],
+                    [0.670, 0.080, 248.0],
+                    [0.800, 0.004, 250.0],
+                    [0.690, 0.100, 40.0],
+                    [0.570, 0.170, 30.0],
+                    [0.450, 0.180, 27.0],
                 ])
             }),
         }
@@ -207,7 +223,7 @@ mod tests {
 
     #[test]
     fn maps_clamp_and_survive_nan() {
-        for map in [ColorMap::Sequential, ColorMap::Diverging] {
+        for map in [ColorMap::Sequential, ColorMap::Diverging, ColorMap::Stretch] {
             assert_eq!(map.color(-3.0), map.color(0.0));
             assert_eq!(map.color(7.0), map.color(1.0));
             assert_eq!(map.color(f64::INFINITY), map.color(1.0));

@@ -26,6 +26,30 @@ pub fn encode_png(image: &Image) -> Vec<u8> {
     bytes
 }
 
+/// Bytes of PNG files with a palette that all pictures share, each a third of a true-colour one.
+pub(crate) fn encode_indexed_pngs(images: &[Image]) -> Vec<Vec<u8>> {
+    let mut histogram = Histogram::new();
+    images.iter().for_each(|image| histogram.add(image));
+    let palette = histogram.palette();
+    let encode = |image: &Image| {
+        let color = |i: usize| [image.pixels[3 * i], image.pixels[3 * i + 1], image.pixels[3 * i + 2]];
+        let index = |i: usize| palette.index(color(i), i % image.width, i / image.width);
+        let indices: Vec<u8> = (0..image.width * image.height).map(index).collect();
+        let mut bytes = Vec::new();
+        let mut encoder = ::png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
+        encoder.set_color(::png::ColorType::Indexed);
+        encoder.set_depth(::png::BitDepth::Eight);
+        encoder.set_palette(palette.bytes());
+        let result = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&indices)?;
+            writer.finish()
+        });
+        debug_assert!(result.is_ok(), "an image in memory has a size and the right number of bytes");
+        bytes
+    };
+    images.iter().map(encode).collect()
+}
+
 /// Writes a PNG file.
 pub fn write_png(path: &Path, image: &Image) -> Result<(), RecordError> {
     write_file(path, &encode_png(image))

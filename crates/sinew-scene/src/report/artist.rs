@@ -168,7 +168,7 @@ fn stretch(stretch: &StretchFacts) -> String {
     let [low, high] = stretch.range;
     let colours: Vec<String> = (0..STOPS)
         .map(|k| {
-            let [r, g, b] = ColorMap::Diverging.color(k as f64 / (STOPS - 1) as f64).to_bytes();
+            let [r, g, b] = ColorMap::Stretch.color(k as f64 / (STOPS - 1) as f64).to_bytes();
             format!("rgb({r} {g} {b})")
         })
         .collect();

@@ -112,7 +112,7 @@ table! {
         png: Output = OutputCodec, default(false);
         /// One moving picture.
         apng: Output = OutputCodec, default(false);
-        /// A page with animation, plots and expectations: one .html.
+        /// A page with animation, plots and expectations: one .html. For characters also what an artist wants to know, which lies beside it as .json.
         report: Output = OutputCodec, default(true);
         /// The recording that other files are made from, now or later with `sinew convert`, and that `--resume` continues: one .sinew.
         recording: Output = OutputCodec, default(true);
