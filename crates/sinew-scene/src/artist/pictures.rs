@@ -64,7 +64,7 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
     let lowest = (!stage.is_empty()).then(|| stage.min[up.index()]);
     let ground = level.or(lowest).filter(|_| scene.record.ground);
     let [width, height] = STRIP_SIZE;
-    let renderer = Renderer::new(width, height);
+    let renderer = Renderer::draft(width, height);
     let mut camera = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
     if scene.record.camera.eye.is_none() {
         let points = snapshots.iter().flat_map(|snapshot| snapshot.bodies.iter().flatten().copied());
@@ -106,7 +106,7 @@ pub(super) fn stretch_map(
     let values = skin.at_vertices(stretches);
     let stage = Bounds::of(&positions);
     let [width, height] = MAP_SIZE;
-    let renderer = Renderer::new(width, height);
+    let renderer = Renderer::draft(width, height);
     let front = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
     let draw = |camera: Camera| {
         let camera = match scene.record.camera.eye {

@@ -51,6 +51,14 @@ impl Occlusion {
         Occlusion { corners, ground }
     }
 
+    /// Nothing hides the sky: what points up sees all of it.
+    pub fn open_sky(prepared: &Prepared, up: UpAxis) -> Occlusion {
+        let upwards = up.direction();
+        let light = |n: V3| (0.5 + 0.5 * dot(n, upwards)).clamp(0.0, 1.0).sqrt();
+        let corners = prepared.corner_normals.iter().map(|normals| normals.map(light)).collect();
+        Occlusion { corners, ground: GroundGrid::new(&prepared.bounds, up, None, &[], &[]) }
+    }
+
     /// Ambient light on the ground below or at `p`.
     pub fn on_ground(&self, p: V3) -> f32 {
         self.ground.at(p)
