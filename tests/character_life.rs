@@ -6,18 +6,13 @@ use std::f64::consts::TAU;
 use std::path::Path;
 
 use sinew_fem::Simulation;
-use sinew_fem::contact::SurfaceCheck;
-use sinew_io::gltf::write_rig;
 use sinew_math::{Quaternion, Vec3};
 use sinew_rig::characters::{Character, CharacterParams, generate};
 use sinew_rig::{Animation, Channel, Interpolation, Keys, Node, Rig, Transform};
-use sinew_scene::Scene;
-use sinew_scene::compile::compile;
+use support::flesh::{Stage, distance, skins};
 use support::fresh_folder;
 
 const FRAME_RATE: f64 = 24.0;
-/// Frames from rest to the first pose.
-const PREROLL: usize = 2;
 const CELL: f64 = 0.016;
 
 fn arm() -> Rig {
@@ -28,50 +23,9 @@ fn arm() -> Rig {
 
 /// A simulation of a character.
 fn simulation(folder: &Path, rig: &Rig, animation: &str, frames: usize, scale: f64) -> Simulation {
-    std::fs::write(folder.join("character.glb"), write_rig(rig, true).expect("a file")).expect("a folder");
-    let text = format!(
-        "duration = \"{} s\"\nframe_rate = {FRAME_RATE}\nup = \"y\"\ngravity = 0\n\n[solver]\ntype = \"quasistatic\"\ntolerance = 1e-6\n\n\
-         [contact]\nmode = \"barrier\"\ngap = \"{} m\"\n\n[[body]]\nname = \"flesh\"\nscale = {scale}\n\
-         mesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"{} m\" }}\n\
-         material = {{ type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }}\n\
-         rig = {{ animation = \"{animation}\", preroll = \"{} s\" }}\n",
-        (PREROLL + frames) as f64 / FRAME_RATE,
-        0.2 * CELL * scale,
-        CELL * scale,
-        PREROLL as f64 / FRAME_RATE,
-    );
-    let scene = Scene::from_text(&text, "life.toml", folder, &[]).expect("a scene");
-    compile(&scene).expect("a simulation")
-}
-
-/// The skin after each frame of an animation, at the size of the character as it was made.
-fn skins(simulation: &mut Simulation, frames: usize) -> Vec<Vec<Vec3>> {
-    let mut skins = Vec::new();
-    for frame in 0..PREROLL + frames {
-        let report = simulation.step_frame().expect("a frame");
-        assert_eq!(report.rollbacks, 0, "frame {frame}");
-        if frame >= PREROLL {
-            skins.push(skin(simulation));
-        }
-        let check = SurfaceCheck::of(simulation.model(), simulation.state());
-        assert_eq!((check.crossings, check.penetration), (0, 0.0), "frame {frame}");
-    }
-    skins
-}
-
-fn skin(simulation: &Simulation) -> Vec<Vec3> {
-    let body = &simulation.model().bodies[0];
-    let embedding = body.surface.embedding.as_ref().expect("skin on a lattice");
-    let mut skin = vec![Vec3::zero(); embedding.len()];
-    embedding.positions(&simulation.state().positions[body.points.clone()], &mut skin);
-    assert!(skin.iter().all(|x| x.norm().is_finite()));
-    skin
-}
-
-/// Largest distance between points of two skins.
-fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+    let animation = format!("animation = \"{animation}\"");
+    let stage = Stage { frame_rate: FRAME_RATE, frames, rig: &animation, scale, cell: CELL, ..Stage::default() };
+    stage.simulation(folder, rig)
 }
 
 /// Largest distance from points of a skin to the nearest of another: vertices may have another order.

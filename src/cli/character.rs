@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sinew_io::gltf::write_rig;
 use sinew_rig::Rig;
-use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate};
+use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate, motion_names};
 use sinew_scene::record::write_file;
 
 use super::talk::Talk;
@@ -34,6 +34,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.5)]
     pub seconds: f64,
 
+    /// Its only animation; left out, the usual ones. Some are made only on request, such as `fast` and `poses` of the hand
+    #[arg(long, value_name = "NAME")]
+    pub motion: Option<String>,
+
     /// Writes its bones too, for `sinew skin --bones` and `rig` of a scene
     #[arg(long, value_name = "FILE.toml")]
     pub bones: Option<PathBuf>,
@@ -49,10 +53,12 @@ fn character(text: &str) -> Result<Character, String> {
 /// Runs the command.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let usual = CharacterParams::of(arguments.character);
+    let motion = arguments.motion.as_deref().map(|name| motion(arguments.character, name)).transpose()?;
     let params = CharacterParams {
         edge: arguments.edge.unwrap_or(usual.edge),
         frame_rate: arguments.frame_rate,
         seconds: arguments.seconds,
+        motion,
         ..usual
     };
     let other = |error: String| Failure::Other(error);
@@ -73,6 +79,15 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         talk.note(&format!("wrote {}", path.display()));
     }
     Ok(Status::Done)
+}
+
+/// A motion that the character has.
+fn motion(character: Character, name: &str) -> Result<&'static str, Failure> {
+    let known = motion_names(character);
+    known.iter().copied().find(|known| *known == name).ok_or_else(|| {
+        let known = known.join(", ");
+        Failure::Other(format!("the {} has no motion `{name}`\nhint: it has {known}", character.name()))
+    })
 }
 
 /// The bones as a scene has them.

@@ -123,6 +123,8 @@ pub struct MorphTarget {
     pub name: String,
     /// Displacements of the vertices; empty where none moves.
     pub positions: Vec<Vec3>,
+    /// What is added to the normals of the vertices; empty where nothing is said. Written, not read: flesh has normals of its own.
+    pub normals: Vec<[f32; 3]>,
 }
 
 /// Joints of each vertex, as many for all of them.

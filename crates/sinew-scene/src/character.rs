@@ -23,9 +23,9 @@ impl Character {
         let mut problems = Vec::new();
         let animation = rig.animation(settings.animation.as_deref());
         match animation.as_ref().map(|animation| animation.and_then(|animation| animation.span())) {
+            _ if settings.still => {}
             _ if rig.animations.is_empty() => {
-                let message =
-                    "the file has no animation, so there is nothing to follow; hint: export it with its animation";
+                let message = "the file has no animation, so there is nothing to follow; hint: export it with its animation, or say `still = true` of the rig";
                 problems.push(("mesh.surface", message.into()));
             }
             Err(error) => problems.push(("rig.animation", error.to_string())),
@@ -104,7 +104,8 @@ impl Character {
 
     /// What it does over the run.
     pub fn performance(&self, settings: &spec::Rig) -> Performance<'_> {
-        let animation = self.rig.animation(settings.animation.as_deref()).ok().flatten();
+        let named = self.rig.animation(settings.animation.as_deref()).ok().flatten();
+        let animation = named.filter(|_| !settings.still);
         Performance { rig: &self.rig, flesh: &self.flesh, animation, start: settings.start, preroll: settings.preroll }
     }
 }

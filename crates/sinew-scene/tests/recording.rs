@@ -1,6 +1,6 @@
 //! Recordings keep what they promise, wherever they are cut off.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sinew_fem::Simulation;
 use sinew_scene::Scene;
@@ -27,11 +27,30 @@ shape = { type = "plane", normal = [0.1, 0, 1] }
 position = [0, 0, "-20 cm"]
 "#;
 
-fn folder(name: &str) -> PathBuf {
+/// A folder that is removed with everything in it, unless the test fails: then it shows why.
+struct Folder(PathBuf);
+
+impl std::ops::Deref for Folder {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+fn folder(name: &str) -> Folder {
     let folder = std::env::temp_dir().join(format!("sinew-recording-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    folder
+    Folder(folder)
 }
 
 fn simulation() -> Simulation {
@@ -39,7 +58,7 @@ fn simulation() -> Simulation {
 }
 
 /// Records `frames` frames and returns positions, velocities and probes of each as they were computed.
-fn record(path: &std::path::Path, params: &RecordingParams, frames: usize) -> Vec<(Vec<Vec<f64>>, Vec<f64>)> {
+fn record(path: &Path, params: &RecordingParams, frames: usize) -> Vec<(Vec<Vec<f64>>, Vec<f64>)> {
     let mut simulation = simulation();
     let header = Header { frame_rate: 60.0, scene_text: SCENE.into(), ..Header::default() };
     let mut writer = RecordingWriter::create(path, header, params).unwrap();
@@ -67,7 +86,8 @@ fn arrays(recording: &Recording, frame: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
 
 #[test]
 fn an_exact_recording_gives_back_every_bit_in_any_order() {
-    let path = folder("exact").join("a.sinew");
+    let folder = folder("exact");
+    let path = folder.join("a.sinew");
     let truth = record(&path, &RecordingParams::default(), 70);
     let recording = Recording::open(&path).unwrap();
     assert_eq!((recording.frame_count(), recording.lost_bytes()), (71, 0));
@@ -174,7 +194,8 @@ fn damage_is_told_and_never_believed() {
 
 #[test]
 fn frames_between_shown_ones_have_probes_and_stress_is_kept_when_asked() {
-    let path = folder("every").join("a.sinew");
+    let folder = folder("every");
+    let path = folder.join("a.sinew");
     let truth = record(&path, &RecordingParams { stress: true, every: 3, ..RecordingParams::default() }, 10);
     let recording = Recording::open(&path).unwrap();
     assert_eq!((recording.frame_count(), recording.shown_frames()), (11, vec![0, 3, 6, 9]));
@@ -204,7 +225,8 @@ fn frames_between_shown_ones_have_probes_and_stress_is_kept_when_asked() {
 /// The block has reached the floor by then.
 #[test]
 fn places_of_contact_are_kept_when_asked() {
-    let path = folder("contacts").join("a.sinew");
+    let folder = folder("contacts");
+    let path = folder.join("a.sinew");
     let mut live = simulation();
     for kept in [true, false] {
         record(&path, &RecordingParams { contacts: kept, ..RecordingParams::default() }, 20);

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::error::WriteError;
 use crate::gltf::encode::{Encoder, Use};
-use crate::gltf::shading::{MorphNormals, rigid_normals};
+use crate::gltf::shading::rigid_normals;
 
 pub use crate::gltf::morph::{MorphFit, fit_morph_targets};
+pub use crate::gltf::shading::{MorphNormals, shaded_frames};
 
 /// The axis that points up in the positions of a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

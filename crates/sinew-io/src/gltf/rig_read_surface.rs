@@ -121,7 +121,7 @@ impl RigReader<'_, '_, '_> {
         for (k, target) in object.objects("targets")?.iter().enumerate() {
             let positions = self.displacements(target, vertex_count)?;
             let name = target_names.get(k).cloned().unwrap_or_default();
-            part.morph_targets.push(MorphTarget { name, positions });
+            part.morph_targets.push(MorphTarget { name, positions, normals: Vec::new() });
         }
         Ok(part)
     }

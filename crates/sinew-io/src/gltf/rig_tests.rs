@@ -32,8 +32,8 @@ fn square(weights: Weights) -> Part {
         triangles: vec![[0, 1, 3], [0, 3, 2]],
         weights,
         morph_targets: vec![
-            MorphTarget { name: "smile".into(), positions: vec![Vec3::new(0.0, 0.125, 0.0); 4] },
-            MorphTarget { name: "still".into(), positions: Vec::new() },
+            MorphTarget { name: "smile".into(), positions: vec![Vec3::new(0.0, 0.125, 0.0); 4], normals: Vec::new() },
+            MorphTarget { name: "still".into(), ..MorphTarget::default() },
         ],
         material: Some(1),
     }

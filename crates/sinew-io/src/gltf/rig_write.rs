@@ -179,11 +179,22 @@ fn write_part(part: &Part, target_count: usize, encoder: &mut Encoder) -> Value 
     if target_count > 0 {
         let nothing = MorphTarget::default();
         let targets = part.morph_targets.iter().chain(std::iter::repeat(&nothing)).take(target_count);
-        let position = |target: &MorphTarget| match target.positions.is_empty() {
-            true => encoder.zeros(part.positions.len()),
-            false => encoder.vectors(&single(&target.positions), Use::Vertices),
+        // All targets of a primitive have the same attributes, and normals change only where there are some.
+        let has_normals = !part.normals.is_empty() && part.morph_targets.iter().any(|t| !t.normals.is_empty());
+        let write = |target: &MorphTarget| {
+            let mut object = json!({"POSITION": match target.positions.is_empty() {
+                true => encoder.zeros(part.positions.len()),
+                false => encoder.vectors(&single(&target.positions), Use::Vertices),
+            }});
+            if has_normals {
+                object["NORMAL"] = match target.normals.is_empty() {
+                    true => encoder.zeros(part.positions.len()).into(),
+                    false => encoder.vectors(&target.normals, Use::Vertices).into(),
+                };
+            }
+            object
         };
-        primitive["targets"] = targets.map(position).map(|position| json!({"POSITION": position})).collect();
+        primitive["targets"] = targets.map(write).collect();
     }
     primitive
 }

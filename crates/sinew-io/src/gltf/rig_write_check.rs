@@ -112,7 +112,7 @@ fn misfit_of_part(part: &Part, material_count: usize) -> Option<Misfit> {
         || is_wrong(part.colors.len())
         || part.texcoords.iter().any(|places| places.len() != count)
         || part.numbers.values().any(|values| values.len() != count)
-        || part.morph_targets.iter().any(|target| is_wrong(target.positions.len()))
+        || part.morph_targets.iter().any(|target| is_wrong(target.positions.len()) || is_wrong(target.normals.len()))
     {
         return Some(("attributes of another number of vertices".into(), LENGTH));
     }
@@ -132,6 +132,7 @@ fn misfit_of_part(part: &Part, material_count: usize) -> Option<Misfit> {
     let single = [part.normals.as_flattened(), part.colors.as_flattened(), &weights.weights];
     let is_finite = are_single(&part.positions)
         && part.morph_targets.iter().all(|target| are_single(&target.positions))
+        && part.morph_targets.iter().all(|target| target.normals.as_flattened().iter().all(|x| x.is_finite()))
         && single.iter().all(|numbers| numbers.iter().all(|x| x.is_finite()))
         && part.numbers.values().flatten().all(|x| x.is_finite())
         && part.texcoords.iter().all(|places| places.as_flattened().iter().all(|x| x.is_finite()));

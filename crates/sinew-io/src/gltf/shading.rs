@@ -19,37 +19,54 @@ const UNUSED: f64 = 1e-10;
 const SHORTEST: f64 = 0.05;
 
 /// Normals of the base and what each target adds to them.
-pub(super) struct MorphNormals {
+#[derive(Clone, Debug, PartialEq)]
+pub struct MorphNormals {
     /// Of length one, as the format demands.
     pub base: Vec<[f32; 3]>,
     /// One list for each target.
     pub changes: Vec<Vec<[f32; 3]>>,
 }
 
-impl MorphNormals {
-    pub(super) fn of(fit: &MorphFit, triangles: &[[u32; 3]]) -> MorphNormals {
-        let count = fit.targets.len();
-        let frame_count = fit.weights.len() / count.max(1);
-        if frame_count == 0 {
-            return MorphNormals { base: rigid_normals(&fit.base, triangles), changes: Vec::new() };
-        }
-        let samples = frame_count.min(SAMPLES);
-        let frame = |i: usize| if samples == frame_count { i } else { i * (frame_count - 1) / (samples - 1) };
-        let weights_at = |i: usize| &fit.weights[frame(i) * count..][..count];
-        // One row (1, w₁, w₂, …) for each sample.
-        let rows: Vec<Vec<f64>> = (0..samples)
-            .map(|i| std::iter::once(1.0).chain(weights_at(i).iter().map(|w| f64::from(*w))).collect())
-            .collect();
-        let solution = pseudo_inverse(&rows, count + 1);
+/// The frames of a shot that normals are fitted to, of so many: all of them, or an even choice.
+pub fn shaded_frames(frame_count: usize) -> Vec<usize> {
+    let samples = frame_count.min(SAMPLES);
+    let frame = |i: usize| if samples == frame_count { i } else { i * (frame_count - 1) / (samples - 1) };
+    (0..samples).map(frame).collect()
+}
 
+impl MorphNormals {
+    /// Of a body by itself: normals are those of its fitted shapes.
+    pub(super) fn of(fit: &MorphFit, triangles: &[[u32; 3]]) -> MorphNormals {
         let base: Vec<[f64; 3]> = fit.base.iter().map(|x| x.map(f64::from)).collect();
-        let mut fitted = vec![vec![[0.0f32; 3]; base.len()]; count + 1];
-        for i in 0..samples {
+        let count = fit.targets.len();
+        let normals_at = |frame: usize| {
             let mut shape = base.clone();
-            for (target, weight) in fit.targets.iter().zip(weights_at(i)) {
+            for (target, weight) in fit.targets.iter().zip(&fit.weights[frame * count..][..count]) {
                 add_scaled(&mut shape, f64::from(*weight), target);
             }
-            let normals = unit_normals(&shape, triangles);
+            unit_normals(&shape, triangles)
+        };
+        MorphNormals::fitted(fit, rigid_normals(&fit.base, triangles), normals_at)
+    }
+
+    /// Fits to unit normals at [`shaded_frames`], whoever made them; `at_rest` stands in where they say nothing in the mean.
+    pub fn fitted(fit: &MorphFit, at_rest: Vec<[f32; 3]>, normals_at: impl Fn(usize) -> Vec<[f64; 3]>) -> MorphNormals {
+        let count = fit.targets.len();
+        let frames = shaded_frames(fit.weights.len() / count.max(1));
+        if frames.is_empty() {
+            return MorphNormals { base: at_rest, changes: Vec::new() };
+        }
+        // One row (1, w₁, w₂, …) for each sample.
+        let row = |frame: &usize| {
+            let weights = &fit.weights[frame * count..][..count];
+            std::iter::once(1.0).chain(weights.iter().map(|w| f64::from(*w))).collect()
+        };
+        let rows: Vec<Vec<f64>> = frames.iter().map(row).collect();
+        let solution = pseudo_inverse(&rows, count + 1);
+
+        let mut fitted = vec![vec![[0.0f32; 3]; fit.base.len()]; count + 1];
+        for (i, frame) in frames.into_iter().enumerate() {
+            let normals = normals_at(frame);
             fitted.par_iter_mut().zip(&solution).for_each(|(fitted, factors)| {
                 let pairs = fitted.as_flattened_mut().iter_mut().zip(normals.as_flattened());
                 pairs.for_each(|(slot, n)| *slot += (factors[i] * n) as f32);
@@ -57,7 +74,6 @@ impl MorphNormals {
         }
         let mut changes = fitted.split_off(1);
         let mut base = fitted.swap_remove(0);
-        let at_rest = rigid_normals(&fit.base, triangles);
         for (vertex, normal) in base.iter_mut().enumerate() {
             let length = norm(&normal.map(f64::from));
             let scaled = |x: f32| (f64::from(x) / length) as f32;

@@ -5,7 +5,7 @@ use sinew_math::Vec3;
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
-use super::motion::{Motion, fold_and_swing, pulses, quick, turn};
+use super::motion::{Motion, Trial, fold_and_swing, pulses, quick, to_and_fro, turn};
 use super::weights::{Chain, Link};
 
 /// Bend of the elbow at rest [degrees].
@@ -134,6 +134,7 @@ pub(super) fn body() -> Body {
             Motion { name: "reach", turns: |time, seconds| reach(pulses(time, seconds, 1, quick(80.0))) },
             Motion { name: "punch", turns: |time, _| punch(time) },
         ],
+        trials: vec![Trial { name: "fast", frames: |times| times.iter().map(|&time| fast(time)).collect() }],
         melt: 0.006,
         skin_area: 0.217,
     }
@@ -149,6 +150,13 @@ fn punch(time: f64) -> super::motion::Turns {
     let (part, swing) = fold_and_swing(time, 130.0 - REST_BEND);
     let mut turns = curl(part);
     turns.push((1, turn(Vec3::unit(1), -swing)));
+    turns
+}
+
+/// Folds and unfolds in five frames of a film each, while the shoulder swings at a pace of its own.
+fn fast(time: f64) -> super::motion::Turns {
+    let mut turns = curl(to_and_fro(time, 5.0));
+    turns.push((1, turn(Vec3::unit(1), -50.0 * to_and_fro(time, 3.0))));
     turns
 }
 

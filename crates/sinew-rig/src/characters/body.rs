@@ -8,10 +8,11 @@ use sinew_math::{Mat3, Vec3};
 
 use super::field::Field;
 use super::mesher::{PIECE, Symmetry, near_points, surface_net};
-use super::motion::Motion;
+use super::motion::{Motion, Trial};
 use super::weights::{Chain, skin_weights};
 use super::{Character, CharacterParams, arm, hand, torso};
 use crate::affine::Affine;
+use crate::animation::Animation;
 use crate::appearance::{Appearance, Material};
 use crate::rig::{Node, Part, Rig, Skin, Surface, Transform};
 
@@ -43,6 +44,14 @@ pub enum CharacterError {
         name: &'static str,
         /// What it was.
         value: f64,
+    },
+    /// A motion that it does not have.
+    #[error("the {} has no motion `{name}`: it has {}", .character.name(), motion_names(*.character).join(", "))]
+    NoMotion {
+        /// Who.
+        character: Character,
+        /// The name.
+        name: &'static str,
     },
     /// Parts of the skin run together.
     #[error("edges of {edge} m cannot follow the {}: parts of its skin run together\nhint: try an edge of {} m", .character.name(), .character.usual_edge())]
@@ -99,6 +108,8 @@ pub(super) struct Body {
     /// Bones; joints are nodes of the same number.
     pub bones: Vec<BoneHint>,
     pub motions: Vec<Motion>,
+    /// Motions that try what flesh can stand.
+    pub trials: Vec<Trial>,
     /// Over how much skin the parts of the body hand over to each other [m].
     pub melt: f64,
     /// About how much skin there is [m²].
@@ -120,6 +131,12 @@ pub fn bone_hints(character: Character) -> Vec<BoneHint> {
     Body::of(character).bones
 }
 
+/// Names of the motions of a character, the usual ones first.
+pub fn motion_names(character: Character) -> Vec<&'static str> {
+    let body = Body::of(character);
+    body.motions.iter().map(|motion| motion.name).chain(body.trials.iter().map(|trial| trial.name)).collect()
+}
+
 /// A character: joints, a skin with weights, animations and a material.
 ///
 /// Nodes are the joints, each with its place relative to its parent and no turn, and last the node of the skin.
@@ -127,13 +144,24 @@ pub fn bone_hints(character: Character) -> Vec<BoneHint> {
 /// # Errors
 /// When a number makes no sense, the edge is too long for the shape, or so short that there were too many vertices.
 pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
-    let CharacterParams { character, edge, frame_rate, seconds } = *params;
+    let CharacterParams { character, edge, frame_rate, seconds, motion } = *params;
     for (name, value) in [("edge", edge), ("frame_rate", frame_rate), ("seconds", seconds)] {
         if !(value > 0.0 && value.is_finite()) {
             return Err(CharacterError::NotPositive { name, value });
         }
     }
     let body = Body::of(character);
+    let animations: Vec<Animation> = match motion {
+        None => body.motions.iter().map(|motion| motion.animation(frame_rate, seconds)).collect(),
+        Some(name) => {
+            let usual = body.motions.iter().find(|motion| motion.name == name);
+            let trial = body.trials.iter().find(|trial| trial.name == name);
+            let found = usual
+                .map(|motion| motion.animation(frame_rate, seconds))
+                .or_else(|| trial.map(|trial| trial.animation(frame_rate, seconds)));
+            vec![found.ok_or(CharacterError::NoMotion { character, name })?]
+        }
+    };
     // Vertices per area of a net of equilateral triangles.
     let vertex_count = (body.skin_area / (edge * edge * 0.75f64.sqrt())) as usize;
     if vertex_count > VERTEX_LIMIT {
@@ -177,7 +205,7 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
         nodes,
         surfaces: vec![Surface { name: character.name().into(), parts: vec![part], morph_weights: Vec::new() }],
         skins: vec![skin],
-        animations: body.motions.iter().map(|motion| motion.animation(frame_rate, seconds)).collect(),
+        animations,
         appearance: Appearance { materials: vec![material], ..Appearance::default() },
         notes: Vec::new(),
     })

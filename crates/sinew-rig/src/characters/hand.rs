@@ -5,7 +5,8 @@ use sinew_math::{Quaternion, Vec3};
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
-use super::motion::{Motion, Turns, fold_and_swing, pulses, quick, swing, turn, turn_between};
+use super::motion::{Motion, Trial, Turns, fold_and_swing, pulses, quick, swing, to_and_fro, turn, turn_between};
+use super::poses::{Limit, Poses};
 use super::weights::{Chain, Link};
 
 const FOREARM: usize = 0;
@@ -292,6 +293,10 @@ pub(super) fn body() -> Body {
             Motion { name: "wave", turns: wave },
             Motion { name: "knock", turns: |time, _| knock(time) },
         ],
+        trials: vec![
+            Trial { name: "fast", frames: |times| times.iter().map(|&time| fast(time)).collect() },
+            Trial { name: "poses", frames: |times| poses().frames(times) },
+        ],
         melt: 0.005,
         skin_area: 0.0587,
     }
@@ -352,4 +357,51 @@ fn wave(time: f64, seconds: f64) -> Turns {
     }
     turns.push((thumb_joint(1), turn(Vec3::new(0.0, -0.3, 1.0), 12.0 * swings)));
     turns
+}
+
+/// The fist closes and opens in five frames of a film each, while the wrist swings at a pace of its own.
+fn fast(time: f64) -> Turns {
+    let mut turns = fist(to_and_fro(time, 5.0));
+    let swing = 2.0 * to_and_fro(time, 3.0) - 1.0;
+    turns[0].1 = turn(Vec3::unit(0), 40.0 * (swing + 1.0)) * turns[0].1;
+    turns
+}
+
+/// Time from one random pose to the next [s]: ten frames of a film.
+const POSE_SECONDS: f64 = 10.0 / 24.0;
+
+/// Random poses within the limits of a hand that nobody forces.
+pub(super) fn poses() -> Poses {
+    let (x, y, z) = (Vec3::unit(0), Vec3::unit(1), Vec3::unit(2));
+    let limit = |joint, axis, range| Limit { joint, axis, range };
+    let mut limits = vec![limit(PALM, x, [-50.0, 50.0]), limit(PALM, z, [-15.0, 25.0])];
+    for (k, finger) in FINGERS.iter().enumerate() {
+        // Ranges are those of medicine, which count from the straight finger.
+        let bends = [[-15.0, 85.0], [0.0, 100.0], [0.0, 65.0]];
+        for (number, range) in bends.into_iter().enumerate() {
+            let joint = finger_joint(k, number + 1);
+            limits.push(limit(joint, finger.hinge(), range.map(|bend| bend - finger.rest_bends[number])));
+            if number == 0 {
+                limits.push(limit(joint, z, [-6.0, 6.0]));
+            }
+        }
+    }
+    let [root, middle, tip] = [0, 1, 2].map(|k| (THUMB[k + 1] - THUMB[k]).normalized());
+    // Across the palm, and away from it.
+    let across = middle.cross(y).normalized();
+    limits.push(limit(thumb_joint(0), z, [-5.0, 30.0]));
+    limits.push(limit(thumb_joint(0), root.cross(z).normalized(), [-15.0, 15.0]));
+    limits.push(limit(thumb_joint(1), across, [-40.0, 5.0]));
+    limits.push(limit(thumb_joint(2), tip.cross(y).normalized(), [-60.0, 10.0]));
+    Poses { joints: joints(), bones: bones(), limits, may_touch, clearance: CLEARANCE, seconds: POSE_SECONDS }
+}
+
+/// Between bones of different fingers, and of fingers and palm: a little less than in the fist [m].
+const CLEARANCE: f64 = 0.004;
+
+/// Bones of one finger, and those within the palm.
+fn may_touch(a: usize, b: usize) -> bool {
+    let is_of_palm = |joint: usize| joint < FIRST_FINGER || (joint - FIRST_FINGER).is_multiple_of(4);
+    let finger = |joint: usize| (joint >= FIRST_FINGER).then(|| (joint - FIRST_FINGER) / 4);
+    (is_of_palm(a) && is_of_palm(b)) || finger(a).is_some_and(|a| finger(b) == Some(a))
 }

@@ -5,6 +5,7 @@
 //! - `body`: joints, lumps and motions of a character, and the [`Rig`] they become
 //! - `weights`: who moves which vertex
 //! - `motion`: timing and turns of animations
+//! - `poses`: random poses within the limits of joints
 //! - `arm`, `hand`, `torso`: the characters
 
 mod arm;
@@ -13,13 +14,14 @@ mod field;
 mod hand;
 mod mesher;
 mod motion;
+mod poses;
 mod torso;
 mod weights;
 
 #[cfg(test)]
 mod tests;
 
-pub use body::{BoneHint, CharacterError, bone_hints, generate};
+pub use body::{BoneHint, CharacterError, bone_hints, generate, motion_names};
 
 /// Who there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,12 +74,14 @@ pub struct CharacterParams {
     pub frame_rate: f64,
     /// Length of animations [s]; 2.5 leave time to close, to hold and to open.
     pub seconds: f64,
+    /// The only animation; the usual ones when `None`. Those that try what flesh can stand are made only when they are asked for: [`motion_names`] has them all.
+    pub motion: Option<&'static str>,
 }
 
 impl CharacterParams {
     /// A character with what suits it.
     pub fn of(character: Character) -> Self {
-        Self { character, edge: character.usual_edge(), frame_rate: 24.0, seconds: 2.5 }
+        Self { character, edge: character.usual_edge(), frame_rate: 24.0, seconds: 2.5, motion: None }
     }
 }
 

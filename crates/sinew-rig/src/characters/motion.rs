@@ -17,17 +17,40 @@ pub(super) struct Motion {
 impl Motion {
     /// Keys at a rate [1/s] for so many seconds, the last one at the end.
     pub fn animation(&self, frame_rate: f64, seconds: f64) -> Animation {
-        let frame_count = (frame_rate * seconds).round().max(1.0) as usize;
-        let times: Vec<f64> = (0..=frame_count).map(|frame| frame as f64 / frame_rate).collect();
+        let times = key_times(frame_rate, seconds);
         let frames: Vec<Turns> = times.iter().map(|time| (self.turns)(*time, seconds)).collect();
-        let channels = (0..frames[0].len()).map(|k| Channel {
-            node: frames[0][k].0,
-            times: times.clone(),
-            interpolation: Interpolation::Linear,
-            keys: Keys::Rotation(frames.iter().map(|turns| parts(turns[k].1)).collect()),
-        });
-        Animation { name: self.name.into(), channels: channels.collect() }
+        animation(self.name, &times, &frames)
     }
+}
+
+/// An animation that tries what flesh can stand, and goes on for as long as one likes.
+pub(super) struct Trial {
+    pub name: &'static str,
+    /// Turns at times that increase, always of the same joints.
+    pub frames: fn(&[f64]) -> Vec<Turns>,
+}
+
+impl Trial {
+    /// Keys at a rate [1/s] for so many seconds, the last one at the end.
+    pub fn animation(&self, frame_rate: f64, seconds: f64) -> Animation {
+        let times = key_times(frame_rate, seconds);
+        animation(self.name, &times, &(self.frames)(&times))
+    }
+}
+
+fn key_times(frame_rate: f64, seconds: f64) -> Vec<f64> {
+    let frame_count = (frame_rate * seconds).round().max(1.0) as usize;
+    (0..=frame_count).map(|frame| frame as f64 / frame_rate).collect()
+}
+
+fn animation(name: &str, times: &[f64], frames: &[Turns]) -> Animation {
+    let channels = (0..frames[0].len()).map(|k| Channel {
+        node: frames[0][k].0,
+        times: times.to_vec(),
+        interpolation: Interpolation::Linear,
+        keys: Keys::Rotation(frames.iter().map(|turns| parts(turns[k].1)).collect()),
+    });
+    Animation { name: name.into(), channels: channels.collect() }
 }
 
 fn parts(q: Quaternion) -> [f64; 4] {
@@ -74,10 +97,16 @@ pub(super) fn swing(time: f64, seconds: f64, amplitude: f64) -> f64 {
     (std::f64::consts::TAU * count * time / seconds).sin()
 }
 
-/// Frames of a film per second, and degrees of a joint in each of them, of [`fold_and_swing`].
+/// Frames of a film per second.
 const FILM: f64 = 24.0;
+/// Degrees of a joint in each of them, of [`fold_and_swing`].
 const STEADY_FOLD: f64 = 5.5;
 const STEADY_SWING: f64 = 6.0;
+
+/// From 0 to 1 and back again, with so many frames of a film for each way.
+pub(super) fn to_and_fro(time: f64, frames: f64) -> f64 {
+    0.5 - 0.5 * (std::f64::consts::PI * FILM * time / frames).cos()
+}
 
 /// Folds by an angle [degrees] and then swings by 30 degrees to either side, all at one speed, in whole frames: the part that is folded, and the swing [degrees].
 pub(super) fn fold_and_swing(time: f64, degrees: f64) -> (f64, f64) {

@@ -241,6 +241,7 @@ pub(super) fn body() -> Body {
             Motion { name: "press", turns: |time, seconds| press(pulses(time, seconds, 1, quick(75.0))) },
             Motion { name: "rock", turns: |time, _| rock(time) },
         ],
+        trials: Vec::new(),
         melt: 0.018,
         skin_area: 1.165,
     }

@@ -2,20 +2,21 @@
 //!
 //! What is simulated moves as it was simulated; what is not follows by skinning. Frames before the animation begins are left out, and times are those of the animation.
 
+mod shading;
 mod shutter;
 mod usd;
 
 use std::path::PathBuf;
 
 use sinew_fem::{Frame, RecordError, Recorder};
-use sinew_geometry::mesh::vertex_normals;
 use sinew_geometry::shape::Pose;
-use sinew_io::gltf::animated::fit_morph_targets;
+use sinew_io::gltf::animated::{MorphNormals, fit_morph_targets, shaded_frames};
 use sinew_math::Vec3;
 use sinew_rig::{
-    Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Source, Surface, Transform, Weights,
+    Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Surface, Transform, Weights,
 };
 
+use self::shading::Shading;
 pub(crate) use self::shutter::Shutter;
 use super::FileRecorder;
 use super::atomic::{AtomicFile, write_file};
@@ -23,7 +24,7 @@ use super::interleaved::Interleaved;
 use super::names::{file_stem, identifier};
 use super::point_cache::PointCache;
 use super::sequence::with_part;
-use super::shapes::{f32s, points_f32};
+use super::shapes::points_f32;
 use crate::character::Character;
 use crate::raster::UpAxis;
 use crate::spec::rig::Rig as Settings;
@@ -72,6 +73,7 @@ pub(crate) struct SkinRecorder {
     shutter: Shutter,
     /// Names of the pieces, each different.
     names: Vec<String>,
+    shading: Shading,
     /// USDA: extents, points and normals of each piece as text; PC2: points of each piece.
     samples: Option<Interleaved>,
     /// GLB: points of each piece in each frame.
@@ -103,9 +105,11 @@ impl SkinRecorder {
             let (node, surface) = (&character.rig.nodes[piece.node].name, &character.rig.surfaces[piece.surface].name);
             names.push(identifier(if node.is_empty() { surface } else { node }, &names));
         }
+        let shading = Shading::of(&character.rig, &character.flesh, |piece| triangles(&character.rig, piece));
         Ok(Self {
             path,
             format,
+            shading,
             character,
             settings,
             stand,
@@ -122,24 +126,12 @@ impl SkinRecorder {
         })
     }
 
-    /// Normals of the vertices of a piece: smooth over the seams of the flesh.
-    fn normals(&self, piece: &Piece, points: &[Vec3], flesh_normals: &[Vec3]) -> Vec<[f32; 3]> {
-        let own = vertex_normals(points, &self.triangles(piece));
-        let normal = |(source, own): (&Source, Vec3)| match source {
-            Source::Flesh(vertex) => f32s(flesh_normals[*vertex as usize]),
-            Source::Joints(..) => f32s(own),
-        };
-        piece.vertices.iter().zip(own).map(normal).collect()
-    }
-
     fn part(&self, piece: &Piece) -> &sinew_rig::Part {
         &self.character.rig.surfaces[piece.surface].parts[piece.part]
     }
 
-    /// Triangles of a piece that face outwards where it is written: there are no nodes any more that could mirror it.
     fn triangles(&self, piece: &Piece) -> Vec<[u32; 3]> {
-        let turned = |&[a, b, c]: &[u32; 3]| if piece.is_mirrored { [a, c, b] } else { [a, b, c] };
-        self.part(piece).triangles.iter().map(turned).collect()
+        triangles(&self.character.rig, piece)
     }
 
     fn keep(&mut self, frame: &Frame<'_>, code: f64) -> Result<(), RecordError> {
@@ -153,11 +145,10 @@ impl SkinRecorder {
         let time = self.settings.start + (frame.time - self.settings.preroll).max(0.0);
         match self.format {
             SkinFormat::Usda => {
-                let flesh_normals = vertex_normals(flesh, self.character.flesh.surface.triangles());
                 let start = format!("            {code}: ");
-                for (k, (piece, points)) in pieces.iter().zip(&placed).enumerate() {
-                    let normals = self.normals(piece, points, &flesh_normals);
-                    for (j, text) in usd::sample_texts(&points_f32(points), &normals).iter().enumerate() {
+                let normals = self.shading.normals(&placed);
+                for (k, (points, normals)) in placed.iter().zip(&normals).enumerate() {
+                    for (j, text) in usd::sample_texts(&points_f32(points), normals).iter().enumerate() {
                         let line = [start.as_bytes(), text, b",\n"];
                         push(&mut self.samples, &self.path, usd::SAMPLED.len() * k + j, &line)?;
                     }
@@ -212,20 +203,33 @@ impl SkinRecorder {
         let mut rig = Rig { appearance: self.character.rig.appearance.clone(), ..Rig::default() };
         let mut animation = Animation { name: "skin".into(), channels: Vec::new() };
         let mut largest = 0.0f32;
+        // Of the character as a whole, before it is taken apart: pieces meet along seams.
+        let shaded = shaded_frames(self.frames.len());
+        let normals: Vec<Vec<Vec<[f32; 3]>>> = shaded
+            .iter()
+            .map(|&frame| self.shading.normals(&self.frames[frame].iter().map(|p| widen(p)).collect::<Vec<_>>()))
+            .collect();
         for (k, piece) in self.character.flesh.pieces.iter().enumerate() {
             let frames: Vec<Vec<[f32; 3]>> =
                 self.frames.iter_mut().map(|frame| std::mem::take(&mut frame[k])).collect();
             let fit = fit_morph_targets(&frames, self.stand.morph_targets);
             largest = largest.max(fit.largest_error);
-            let widen =
-                |points: &[[f32; 3]]| points.iter().map(|p| Vec3::from(p.map(f64::from))).collect::<Vec<Vec3>>();
+            let at_rest = normals.first().map_or_else(Vec::new, |pieces| pieces[k].clone());
+            let turned = MorphNormals::fitted(&fit, at_rest, |frame| {
+                // Sorted, and the fit asks for these frames only.
+                let sample = shaded.partition_point(|&shaded| shaded < frame);
+                normals[sample][k].iter().map(|normal| normal.map(f64::from)).collect()
+            });
             let mut part = self.part(piece).clone();
             part.triangles = self.triangles(piece);
             let positions = widen(&fit.base);
-            part.normals = vertex_normals(&positions, &part.triangles).into_iter().map(f32s).collect();
-            (part.positions, part.weights) = (positions, Weights::default());
-            let target = |points: &Vec<[f32; 3]>| MorphTarget { name: String::new(), positions: widen(points) };
-            part.morph_targets = fit.targets.iter().map(target).collect();
+            (part.positions, part.normals, part.weights) = (positions, turned.base, Weights::default());
+            let target = |(points, normals): (&Vec<[f32; 3]>, Vec<[f32; 3]>)| MorphTarget {
+                name: String::new(),
+                positions: widen(points),
+                normals,
+            };
+            part.morph_targets = fit.targets.iter().zip(turned.changes).map(target).collect();
             let width = part.morph_targets.len();
             if width > 0 {
                 animation.channels.push(Channel {
@@ -257,6 +261,16 @@ impl SkinRecorder {
         self.files.push(self.path.clone());
         Ok(())
     }
+}
+
+/// Triangles of a piece that face outwards where it is written: there are no nodes any more that could mirror it.
+fn triangles(rig: &Rig, piece: &Piece) -> Vec<[u32; 3]> {
+    let turned = |&[a, b, c]: &[u32; 3]| if piece.is_mirrored { [a, c, b] } else { [a, b, c] };
+    rig.surfaces[piece.surface].parts[piece.part].triangles.iter().map(turned).collect()
+}
+
+fn widen(points: &[[f32; 3]]) -> Vec<Vec3> {
+    points.iter().map(|p| Vec3::from(p.map(f64::from))).collect()
 }
 
 fn push(

@@ -2,7 +2,7 @@
 
 use crate::{
     decode::{
-        codec::{length, name, number, quantity, text, word},
+        codec::{flag, length, name, number, quantity, text, word},
         compound::{fixed, list, vector},
         table::table,
     },
@@ -64,6 +64,8 @@ table! {
     pub struct Rig as "rig" {
         /// Name of the animation; the first one when left out.
         animation: Option<String> = text("name of an animation"), optional, example("fist");
+        /// Whether it follows no animation and stands as its file has it: what moves is around it.
+        still: bool = flag(), default(false), example(true);
         /// Time of the animation where it begins [s].
         start: f64 = quantity(Dimension::TIME), default("0 s"), example("0.5 s");
         /// Time from rest to where the animation begins [s].

@@ -11,6 +11,10 @@ impl Checker<'_> {
             self.report(problem.hint("say it of single bones: `bones = [{ joint = …, hold = \"slide\" }]`"));
             return;
         }
+        if rig.still && rig.animation.is_some() {
+            let problem = self.at(&format!("{path}.animation"), "a character that is `still` has no animation");
+            self.report(problem.hint("remove `still` or `animation`"));
+        }
         if let Some(map) = &rig.softness_map {
             self.check_softness_map(map, &format!("{path}.softness_map"));
         }
