@@ -86,6 +86,29 @@ fn everything_that_is_missing_is_told_at_once() {
     assert!(!folder.join("out").exists(), "something was left behind");
 }
 
+/// Without an animation there is nothing to follow, unless nothing should be followed.
+#[test]
+fn still_characters_need_no_animation() {
+    let folder = fresh_folder("still_character");
+    let mut still = arm();
+    still.animations.clear();
+    write(&still, &folder.join("still.glb"));
+    let scene = |rig: &str| {
+        let text = format!(
+            "duration = \"0.1 s\"\nup = \"y\"\n[solver]\ntype = \"quasistatic\"\n[[body]]\nname = \"flesh\"\n\
+             mesh = {{ from = \"fill\", surface = \"still.glb\", element = \"lattice\", cell = \"2.5 cm\" }}\n\
+             material = {{ type = \"corotated\", young = \"20 kPa\", poisson = 0.45 }}\nrig = {{ {rig} }}\n"
+        );
+        std::fs::write(folder.join("scene.toml"), text).expect("a scene");
+    };
+    scene("still = true");
+    told(&folder, &["check", "scene.toml"]);
+    scene("");
+    complaint(&folder, &["check", "scene.toml"], &["no animation", "`still = true`"]);
+    scene("still = true, animation = \"curl\"");
+    complaint(&folder, &["check", "scene.toml"], &["`still` has no animation", "scene.toml:8"]);
+}
+
 #[test]
 fn weights_that_are_no_shares_are_divided_by_their_sum() {
     let folder = fresh_folder("bad_character_weights");

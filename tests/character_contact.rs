@@ -62,8 +62,7 @@ fn what_presses_from_outside_leaves_a_dent_and_no_trace() {
     let mut simulation = stage.simulation(&folder, &arm());
     let rest = support::flesh::skin(&simulation);
     let skins = skins(&mut simulation, frames);
-    let above: Vec<f64> =
-        (0..=frames).map(|frame| BALL.start.y - BALL.way * BALL.part(frame)).collect();
+    let above: Vec<f64> = (0..=frames).map(|frame| BALL.start.y - BALL.way * BALL.part(frame)).collect();
     for (frame, skin) in skins.iter().enumerate() {
         let middle = Vec3::new(BALL.start.x, above[frame + 1], BALL.start.z);
         let nearest = skin.iter().map(|x| x.distance(middle)).fold(f64::INFINITY, f64::min);
@@ -122,7 +121,7 @@ fn what_moves_along_presses_all_the_same() {
     }
 }
 
-/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π [Oosterom83].
+/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π [VanOosterom83].
 fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     let angle = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|vertex| positions[vertex as usize] - p);
@@ -136,9 +135,8 @@ fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
 /// Vertices within flesh elsewhere. A little below itself every vertex is inside once; where flesh covers it, twice.
 fn covered(positions: &[Vec3], triangles: &[[u32; 3]], depth: f64) -> Vec<usize> {
     let normals = vertex_normals(positions, triangles);
-    let is_covered = |vertex: &usize| {
-        winding_number(positions[*vertex] - normals[*vertex] * depth, positions, triangles) > 1.5
-    };
+    let is_covered =
+        |vertex: &usize| winding_number(positions[*vertex] - normals[*vertex] * depth, positions, triangles) > 1.5;
     (0..positions.len()).filter(is_covered).collect()
 }
 

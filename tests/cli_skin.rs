@@ -30,6 +30,11 @@ fn a_character_is_written_with_its_bones() {
         assert!(bone["radius"].as_float().is_some_and(|radius| radius > 0.0), "{bone:?}");
         assert_eq!(bone["ends"].as_array().map(Vec::len), Some(2));
     }
+    // One motion alone, which is not among the usual ones.
+    told(&folder, &["character", "hand", "--edge", "8 mm", "--motion", "poses", "--seconds", "5", "-o", "poses.glb"]);
+    let rig = load_rig(&folder.join("poses.glb")).expect("a character");
+    let names: Vec<&str> = rig.animations.iter().map(|animation| animation.name.as_str()).collect();
+    assert_eq!((names, rig.animations[0].span()), (vec!["poses"], Some([0.0, 5.0])));
     // Without a name it has its own.
     told(&folder, &["character", "arm", "--edge", "15 mm"]);
     assert!(folder.join("arm.glb").exists());
@@ -40,6 +45,7 @@ fn characters_that_cannot_be_made_are_refused() {
     let folder = fresh_folder("character_refused");
     complaint(&folder, &["character", "foot"], &["foot", "arm, hand, torso"]);
     complaint(&folder, &["character", "hand", "--edge", "2 cm"], &["0.02 m", "hand", "hint: try an edge of 0.003 m"]);
+    complaint(&folder, &["character", "hand", "--motion", "dance"], &["`dance`", "hint: it has fist,", "poses"]);
     complaint(&folder, &["character", "hand", "--seconds", "0"], &["seconds", "positive"]);
     complaint(&folder, &["character", "hand", "-o", "hand.fbx"], &["hand.fbx", ".glb or .gltf"]);
     assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "something was left behind");

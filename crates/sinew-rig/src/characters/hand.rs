@@ -382,26 +382,48 @@ pub(super) fn poses() -> Poses {
             let joint = finger_joint(k, number + 1);
             limits.push(limit(joint, finger.hinge(), range.map(|bend| bend - finger.rest_bends[number])));
             if number == 0 {
-                limits.push(limit(joint, z, [-6.0, 6.0]));
+                limits.push(limit(joint, z, [-8.0, 8.0]));
             }
         }
     }
     let [root, middle, tip] = [0, 1, 2].map(|k| (THUMB[k + 1] - THUMB[k]).normalized());
-    // Across the palm, and away from it.
-    let across = middle.cross(y).normalized();
-    limits.push(limit(thumb_joint(0), z, [-5.0, 30.0]));
+    // Across the palm, away from it, and bent towards the fingers.
+    limits.push(limit(thumb_joint(0), z, [-10.0, 45.0]));
     limits.push(limit(thumb_joint(0), root.cross(z).normalized(), [-15.0, 15.0]));
-    limits.push(limit(thumb_joint(1), across, [-40.0, 5.0]));
-    limits.push(limit(thumb_joint(2), tip.cross(y).normalized(), [-60.0, 10.0]));
+    limits.push(limit(thumb_joint(1), middle.cross(y).normalized(), [-5.0, 50.0]));
+    limits.push(limit(thumb_joint(2), tip.cross(y).normalized(), [-10.0, 70.0]));
     Poses { joints: joints(), bones: bones(), limits, may_touch, clearance: CLEARANCE, seconds: POSE_SECONDS }
 }
 
-/// Between bones of different fingers, and of fingers and palm: a little less than in the fist [m].
-const CLEARANCE: f64 = 0.004;
+/// Between bones of different fingers, and of fingers and palm: as in the closed fist [m].
+const CLEARANCE: f64 = 0.002;
 
 /// Bones of one finger, and those within the palm.
 fn may_touch(a: usize, b: usize) -> bool {
     let is_of_palm = |joint: usize| joint < FIRST_FINGER || (joint - FIRST_FINGER).is_multiple_of(4);
     let finger = |joint: usize| (joint >= FIRST_FINGER).then(|| (joint - FIRST_FINGER) / 4);
     (is_of_palm(a) && is_of_palm(b)) || finger(a).is_some_and(|a| finger(b) == Some(a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 poses, on the way from one to the next as well: bones stay apart, no pose comes twice, and some are nearly as tight as a fist.
+    #[test]
+    fn random_poses_are_possible_and_differ() {
+        let poses = poses();
+        let times: Vec<f64> = (0..=1000).map(|frame| f64::from(frame) / 24.0).collect();
+        let frames = poses.frames(&times);
+        let distances: Vec<f64> = frames.iter().map(|turns| poses.least_distance(turns)).collect();
+        let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
+        // The way is looked at in eight places only.
+        assert!(least > CLEARANCE - 0.001, "{least} m");
+        assert!(distances.iter().filter(|distance| **distance < 0.005).count() > 50);
+        let reached: Vec<&Turns> = frames.iter().step_by(10).collect();
+        assert!(reached[0].iter().all(|(_, turn)| *turn == Quaternion::identity()));
+        for (k, turns) in reached.iter().enumerate() {
+            assert!(reached[..k].iter().all(|other| other != turns), "pose {k} was there before");
+        }
+    }
 }

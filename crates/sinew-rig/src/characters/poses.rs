@@ -72,7 +72,8 @@ impl Poses {
     fn draw(&self, seed: u64) -> Turns {
         let mut turns = self.rest();
         for (k, limit) in self.limits.iter().enumerate() {
-            let share = unit_random(seed.wrapping_mul(1000).wrapping_add(k as u64));
+            // More often near the limits than between them, where nothing touches.
+            let share = ease(ease(unit_random(seed.wrapping_mul(1000).wrapping_add(k as u64))));
             let degrees = limit.range[0] + (limit.range[1] - limit.range[0]) * share;
             if let Some(entry) = turns.iter_mut().find(|entry| entry.0 == limit.joint) {
                 entry.1 = turn(limit.axis, degrees) * entry.1;

@@ -12,9 +12,7 @@ use sinew_fem::{Frame, RecordError, Recorder};
 use sinew_geometry::shape::Pose;
 use sinew_io::gltf::animated::{MorphNormals, fit_morph_targets, shaded_frames};
 use sinew_math::Vec3;
-use sinew_rig::{
-    Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Surface, Transform, Weights,
-};
+use sinew_rig::{Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Surface, Transform, Weights};
 
 use self::shading::Shading;
 pub(crate) use self::shutter::Shutter;
