@@ -106,7 +106,7 @@ fn still_characters_need_no_animation() {
     scene("");
     complaint(&folder, &["check", "scene.toml"], &["no animation", "`still = true`"]);
     scene("still = true, animation = \"curl\"");
-    complaint(&folder, &["check", "scene.toml"], &["`still` has no animation", "scene.toml:8"]);
+    complaint(&folder, &["check", "scene.toml"], &["`still` has no animation", "scene.toml:9"]);
 }
 
 #[test]
