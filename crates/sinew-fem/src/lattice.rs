@@ -8,7 +8,7 @@
 use std::ops::{Deref, Range};
 
 use sinew_geometry::lattice::HexLattice;
-use sinew_lattice::{Fibers, LatticeElastic, ModeStiffness};
+use sinew_lattice::{Fibers, LatticeElastic, ModeStiffness, VolumeLaw};
 use sinew_math::parallel::reduce_blocks;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
@@ -18,6 +18,9 @@ use crate::elastic::{BlockSummary, FLATTENED, von_mises};
 
 /// Cells per parallel piece of a summary.
 const PIECE: usize = 512;
+
+/// What a change of volume costs; see docs/design/lattice.md for why not by determinants yet.
+pub(crate) const VOLUME_LAW: VolumeLaw = VolumeLaw::Trace;
 
 /// Muscles that a body on a lattice may have.
 pub const MOST_MUSCLES: usize = 64;
@@ -66,7 +69,7 @@ impl LatticeBlock {
         muscles: Vec<Muscle>,
         fibers: Option<Fibers>,
     ) -> Self {
-        let elastic = LatticeElastic::with_fibers(&lattice, &lame, ModeStiffness::EXACT, fibers.as_ref());
+        let elastic = LatticeElastic::with_fibers(&lattice, &lame, ModeStiffness::EXACT, VOLUME_LAW, fibers.as_ref());
         Self { body, points, unknowns, lattice, lame, elastic, muscles, fibers }
     }
 
@@ -164,10 +167,8 @@ impl LatticeBlock {
     /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibres pull [Pa].
     pub fn stress(&self, cell: usize, F: &Mat3, activations: &Activations) -> Mat3 {
         let [mu, lambda] = self.lame[cell];
-        let svd = svd3_plain(F);
-        let R = svd.rotation();
-        let stretch = svd.sigma.x + svd.sigma.y + svd.sigma.z - 3.0;
-        let flesh = (*F - R) * (2.0 * mu) + R * (lambda * stretch);
+        let R = svd3_plain(F).rotation();
+        let flesh = (*F - R) * (2.0 * mu) + VOLUME_LAW.push(F, &R) * lambda;
         self.fibers.as_ref().map_or(flesh, |fibers| flesh + fibers.stress_of(cell, F, activations))
     }
 

@@ -9,7 +9,7 @@ use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Vec3};
 
 use crate::fibers::PULL;
-use crate::kernel::{BLOCK, MOMENT, STATE};
+use crate::kernel::{BLOCK, BULK, MOMENT, STATE};
 use crate::layout::LANES;
 use crate::pass::Operator;
 use crate::precise::{Bent, forces};
@@ -51,7 +51,7 @@ impl Coarsest {
 
     /// Factor of the tangent with this state and what is added to it.
     pub fn factorize(&mut self, operator: Operator<'_>, ties: &LevelTies) -> Result<(), CholeskyError> {
-        let Operator { layout, state, modes, moments, fibers, anchors } = operator;
+        let Operator { layout, state, modes, moments, fibers, bulk, anchors } = operator;
         self.matrix.set_zero();
         for (cell, nodes) in self.cells.iter().enumerate() {
             let (block, lane) = layout.cell_slot(cell);
@@ -63,10 +63,14 @@ impl Coarsest {
                     center: Some([row(0), row(1), row(2)]),
                     factors: [row(3), row(4), row(5), row(6)],
                     pull: None,
+                    bulk: None,
                 };
             }
             if !fibers.is_empty() {
                 bent.pull = Some(std::array::from_fn(|k| f64::from(fibers[block * PULL + k * LANES + lane])));
+            }
+            if !bulk.is_empty() {
+                bent.bulk = Some(std::array::from_fn(|k| f64::from(bulk[block * BULK + k * LANES + lane])));
             }
             for b in 0..8 {
                 let mut columns = [Mat3::zero(); 8];

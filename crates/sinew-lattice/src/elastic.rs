@@ -12,9 +12,10 @@ use crate::force::{self, Elastic};
 use crate::kernel::ModeStiffness;
 use crate::layout::Layout;
 use crate::level::materials_of;
+use crate::volume::VolumeLaw;
 
 /// The elastic energy of a lattice,
-/// $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]$$ with F at the centre of each cell, and what its bilinear and trilinear modes add.
+/// $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]$$ with F at the centre of each cell, or with $\lambda\, w(\det F)$ in place of the second term ([`VolumeLaw`]), and what its bilinear and trilinear modes add.
 #[derive(Debug)]
 pub struct LatticeElastic {
     layout: Layout,
@@ -22,6 +23,7 @@ pub struct LatticeElastic {
     h: f64,
     materials: Aligned,
     modes: ModeStiffness,
+    volume: VolumeLaw,
     fibers: LaneFibers,
     rest_positions: Vec<Vec3>,
     /// Scratch that nobody uses at present.
@@ -41,17 +43,24 @@ struct Scratch {
 
 impl LatticeElastic {
     /// The energy of a lattice with μ and λ of each cell [Pa].
-    pub fn new(lattice: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness) -> Self {
-        Self::with_fibers(lattice, lame, modes, None)
+    pub fn new(lattice: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness, volume: VolumeLaw) -> Self {
+        Self::with_fibers(lattice, lame, modes, volume, None)
     }
 
     /// The same of a muscle.
-    pub fn with_fibers(lattice: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness, fibers: Option<&Fibers>) -> Self {
+    pub fn with_fibers(
+        lattice: &HexLattice,
+        lame: &[[f64; 2]],
+        modes: ModeStiffness,
+        volume: VolumeLaw,
+        fibers: Option<&Fibers>,
+    ) -> Self {
         let layout = Layout::new(lattice);
         Self {
             h: lattice.cell,
             materials: materials_of(&layout, lame),
             modes,
+            volume,
             fibers: fibers.map(|fibers| LaneFibers::new(&layout, fibers)).unwrap_or_default(),
             rest_positions: (0..lattice.node_places.len()).map(|node| lattice.node_position(node)).collect(),
             scratch: Mutex::default(),
@@ -79,8 +88,8 @@ impl LatticeElastic {
     }
 
     fn elastic<'a>(&'a self, active: &'a [f32]) -> Elastic<'a> {
-        let Self { layout, h, materials, modes, fibers, .. } = self;
-        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes: *modes }
+        let Self { layout, h, materials, modes, volume, fibers, .. } = self;
+        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes: *modes, volume: *volume }
     }
 
     /// Scratch with displacements from positions, and what fibres pull.

@@ -18,7 +18,7 @@ use crate::multigrid::{Multigrid, MultigridParams};
 use crate::nonlinear::{Cells, decompress, forces, gradients_of};
 use crate::pass::Operator;
 use crate::solve::dot;
-use crate::tangent::{TangentKind, TangentOf, linearize};
+use crate::tangent::{Role, TangentKind, TangentOf, linearize};
 
 /// Tangents per smoothing.
 const ROUNDS: usize = 4;
@@ -44,14 +44,16 @@ pub(crate) struct Visit {
 impl Level {
     /// What its forces depend on.
     pub fn cells(&self, params: &MultigridParams, scale: f64) -> Cells<'_> {
-        let Self { layout, h, moments, fibers, active, .. } = self;
-        Cells { layout, h: *h, modes: params.modes, moments, fibers: &fibers.rest, active, scale }
+        let Self { layout, h, moments, fibers, active, volume, .. } = self;
+        Cells { layout, h: *h, modes: params.modes, moments, fibers: &fibers.rest, active, volume: *volume, scale }
     }
 
     /// Rotations and tangent of the gradients that are there.
     fn follow(&mut self, scale: f64) {
-        let of = TangentOf { kind: TangentKind::Definite, h: self.h, scale, materials: &self.materials };
-        linearize(of, &self.gradients, &mut self.state, &mut []);
+        let Self { h, volume, materials, gradients, state, bulk, .. } = self;
+        let kind = TangentKind::Definite;
+        let of = TangentOf { kind, h: *h, scale, materials, volume: *volume, role: Role::Cycle };
+        linearize(of, gradients, state, &mut [], bulk);
         self.linearize_fibers(TangentKind::Definite, scale);
     }
 
@@ -196,10 +198,12 @@ impl Multigrid {
             if dot(&level.layout, &level.b, &level.b) <= goal {
                 break;
             }
-            let Level { layout, state, moments, pulls, anchors, ties, .. } = &*level;
+            let Level { layout, state, moments, pulls, bulk, anchors, ties, .. } = &*level;
             let anchors = anchors.view();
-            coarsest
-                .factorize(Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors }, ties)?;
+            coarsest.factorize(
+                Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors },
+                ties,
+            )?;
             level.gather(&level.b, &mut coarsest.x);
             coarsest.solve();
             let Level { layout, x, free, .. } = &mut *level;

@@ -15,6 +15,7 @@ use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
 use crate::precise::{add_corners, load_corners, transform, transform_back, widen};
 use crate::tangent::{MATERIAL, corners_of};
+use crate::volume::{VolumeLaw, cofactor_columns};
 
 /// What the energy depends on besides displacements.
 #[derive(Clone, Copy)]
@@ -27,6 +28,7 @@ pub(crate) struct Elastic<'a> {
     pub fibers: &'a [f32],
     pub active: &'a [f32],
     pub modes: ModeStiffness,
+    pub volume: VolumeLaw,
 }
 
 /// ∂E/∂u in slots, and the energy of each layer; returns their sum [J].
@@ -70,7 +72,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 
     #[inline(always)]
     fn run<I: Isa>(self) -> f64 {
-        let Elastic { layout, h, materials, fibers, active, modes } = self.elastic;
+        let Elastic { layout, h, materials, fibers, active, modes, volume } = self.elastic;
         let mut total = I::F64::zero();
         let mut material = [[0.0; LANES]; 2];
         let mut rest = [[0.0; LANES]; REST / LANES + 1];
@@ -91,7 +93,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
                         true => None,
                         false => Some(Pull { direction: [row(0), row(1), row(2)], passive: row(3), active: row(4) }),
                     };
-                    total += cell(h, lame, modes, pull, &mut nodes);
+                    total += cell(h, lame, (modes, volume), pull, &mut nodes);
                     if FORCES {
                         add_corners(&nodes, self.out, self.offset, &corners, half);
                     }
@@ -109,7 +111,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 fn cell<F: Scalar>(
     h: f64,
     [mu, lambda]: [F; 2],
-    modes: ModeStiffness,
+    (modes, law): (ModeStiffness, VolumeLaw),
     pull: Option<Pull<F>>,
     nodes: &mut [[F; 3]; 8],
 ) -> F {
@@ -123,24 +125,29 @@ fn cell<F: Scalar>(
     let svd = svd3(&f);
     let r = svd.rotation();
     let sigma = [svd.sigma.x, svd.sigma.y, svd.sigma.z];
-    let (mut volume, mut shape) = (F::zero(), F::zero());
+    let (mut change, mut shape) = (F::zero(), F::zero());
     for sigma in sigma {
         let strain = sigma - F::one();
-        volume += strain;
+        change += strain;
         shape += strain * strain;
     }
     let half = F::splat(0.5);
-    let density = mu * shape + half * lambda * volume * volume;
+    // What volume changes with.
+    let mut g = columns_of(&r);
+    if law == VolumeLaw::Determinant {
+        g = cofactor_columns(&columns_of(&f));
+        change = sigma[0] * sigma[1] * sigma[2] - F::one();
+    }
+    let density = mu * shape + half * lambda * change * change;
     let mut energy = density * F::splat(h * h * h);
     for (j, mode) in [1, 2, 4].into_iter().enumerate() {
         for i in 0..3 {
-            let stress = F::splat(2.0) * mu * (f.rows[i][j] - r.rows[i][j]) + lambda * volume * r.rows[i][j];
+            let stress = F::splat(2.0) * mu * (f.rows[i][j] - r.rows[i][j]) + lambda * change * g[j][i];
             nodes[mode][i] = stress * F::splat(0.25 * h * h);
         }
     }
     if let Some(pull) = pull {
-        let columns = [0, 1, 2].map(|j| [f.rows[0][j], f.rows[1][j], f.rows[2][j]]);
-        let pulled = pull.at(&columns);
+        let pulled = pull.at(&columns_of(&f));
         energy += pulled.energy * F::splat(h * h * h);
         let share = pulled.tension * pulled.inverse * F::splat(0.25 * h * h);
         for (j, mode) in [1, 2, 4].into_iter().enumerate() {
@@ -160,4 +167,13 @@ fn cell<F: Scalar>(
     }
     transform_back(nodes);
     energy
+}
+
+#[inline(always)]
+fn columns_of<F: Scalar>(m: &Mat3<F>) -> [[F; 3]; 3] {
+    [
+        [m.rows[0][0], m.rows[1][0], m.rows[2][0]],
+        [m.rows[0][1], m.rows[1][1], m.rows[2][1]],
+        [m.rows[0][2], m.rows[1][2], m.rows[2][2]],
+    ]
 }

@@ -4,7 +4,8 @@
 //! transform, a product per mode, and the transform back:
 //! $$P_j = \mu' m_j + \lambda' t\, r_j + (L' b) \times r_j, \qquad t = \sum_j r_j \cdot m_j, \quad b = \sum_j r_j \times m_j$$
 //! for the linear modes mⱼ (sums of the corners with the sign of axis j) with columns rⱼ of the rotation, and a multiple of μ' for each other mode. Scales are
-//! folded in: μ' = μh/8, λ' = λh/16, L' = R L Rᵀ h/16.
+//! folded in: μ' = μh/8, λ' = λh/16, L' = R L Rᵀ h/16. Where volume is the determinant of F ([`crate::VolumeLaw`]), √λ' cof F stands in place of √λ' R in the second term, and the
+//! first has a modulus of its own.
 //!
 //! The transform is separable, so neighbours share its parts: along x by shifted loads, along y by rows that are carried on (`carry`), along z by one plane of sums
 //! (`part`). A row of nodes is finished when nobody reads its old values any more: a sweep of Jacobi or Chebyshev works in place, and is the same as
@@ -24,6 +25,8 @@ pub(crate) const STATE: usize = 12;
 pub(crate) const BLOCK: usize = STATE * LANES;
 /// Values of the moments of a block: rows of the centre of the flesh (x, y, z) and of the factors of the modes xy, xz, yz and xyz.
 pub(crate) const MOMENT: usize = 7 * LANES;
+/// Values of the bulk of a block: rows of the columns of √λ'' cof F, and of the modulus of the linear modes in place of μ'.
+pub(crate) const BULK: usize = 10 * LANES;
 /// Values carried along y per tile: twelve sums of nodes, twelve sums of forces.
 const CARRY: usize = 2 * 12 * LANES;
 
@@ -381,14 +384,16 @@ pub(crate) struct PlanePass<'a> {
     pub moments: &'a [f32],
     /// Tangents of the fibres of all blocks; not looked at without `FIBERS`.
     pub fibers: &'a [f32],
+    /// Bulk of all blocks; not looked at without `DETERMINANT`.
+    pub bulk: &'a [f32],
 }
 
 type Triple<F> = [F; 3];
 
 impl PlanePass<'_> {
-    /// Goes over the rows of the plane; cells are full, or with `MOMENTS` as their moments say, and with `FIBERS` besides as their fibres pull.
+    /// Goes over the rows of the plane; cells are full, or with `MOMENTS` as their moments say, and with `FIBERS` besides as their fibres pull. With `DETERMINANT` their volume is that of F.
     #[inline(always)]
-    pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool, const FIBERS: bool>(
+    pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool>(
         &mut self,
         finish: &mut impl Finish<F>,
     ) {
@@ -400,6 +405,7 @@ impl PlanePass<'_> {
         assert!(self.state.len() >= layout.block_count() * BLOCK);
         assert!(!MOMENTS || self.moments.len() >= layout.block_count() * MOMENT);
         assert!(!FIBERS || self.fibers.len() >= layout.block_count() * PULL);
+        assert!(!DETERMINANT || self.bulk.len() >= layout.block_count() * BULK);
         assert!(self.part.len() >= part_length(layout) && self.carry.len() >= carry_length(layout));
         let mut ends = [[F::zero(); 3]; 2];
         for segment in self.segments {
@@ -407,10 +413,12 @@ impl PlanePass<'_> {
                 ends = [[F::zero(); 3]; 2];
             }
             match segment.kind {
-                Kind::Continue => self.stretch::<F, MOMENTS, FIBERS, true, true>(segment, &mut ends, finish),
-                Kind::Start => self.stretch::<F, MOMENTS, FIBERS, true, false>(segment, &mut ends, finish),
-                Kind::Flush => self.stretch::<F, MOMENTS, FIBERS, false, true>(segment, &mut ends, finish),
-                Kind::Idle => self.stretch::<F, MOMENTS, FIBERS, false, false>(segment, &mut ends, finish),
+                Kind::Continue => {
+                    self.stretch::<F, MOMENTS, FIBERS, DETERMINANT, true, true>(segment, &mut ends, finish)
+                }
+                Kind::Start => self.stretch::<F, MOMENTS, FIBERS, DETERMINANT, true, false>(segment, &mut ends, finish),
+                Kind::Flush => self.stretch::<F, MOMENTS, FIBERS, DETERMINANT, false, true>(segment, &mut ends, finish),
+                Kind::Idle => self.stretch::<F, MOMENTS, FIBERS, DETERMINANT, false, false>(segment, &mut ends, finish),
             }
         }
     }
@@ -430,6 +438,7 @@ impl PlanePass<'_> {
         F: LaneScalar<Element = f32>,
         const MOMENTS: bool,
         const FIBERS: bool,
+        const DETERMINANT: bool,
         const ACTIVE: bool,
         const CARRIED: bool,
     >(
@@ -460,14 +469,21 @@ impl PlanePass<'_> {
                     for line in 0..STATE {
                         prefetch(self.state, (block + BLOCKS_AHEAD) * BLOCK + line * LANES);
                     }
+                    if DETERMINANT {
+                        for line in 0..BULK / LANES {
+                            prefetch(self.bulk, (block + BLOCKS_AHEAD) * BULK + line * LANES);
+                        }
+                    }
+                    let bulk = if DETERMINANT { load_rows::<F, 10>(self.bulk, block * BULK) } else { [F::zero(); 10] };
                     let [low, high] = if MOMENTS {
                         let moments = block * MOMENT;
                         let center = load3::<F>(self.moments, [moments, moments + LANES, moments + 2 * LANES]);
                         let factors = load4::<F>(self.moments, moments + 3 * LANES);
                         let pull = if FIBERS { load_rows::<F, 9>(self.fibers, block * PULL) } else { [F::zero(); 9] };
-                        cell_forces_off_center::<F, FIBERS>(
+                        cell_forces_off_center::<F, FIBERS, DETERMINANT>(
                             self.state,
                             block * BLOCK,
+                            &bulk,
                             &before,
                             &after,
                             center,
@@ -475,7 +491,14 @@ impl PlanePass<'_> {
                             &pull,
                         )
                     } else {
-                        cell_forces(self.state, block * BLOCK, &before, &after, bilinear, trilinear)
+                        cell_forces::<F, DETERMINANT>(
+                            self.state,
+                            block * BLOCK,
+                            &bulk,
+                            &before,
+                            &after,
+                            [bilinear, trilinear],
+                        )
                     };
                     total = low;
                     if CARRIED {
@@ -568,13 +591,13 @@ fn cross<F: LaneScalar<Element = f32>>(a: Triple<F>, b: Triple<F>) -> Triple<F> 
 /// # Safety
 /// The state of a block from `at` on is within `state`.
 #[inline(always)]
-unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
+unsafe fn cell_forces<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
     state: &[f32],
     at: usize,
+    bulk: &[F; 10],
     before: &[Triple<F>; 4],
     after: &[Triple<F>; 4],
-    bilinear: F,
-    trilinear: F,
+    [bilinear, trilinear]: [F; 2],
 ) -> [[Triple<F>; 4]; 2] {
     // SAFETY: as the caller promises.
     let s = unsafe { load_rows::<F, STATE>(state, at) };
@@ -585,7 +608,7 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
         m[1][c] = after[SS][c] - before[SS][c];
         m[2][c] = before[SD][c] + after[SD][c];
     }
-    let stress = stress(&s, &m);
+    let stress = stress::<F, DETERMINANT>(&s, bulk, &m);
     let (mu2, mu3) = (mu * bilinear, mu * trilinear);
     let mut low = [[F::zero(); 3]; 4];
     let mut high = low;
@@ -610,9 +633,10 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>>(
 /// # Safety
 /// The state of a block from `at` on is within `state`.
 #[inline(always)]
-unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>, const FIBERS: bool>(
+unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>, const FIBERS: bool, const DETERMINANT: bool>(
     state: &[f32],
     at: usize,
+    bulk: &[F; 10],
     before: &[Triple<F>; 4],
     after: &[Triple<F>; 4],
     [x, y, z]: [F; 3],
@@ -636,7 +660,7 @@ unsafe fn cell_forces_off_center<F: LaneScalar<Element = f32>, const FIBERS: boo
         m[1][c] = after[SS][c] - before[SS][c] + x.mul_add(xy, z.mul_add(yz, products[1] * xyz));
         m[2][c] = before[SD][c] + after[SD][c] + x.mul_add(xz, y.mul_add(yz, products[2] * xyz));
     }
-    let mut stress = stress(&s, &m);
+    let mut stress = stress::<F, DETERMINANT>(&s, bulk, &m);
     if FIBERS {
         add_pull(pull, &m, &mut stress);
     }
@@ -697,15 +721,25 @@ pub(crate) fn add_pull<F: Scalar>(pull: &[F; 9], m: &[Triple<F>; 3], stress: &mu
 
 /// P of the linear modes. Loops and functions, no closures: those are not always inlined.
 #[inline(always)]
-fn stress<F: LaneScalar<Element = f32>>(s: &[F; STATE], m: &[Triple<F>; 3]) -> [Triple<F>; 3] {
+fn stress<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
+    s: &[F; STATE],
+    bulk: &[F; 10],
+    m: &[Triple<F>; 3],
+) -> [Triple<F>; 3] {
     let r = columns([s[0], s[1], s[2], s[3]]);
-    let (mu, lambda) = (s[4], s[5]);
+    let mu = if DETERMINANT { bulk[9] } else { s[4] };
+    // What volume changes with.
+    let g = if DETERMINANT {
+        [[bulk[0], bulk[1], bulk[2]], [bulk[3], bulk[4], bulk[5]], [bulk[6], bulk[7], bulk[8]]]
+    } else {
+        r
+    };
     // Short chains of products, which overlap.
     let mut traces = [F::zero(); 3];
     let (mut plus, mut minus) = ([F::zero(); 3], [F::zero(); 3]);
     for c in 0..3 {
         let (p, q) = ((c + 1) % 3, (c + 2) % 3);
-        traces[c] = r[2][c].mul_add(m[2][c], r[1][c].mul_add(m[1][c], r[0][c] * m[0][c]));
+        traces[c] = g[2][c].mul_add(m[2][c], g[1][c].mul_add(m[1][c], g[0][c] * m[0][c]));
         plus[c] = r[2][p].mul_add(m[2][q], r[1][p].mul_add(m[1][q], r[0][p] * m[0][q]));
         minus[c] = r[2][q].mul_add(m[2][p], r[1][q].mul_add(m[1][p], r[0][q] * m[0][p]));
     }
@@ -717,12 +751,12 @@ fn stress<F: LaneScalar<Element = f32>>(s: &[F; STATE], m: &[Triple<F>; 3]) -> [
         xy.mul_add(b[0], yy.mul_add(b[1], yz * b[2])),
         xz.mul_add(b[0], yz.mul_add(b[1], zz * b[2])),
     ];
-    let push = lambda * t;
+    let push = if DETERMINANT { t } else { s[5] * t };
     let mut stress = [[F::zero(); 3]; 3];
     for j in 0..3 {
         let turned = cross(w, r[j]);
         for c in 0..3 {
-            stress[j][c] = push.mul_add(r[j][c], mu.mul_add(m[j][c], turned[c]));
+            stress[j][c] = push.mul_add(g[j][c], mu.mul_add(m[j][c], turned[c]));
         }
     }
     stress

@@ -9,7 +9,7 @@ use crate::anchors::{AnchorKind, NodeAnchors};
 use crate::band::Band;
 use crate::fas::Visit;
 use crate::fibers::{Fibers, LaneFibers, PULL, PullOf, linearize as linearize_pulls};
-use crate::kernel::{BLOCK, ModeStiffness};
+use crate::kernel::{BLOCK, BULK, ModeStiffness};
 use crate::layers::split_planes;
 use crate::layout::{LANES, Layout};
 use crate::moments;
@@ -18,6 +18,7 @@ use crate::pass::{Anchors, Operator, Pass, Slabs};
 use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal};
 use crate::ties::LevelTies;
 use crate::transfer::Transfer;
+use crate::volume::VolumeLaw;
 
 /// Margin over the estimate of the largest eigenvalue, which comes from below.
 const POWER_MARGIN: f64 = 1.05;
@@ -42,6 +43,9 @@ pub(crate) struct Level {
     /// Stiffness of the finer cells of each cell; empty on the finest level.
     weights: Vec<f32>,
     pub state: Aligned,
+    /// How volume is measured, and the bulk of blocks where that is by determinants.
+    pub volume: VolumeLaw,
+    pub bulk: Aligned,
     /// Moments of blocks; empty where all cells are full.
     pub moments: Aligned,
     /// Fibres, α σ₀ of each lane, and their tangents; empty where there are none.
@@ -83,7 +87,13 @@ pub(crate) enum Guess {
 }
 
 impl Level {
-    pub fn new(lattice: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]], threads: usize) -> Self {
+    pub fn new(
+        lattice: &HexLattice,
+        lame: &[[f64; 2]],
+        fixed: &[[bool; 3]],
+        volume: VolumeLaw,
+        threads: usize,
+    ) -> Self {
         let layout = Layout::new(lattice);
         let (values, blocks) = (layout.value_count(), layout.block_count());
         let zeros = || Aligned::zeros(values);
@@ -96,6 +106,8 @@ impl Level {
             materials: materials_of(&layout, lame),
             weights: Vec::new(),
             state: Aligned::zeros(blocks * BLOCK),
+            volume,
+            bulk: Aligned::zeros(if volume == VolumeLaw::Determinant { blocks * BULK } else { 0 }),
             moments: Aligned::default(),
             fibers: LaneFibers::default(),
             active: Aligned::default(),
@@ -148,8 +160,8 @@ impl Level {
         modes: ModeStiffness,
         pass: impl for<'a> FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
     ) {
-        let Self { layout, slabs, state, moments, pulls, anchors, ties, contacts, x, b, inverse, out, .. } = self;
-        let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: anchors.view() };
+        let Self { layout, slabs, state, moments, pulls, bulk, anchors, ties, contacts, x, b, inverse, out, .. } = self;
+        let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: anchors.view() };
         ties.pull(layout, x, b);
         contacts.pull(layout, x, b);
         slabs.run(operator, x, pass(b, inverse, out));
@@ -213,13 +225,13 @@ impl Level {
         let mut springs = vec![[0.0f32; 3]; count];
         let mut rows = vec![[0.0f32; 3]; count];
         for c in 0..3 {
-            let Self { layout, slabs, state, moments, pulls, anchors, inverse, vibration, out, x, .. } = self;
+            let Self { layout, slabs, state, moments, pulls, bulk, anchors, inverse, vibration, out, x, .. } = self;
             // D⁻¹ = −1 makes the step of a sweep the product; anchors have not been set.
             layout.spread(vibration, |node| [0, 1, 2].map(|k| if k == c && is_fixed[node][c] { 1.0 } else { 0.0 }));
             inverse.fill(-1.0);
             x.fill(0.0);
             out.fill(0.0);
-            let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: anchors.view() };
+            let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: anchors.view() };
             slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
             layout.collect(out, &mut rows, |row, value| *row = value);
             for node in 0..count {
@@ -252,9 +264,9 @@ impl Level {
 
     /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
     pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
-        let Self { layout, state, moments, pulls, anchors, ties, contacts, inverse, free, band, .. } = self;
+        let Self { layout, state, moments, pulls, bulk, anchors, ties, contacts, inverse, free, band, .. } = self;
         for_each_block_mut(&mut **inverse, SUM_BLOCK, |_, inverse: &mut [f32]| inverse.fill(0.0));
-        add_diagonal(layout, state, modes, moments, pulls, inverse);
+        add_diagonal(layout, state, modes, moments, pulls, bulk, inverse);
         layout.sum_seams(inverse);
         layout.collect(inverse, means, |mean, [x, y, z]| *mean = (x + y + z) / 3.0);
         ties.add_diagonal(layout, inverse);
@@ -273,6 +285,7 @@ impl Level {
             state,
             moments,
             pulls,
+            bulk,
             anchors,
             ties,
             contacts,
@@ -283,7 +296,8 @@ impl Level {
             inverse,
             ..
         } = self;
-        let operator = Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors: anchors.view() };
+        let operator =
+            Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors: anchors.view() };
         let square = |v: &[f32]| sum(v.len(), |k| f64::from(v[k]) * f64::from(v[k]));
         // The last tangent may have left a vector of a few nodes, of contacts that are gone: the one at rest has a part everywhere.
         if !first_vibration.is_empty() {
@@ -377,10 +391,10 @@ impl Level {
                 Smoother::Chebyshev => Smoother::Chebyshev,
             };
             let (a, c) = self.factors(smoother, k);
-            let Self { layout, band, state, moments, pulls, anchors, ties, contacts, x, b, out, .. } = self;
+            let Self { layout, band, state, moments, pulls, bulk, anchors, ties, contacts, x, b, out, .. } = self;
             let Some(band) = band else { return };
             let anchors = anchors.view();
-            let operator = Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors };
+            let operator = Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors };
             ties.pull(layout, x, b);
             contacts.pull(layout, x, b);
             band.smooth(operator, x, b, out, [a, c]);

@@ -29,6 +29,7 @@ mod tangent;
 mod tests;
 mod ties;
 mod transfer;
+mod volume;
 
 pub use elastic::LatticeElastic;
 pub use fibers::Fibers;
@@ -38,3 +39,4 @@ pub use multigrid::{CoarseRule, CycleWork, Multigrid, MultigridParams, Smoother}
 pub use solve::{Method, SolveReport};
 pub use tangent::TangentKind;
 pub use ties::Ties;
+pub use volume::VolumeLaw;

@@ -18,9 +18,10 @@ use crate::moments::{self, Moments};
 use crate::nonlinear::gradients_of;
 use crate::pass::{Anchors, Operator, Pass};
 use crate::precise;
-use crate::tangent::{TangentKind, TangentOf, linearize};
+use crate::tangent::{Role, TangentKind, TangentOf, linearize};
 use crate::ties::{LevelTies, Ties};
 use crate::transfer::Transfer;
+use crate::volume::VolumeLaw;
 
 /// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, from that at rest, and from that of the tangent before.
 const FIRST_POWERS: usize = 30;
@@ -63,6 +64,8 @@ pub struct MultigridParams {
     pub smoother: Smoother,
     /// Stiffness of the bilinear and trilinear modes.
     pub modes: ModeStiffness,
+    /// What a change of volume costs.
+    pub volume: VolumeLaw,
     /// What coarse cells are like.
     pub coarse: CoarseRule,
     /// Coarsening ends at so many cells, which are solved directly.
@@ -79,6 +82,7 @@ impl Default for MultigridParams {
             band_sweeps: 0,
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
+            volume: VolumeLaw::Trace,
             coarse: CoarseRule::Moments,
             coarsest_cells: 256,
             threads: 0,
@@ -121,6 +125,7 @@ pub struct Multigrid {
     /// State of the finest level for products; in use where it differs from that of cycles.
     product_state: Aligned,
     product_pulls: Aligned,
+    product_bulk: Aligned,
     products_differ: bool,
     /// A third of the trace of K's diagonal blocks of the finest level.
     mean_diagonal: Vec<f32>,
@@ -145,7 +150,7 @@ impl Multigrid {
     ) -> Result<Self, CholeskyError> {
         let threads = if params.threads == 0 { rayon::current_num_threads() } else { params.threads };
         let new_level = |lattice: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]]| {
-            let mut level = Level::new(lattice, lame, fixed, threads);
+            let mut level = Level::new(lattice, lame, fixed, params.volume, threads);
             if params.band_sweeps > 0 {
                 level.band = Some(Band::new(lattice, &level.layout, fixed, threads));
             }
@@ -198,7 +203,7 @@ impl Multigrid {
         fixed: &[[bool; 3]],
         params: MultigridParams,
     ) -> Self {
-        let level = Level::new(lattice, lame, fixed, rayon::current_num_threads());
+        let level = Level::new(lattice, lame, fixed, params.volume, rayon::current_num_threads());
         let mut multigrid = Self::from_levels(params, vec![level], None);
         multigrid.levels[0].keep_vibration();
         multigrid
@@ -213,6 +218,7 @@ impl Multigrid {
             scale: 1.0,
             product_state: Aligned::default(),
             product_pulls: Aligned::default(),
+            product_bulk: Aligned::default(),
             products_differ: false,
             mean_diagonal: vec![0.0; nodes],
             powers: STEP_POWERS,
@@ -336,8 +342,10 @@ impl Multigrid {
             let (finer, coarser) = levels.split_at_mut(k);
             let level = &mut coarser[0];
             if let Some(finer) = finer.last_mut() {
-                let of = TangentOf { kind: kind.for_cycles(), h: level.h, scale, materials: &level.materials };
-                linearize(of, &level.gradients, &mut level.state, &mut []);
+                let Level { h, volume, materials, gradients, state, bulk, .. } = &mut *level;
+                let kind = kind.for_cycles();
+                let of = TangentOf { kind, h: *h, scale, materials, volume: *volume, role: Role::CoarseCycle };
+                linearize(of, gradients, state, &mut [], bulk);
                 level.linearize_fibers(kind.for_cycles(), scale);
                 level.take_anchors(finer, scale);
             }
@@ -348,10 +356,12 @@ impl Multigrid {
             level.estimate_largest(params, powers);
         }
         match (levels.last(), coarsest) {
-            (Some(Level { layout, state, moments, pulls, anchors, ties, .. }), Some(coarsest)) => {
+            (Some(Level { layout, state, moments, pulls, bulk, anchors, ties, .. }), Some(coarsest)) => {
                 let anchors = anchors.view();
-                coarsest
-                    .factorize(Operator { layout, state, modes: params.modes, moments, fibers: pulls, anchors }, ties)
+                coarsest.factorize(
+                    Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors },
+                    ties,
+                )
             }
             _ => Ok(()),
         }
@@ -360,15 +370,31 @@ impl Multigrid {
     /// The tangent of the finest level, for cycles and for products.
     fn linearize_finest(&mut self, kind: TangentKind, scale: f64) {
         self.levels[0].linearize_fibers(kind.for_cycles(), scale);
-        let Level { h, materials, gradients, state, fibers, active, pulls, .. } = &mut self.levels[0];
-        let of = TangentOf { kind, h: *h, scale, materials };
+        let Level { h, materials, gradients, state, volume, bulk, fibers, active, pulls, .. } = &mut self.levels[0];
+        let of = TangentOf { kind, h: *h, scale, materials, volume: *volume, role: Role::Cycle };
+        if *volume == VolumeLaw::Determinant {
+            linearize(of, gradients, state, &mut [], bulk);
+            if self.product_state.is_empty() {
+                self.product_state = Aligned::zeros(state.len());
+                self.product_bulk = Aligned::zeros(bulk.len());
+                self.product_pulls = Aligned::zeros(pulls.len());
+            }
+            let of = TangentOf { role: Role::Product, ..of };
+            linearize(of, gradients, &mut self.product_state, &mut [], &mut self.product_bulk);
+            if !fibers.is_empty() {
+                let of = PullOf { kind, h: *h, scale, rest: &fibers.rest, active };
+                linearize_pulls(of, gradients, &mut self.product_pulls);
+            }
+            self.products_differ = true;
+            return;
+        }
         if kind.missing_share() == 0.0 {
-            linearize(of, gradients, state, &mut []);
+            linearize(of, gradients, state, &mut [], &mut []);
             self.products_differ = false;
             return;
         }
         let has_room = !self.product_state.is_empty();
-        self.products_differ = linearize(of, gradients, state, &mut self.product_state);
+        self.products_differ = linearize(of, gradients, state, &mut self.product_state, &mut []);
         if !fibers.is_empty() {
             if self.product_pulls.is_empty() {
                 self.product_pulls = Aligned::zeros(pulls.len());
@@ -378,7 +404,7 @@ impl Multigrid {
         }
         if self.products_differ && !has_room {
             self.product_state = Aligned::zeros(state.len());
-            linearize(of, gradients, state, &mut self.product_state);
+            linearize(of, gradients, state, &mut self.product_state, &mut []);
         }
     }
 
@@ -442,27 +468,34 @@ impl Multigrid {
 
     /// K x of the finest level, without anchors and without regard to what is fixed.
     pub fn apply(&mut self, x: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
-        let Self { params, levels, product_state, product_pulls, products_differ, input, .. } = self;
-        let Level { layout, slabs, state, moments, pulls, out: product, .. } = &mut levels[0];
+        let Self { params, levels, product_state, product_pulls, product_bulk, products_differ, input, .. } = self;
+        let Level { layout, slabs, state, moments, pulls, bulk, out: product, .. } = &mut levels[0];
         if input.is_empty() {
             *input = Aligned::zeros(layout.value_count());
         }
         layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
-        let (state, fibers) = if *products_differ { (product_state, product_pulls) } else { (state, pulls) };
-        let operator = Operator { layout, state, modes: params.modes, moments, fibers, anchors: Anchors::None };
+        let (state, fibers, bulk) = match *products_differ {
+            true => (product_state, product_pulls, product_bulk),
+            false => (state, pulls, bulk),
+        };
+        let operator = Operator { layout, state, modes: params.modes, moments, fibers, bulk, anchors: Anchors::None };
         slabs.run(operator, input, Pass::Apply { out: &mut *product });
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
     }
 
     /// [`Multigrid::apply`] in f64.
     pub fn apply_wide(&mut self, x: &[Vec3], out: &mut [Vec3]) {
-        let Self { params, levels, product_state, product_pulls, products_differ, wide: [input, product], .. } = self;
-        let Level { layout, state, pulls, .. } = &levels[0];
+        let Self { params, levels, product_state, product_pulls, product_bulk, products_differ, wide, .. } = self;
+        let [input, product] = wide;
+        let Level { layout, state, pulls, bulk, .. } = &levels[0];
         input.resize(layout.value_count(), 0.0);
         product.resize(layout.value_count(), 0.0);
         layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
-        let (state, fibers) = if *products_differ { (&*product_state, &*product_pulls) } else { (state, pulls) };
-        precise::apply(layout, (state, fibers), params.modes, input, product);
+        let (state, fibers, bulk) = match *products_differ {
+            true => (&*product_state, &*product_pulls, &*product_bulk),
+            false => (state, pulls, bulk),
+        };
+        precise::apply(layout, (state, fibers, bulk), params.modes, input, product);
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
     }
 

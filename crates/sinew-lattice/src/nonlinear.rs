@@ -14,6 +14,7 @@ use crate::layers::{for_each_layer, for_each_layer_of_blocks};
 use crate::layout::{LANES, Layout};
 use crate::precise::{transform, transform_back};
 use crate::tangent::{Corner, GRADIENT, corners_of};
+use crate::volume::{VolumeLaw, cofactor_columns};
 
 /// Blocks per parallel piece.
 const PIECE: usize = 64;
@@ -30,6 +31,7 @@ pub(crate) struct Cells<'a> {
     /// Fibres at rest, and α σ₀ of each lane; empty where there are none.
     pub fibers: &'a [f32],
     pub active: &'a [f32],
+    pub volume: VolumeLaw,
     /// Multiplies all forces.
     pub scale: f64,
 }
@@ -140,7 +142,7 @@ impl LaneKernel for Forces<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Cells { layout, h, moments, modes: stiffness, fibers, active, scale } = self.cells;
+        let Cells { layout, h, moments, modes: stiffness, fibers, active, volume, scale } = self.cells;
         for segment in layout.segments(self.plane) {
             for tile in segment.cell_tiles() {
                 let block = segment.block_of(tile);
@@ -149,7 +151,7 @@ impl LaneKernel for Forces<'_> {
                 transform(&mut modes);
                 let state = &self.state[block * BLOCK..(block + 1) * BLOCK];
                 let mu = I::F32::load(&state[4 * LANES..]);
-                let mut stress = stress_of::<I::F32>(h, state, &self.gradients[block * GRADIENT..]);
+                let mut stress = stress_of::<I::F32>(h, volume, state, &self.gradients[block * GRADIENT..]);
                 if !fibers.is_empty() {
                     let pull = load_pull::<I::F32>(fibers, active, block);
                     let pulled = pull.at(&load_columns(self.gradients, block));
@@ -187,9 +189,9 @@ impl LaneKernel for Forces<'_> {
     }
 }
 
-/// Columns of h² P / 4, P = 2μ (F − R) + λ tr(RᵀF − I) R.
+/// Columns of h² P / 4, P = 2μ (F − R) + λ tr(RᵀF − I) R or 2μ (F − R) + λ (J − 1) cof F.
 #[inline(always)]
-fn stress_of<F: LaneScalar<Element = f32>>(h: f64, state: &[f32], gradients: &[f32]) -> [[F; 3]; 3] {
+fn stress_of<F: LaneScalar<Element = f32>>(h: f64, volume: VolumeLaw, state: &[f32], gradients: &[f32]) -> [[F; 3]; 3] {
     let mut s = [F::zero(); 6];
     for (value, row) in s.iter_mut().zip(state.chunks_exact(LANES)) {
         *value = F::load(row);
@@ -204,10 +206,18 @@ fn stress_of<F: LaneScalar<Element = f32>>(h: f64, state: &[f32], gradients: &[f
         }
     }
     let size = F::splat(4.0 * h);
-    let (mu, push) = (s[4] * size, s[5] * size * trace);
+    let (mut g, mut change) = (r, trace);
+    if volume == VolumeLaw::Determinant {
+        g = cofactor_columns(&f);
+        change = -F::one();
+        for c in 0..3 {
+            change = f[0][c].mul_add(g[0][c], change);
+        }
+    }
+    let (mu, push) = (s[4] * size, s[5] * size * change);
     for j in 0..3 {
         for i in 0..3 {
-            f[j][i] = mu.mul_add(f[j][i] - r[j][i], push * r[j][i]);
+            f[j][i] = mu.mul_add(f[j][i] - r[j][i], push * g[j][i]);
         }
     }
     f

@@ -66,6 +66,8 @@ pub(crate) struct Operator<'a> {
     pub moments: &'a [f32],
     /// Tangents of the fibres of all blocks; empty where there are none. Levels with fibres have moments.
     pub fibers: &'a [f32],
+    /// Bulk of all blocks; empty where volume is the trace.
+    pub bulk: &'a [f32],
     /// Not part of [`Pass::Apply`].
     pub anchors: Anchors<'a>,
 }
@@ -234,37 +236,8 @@ impl Anchors<'_> {
 fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
     match slabs {
         [] => {}
-        // A kernel each, so that the one without anchors is as it would be alone.
-        [slab] if work.operator.moments.is_empty() => {
-            dispatch(BelowPass::<false, false> { slab, work, offset, x });
-            match work.operator.anchors {
-                Anchors::None => {
-                    dispatch(SlabPass::<_, false, false> { slab, work, anchors: NoAnchors, offset, x, out })
-                }
-                Anchors::Diagonal(anchors) => {
-                    dispatch(SlabPass::<_, false, false> { slab, work, anchors, offset, x, out })
-                }
-                Anchors::Full(anchors) => dispatch(SlabPass::<_, false, false> { slab, work, anchors, offset, x, out }),
-            }
-        }
-        // Coarse levels, which always have anchors; and all levels of muscles, which have full ones.
-        [slab] if work.operator.fibers.is_empty() => {
-            dispatch(BelowPass::<true, false> { slab, work, offset, x });
-            match work.operator.anchors {
-                Anchors::None => {}
-                Anchors::Diagonal(anchors) => {
-                    dispatch(SlabPass::<_, true, false> { slab, work, anchors, offset, x, out })
-                }
-                Anchors::Full(anchors) => dispatch(SlabPass::<_, true, false> { slab, work, anchors, offset, x, out }),
-            }
-        }
-        [slab] => {
-            dispatch(BelowPass::<true, true> { slab, work, offset, x });
-            match work.operator.anchors {
-                Anchors::Full(anchors) => dispatch(SlabPass::<_, true, true> { slab, work, anchors, offset, x, out }),
-                _ => dispatch(FiberProduct { slab, work, offset, x, out }),
-            }
-        }
+        [slab] if work.operator.bulk.is_empty() => run_slab::<false>(slab, work, offset, x, out),
+        [slab] => run_slab::<true>(slab, work, offset, x, out),
         _ => {
             let (left, right) = slabs.split_at_mut(slabs.len() / 2);
             let border = work.operator.layout.plane(right[0].first).start;
@@ -278,35 +251,75 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
     }
 }
 
+/// A kernel for each kind of level, so that the one without anchors is as it would be alone.
+fn run_slab<const DETERMINANT: bool>(slab: &mut Slab, work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
+    if work.operator.moments.is_empty() {
+        dispatch(BelowPass::<false, false, DETERMINANT> { slab, work, offset, x });
+        match work.operator.anchors {
+            Anchors::None => {
+                dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors: NoAnchors, offset, x, out })
+            }
+            Anchors::Diagonal(anchors) => {
+                dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors, offset, x, out })
+            }
+            Anchors::Full(anchors) => {
+                dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors, offset, x, out })
+            }
+        }
+    } else if work.operator.fibers.is_empty() {
+        // Coarse levels, which always have anchors; and all levels of muscles, which have full ones.
+        dispatch(BelowPass::<true, false, DETERMINANT> { slab, work, offset, x });
+        match work.operator.anchors {
+            Anchors::None => {}
+            Anchors::Diagonal(anchors) => {
+                dispatch(SlabPass::<_, true, false, DETERMINANT> { slab, work, anchors, offset, x, out })
+            }
+            Anchors::Full(anchors) => {
+                dispatch(SlabPass::<_, true, false, DETERMINANT> { slab, work, anchors, offset, x, out })
+            }
+        }
+    } else {
+        dispatch(BelowPass::<true, true, DETERMINANT> { slab, work, offset, x });
+        match work.operator.anchors {
+            Anchors::Full(anchors) => {
+                dispatch(SlabPass::<_, true, true, DETERMINANT> { slab, work, anchors, offset, x, out })
+            }
+            _ => dispatch(FiberProduct::<DETERMINANT> { slab, work, offset, x, out }),
+        }
+    }
+}
+
 /// The layer of cells below a slab, for the partial sums of its first plane.
-struct BelowPass<'a, 'b, const MOMENTS: bool, const FIBERS: bool> {
+struct BelowPass<'a, 'b, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> {
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     offset: usize,
     x: &'a [f32],
 }
 
-impl<const MOMENTS: bool, const FIBERS: bool> LaneKernel for BelowPass<'_, '_, MOMENTS, FIBERS> {
+impl<const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKernel
+    for BelowPass<'_, '_, MOMENTS, FIBERS, DETERMINANT>
+{
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { slab, work, offset, x } = self;
-        let Operator { layout, state, modes, moments, fibers, .. } = work.operator;
+        let Operator { layout, state, modes, moments, fibers, bulk, .. } = work.operator;
         let Slab { first, below, part, carry, .. } = slab;
         part.fill(0.0);
         if *first > 0 && !layout.blocks(*first - 1).is_empty() {
             let next = layout.plane(*first);
             let next = &x[next.start - offset..next.end - offset];
             let (plane, segments) = (*first - 1, work.segments(*first - 1));
-            PlanePass { layout, plane, segments, state, this: below, next, part, carry, modes, moments, fibers }
-                .run::<I::F32, MOMENTS, FIBERS>(&mut Nothing);
+            PlanePass { layout, plane, segments, state, this: below, next, part, carry, modes, moments, fibers, bulk }
+                .run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Nothing);
         }
     }
 }
 
 /// The planes of a slab, after [`BelowPass`].
-struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool> {
+struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> {
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     anchors: A,
@@ -315,13 +328,15 @@ struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool> {
     out: &'a mut [f32],
 }
 
-impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool> LaneKernel for SlabPass<'_, '_, A, MOMENTS, FIBERS> {
+impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKernel
+    for SlabPass<'_, '_, A, MOMENTS, FIBERS, DETERMINANT>
+{
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { slab, work, anchors, offset, x, out } = self;
-        let Operator { layout, state, modes, moments, fibers, .. } = work.operator;
+        let Operator { layout, state, modes, moments, fibers, bulk, .. } = work.operator;
         let Slab { first, last, above, part, carry, .. } = slab;
         let (first, last) = (*first, *last);
         for plane in first..last {
@@ -332,21 +347,21 @@ impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool> LaneKernel for Slab
             let (part, carry) = (&mut *part, &mut *carry);
             let segments = work.segments(plane);
             let mut pass =
-                PlanePass { layout, plane, segments, state, this, next, part, carry, modes, moments, fibers };
+                PlanePass { layout, plane, segments, state, this, next, part, carry, modes, moments, fibers, bulk };
             match work.task {
                 Task::Apply => {
                     // Products are without anchors: no kernel is made of them.
                     if !A::IS_SOME {
-                        pass.run::<I::F32, MOMENTS, FIBERS>(&mut Apply(out));
+                        pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Apply(out));
                     }
                 }
                 Task::Residual { b, inverse } => {
                     let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
-                    pass.run::<I::F32, MOMENTS, FIBERS>(&mut Residual { b, inverse, anchors, r: out });
+                    pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Residual { b, inverse, anchors, r: out });
                 }
                 Task::Smooth { b, inverse, a, c } => {
                     let (b, inverse, anchors) = (&b[range.clone()], &inverse[range.clone()], anchors.of_plane(range));
-                    pass.run::<I::F32, MOMENTS, FIBERS>(&mut Smooth { b, inverse, anchors, d: out, a, c });
+                    pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Smooth { b, inverse, anchors, d: out, a, c });
                 }
             }
         }
@@ -354,7 +369,7 @@ impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool> LaneKernel for Slab
 }
 
 /// The product of a level with fibres, after [`BelowPass`].
-struct FiberProduct<'a, 'b> {
+struct FiberProduct<'a, 'b, const DETERMINANT: bool> {
     slab: &'a mut Slab,
     work: &'a Work<'b>,
     offset: usize,
@@ -362,13 +377,13 @@ struct FiberProduct<'a, 'b> {
     out: &'a mut [f32],
 }
 
-impl LaneKernel for FiberProduct<'_, '_> {
+impl<const DETERMINANT: bool> LaneKernel for FiberProduct<'_, '_, DETERMINANT> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Isa>(self) {
         let Self { slab, work, offset, x, out } = self;
-        let Operator { layout, state, modes, moments, fibers, .. } = work.operator;
+        let Operator { layout, state, modes, moments, fibers, bulk, .. } = work.operator;
         let Slab { first, last, above, part, carry, .. } = slab;
         for plane in *first..*last {
             let range = layout.plane(plane);
@@ -387,8 +402,9 @@ impl LaneKernel for FiberProduct<'_, '_> {
                 modes,
                 moments,
                 fibers,
+                bulk,
             }
-            .run::<I::F32, true, true>(&mut Apply(out));
+            .run::<I::F32, true, true, DETERMINANT>(&mut Apply(out));
         }
     }
 }

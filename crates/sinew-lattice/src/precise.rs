@@ -5,7 +5,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::{LaneScalar, Scalar};
 
 use crate::fibers::PULL;
-use crate::kernel::{BLOCK, ModeStiffness, STATE, add_pull};
+use crate::kernel::{BLOCK, BULK, ModeStiffness, STATE, add_pull};
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};
 use crate::tangent::{Corner, corners_of};
@@ -13,14 +13,14 @@ use crate::tangent::{Corner, corners_of};
 /// out = K x of a level whose cells are full.
 pub(crate) fn apply(
     layout: &Layout,
-    (state, fibers): (&[f32], &[f32]),
+    (state, fibers, bulk): (&[f32], &[f32], &[f32]),
     modes: ModeStiffness,
     x: &[f64],
     out: &mut [f64],
 ) {
     for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f64]| out.fill(0.0));
     for_each_layer(layout, out, &|layer, out, offset| {
-        dispatch(Layer { layout, layer, state, fibers, modes, x, out, offset });
+        dispatch(Layer { layout, layer, state, fibers, bulk, modes, x, out, offset });
     });
     layout.sum_seams(out);
 }
@@ -30,6 +30,7 @@ struct Layer<'a> {
     layer: usize,
     state: &'a [f32],
     fibers: &'a [f32],
+    bulk: &'a [f32],
     modes: ModeStiffness,
     x: &'a [f64],
     out: &'a mut [f64],
@@ -43,6 +44,7 @@ impl LaneKernel for Layer<'_> {
     fn run<I: Isa>(self) {
         let mut state = [[0.0; LANES]; STATE];
         let mut pull = [[0.0; LANES]; PULL / LANES];
+        let mut bulk = [[0.0; LANES]; BULK / LANES];
         for segment in self.layout.segments(self.layer) {
             for tile in segment.cell_tiles() {
                 let corners = corners_of(self.layout, self.layer, segment, tile);
@@ -50,6 +52,9 @@ impl LaneKernel for Layer<'_> {
                 widen(&self.state[block * BLOCK..], &mut state);
                 if !self.fibers.is_empty() {
                     widen(&self.fibers[block * PULL..], &mut pull);
+                }
+                if !self.bulk.is_empty() {
+                    widen(&self.bulk[block * BULK..], &mut bulk);
                 }
                 for half in (0..LANES).step_by(F64_LANES) {
                     let nodes = load_corners::<I::F64>(self.x, &corners, half);
@@ -64,6 +69,13 @@ impl LaneKernel for Layer<'_> {
                             *row = I::F64::load(&values[half..]);
                         }
                         bent.pull = Some(rows);
+                    }
+                    if !self.bulk.is_empty() {
+                        let mut rows = [I::F64::zero(); BULK / LANES];
+                        for (row, values) in rows.iter_mut().zip(&bulk) {
+                            *row = I::F64::load(&values[half..]);
+                        }
+                        bent.bulk = Some(rows);
                     }
                     add_corners(&forces(&rows, &nodes, &bent), self.out, self.offset, &corners, half);
                 }
@@ -113,11 +125,12 @@ pub(crate) fn add_corners<F: LaneScalar<Element = f64>>(
     }
 }
 
-/// What cells are like beside their state: where their flesh is, if not in their middle, the factors of the modes xy, xz, yz and xyz (see [`crate::moments`]), and the tangent of their fibres.
+/// What cells are like beside their state: where their flesh is, if not in their middle, the factors of the modes xy, xz, yz and xyz (see [`crate::moments`]), the tangent of their fibres, and their bulk.
 pub(crate) struct Bent<F> {
     pub center: Option<[F; 3]>,
     pub factors: [F; 4],
     pub pull: Option<[F; 9]>,
+    pub bulk: Option<[F; 10]>,
 }
 
 impl<F: Scalar> Bent<F> {
@@ -125,7 +138,7 @@ impl<F: Scalar> Bent<F> {
     #[inline(always)]
     pub fn full(modes: ModeStiffness) -> Self {
         let (bilinear, trilinear) = (F::splat(modes.bilinear), F::splat(modes.trilinear));
-        Self { center: None, factors: [bilinear, bilinear, bilinear, trilinear], pull: None }
+        Self { center: None, factors: [bilinear, bilinear, bilinear, trilinear], pull: None, bulk: None }
     }
 }
 
@@ -142,7 +155,12 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent
         [x * y - w * z, one - (x * x + z * z), y * z + w * x],
         [x * z + w * y, y * z - w * x, one - (x * x + y * y)],
     ];
-    let (mu, lambda) = (s[4], s[5]);
+    let mu = s[4];
+    // What volume changes with, how stiff that is, and the modulus of the linear modes.
+    let (g, lambda, shear) = match &bent.bulk {
+        Some(b) => ([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]], one, b[9]),
+        None => (r, s[5], mu),
+    };
     let mut m = [mode[1], mode[2], mode[4]];
     if let Some([x, y, z]) = bent.center {
         for c in 0..3 {
@@ -155,7 +173,7 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent
     for j in 0..3 {
         for c in 0..3 {
             let (p, q) = ((c + 1) % 3, (c + 2) % 3);
-            t += r[j][c] * m[j][c];
+            t += g[j][c] * m[j][c];
             b[c] += r[j][p] * m[j][q] - r[j][q] * m[j][p];
         }
     }
@@ -167,7 +185,7 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent
     for (j, k) in [1, 2, 4].into_iter().enumerate() {
         for c in 0..3 {
             let (p, q) = ((c + 1) % 3, (c + 2) % 3);
-            mode[k][c] = mu * m[j][c] + lambda * t * r[j][c] + (turn[p] * r[j][q] - turn[q] * r[j][p]);
+            mode[k][c] = shear * m[j][c] + lambda * t * g[j][c] + (turn[p] * r[j][q] - turn[q] * r[j][p]);
         }
     }
     if let Some(pull) = &bent.pull {

@@ -98,7 +98,13 @@ impl Multigrid {
     /// b − K x in f64, and its largest component.
     fn defect(&self, work: &mut Work) -> f64 {
         let fine = &self.levels[0];
-        precise::apply(&fine.layout, (&fine.state, &fine.pulls), self.params.modes, &work.x, &mut work.product);
+        precise::apply(
+            &fine.layout,
+            (&fine.state, &fine.pulls, &fine.bulk),
+            self.params.modes,
+            &work.x,
+            &mut work.product,
+        );
         let mut most = 0.0f64;
         let parts = work.defect.iter_mut().zip(&work.b).zip(&work.product).zip(&*fine.free);
         for (((defect, b), product), &free) in parts {
@@ -143,8 +149,8 @@ impl Multigrid {
             for (p, z) in p.iter_mut().zip(&*fine.x) {
                 *p = *p * beta + z;
             }
-            let Level { layout, slabs, state, moments, pulls, free, .. } = fine;
-            let operator = Operator { layout, state, modes, moments, fibers: pulls, anchors: Anchors::None };
+            let Level { layout, slabs, state, moments, pulls, bulk, free, .. } = fine;
+            let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: Anchors::None };
             slabs.run(operator, &mut p, Pass::Apply { out: &mut q });
             for (q, free) in q.iter_mut().zip(&**free) {
                 *q *= free;

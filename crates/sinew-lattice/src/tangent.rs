@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
-use sinew_math::parallel::for_each_block_mut;
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
 use crate::fibers::PULL;
-use crate::kernel::{BLOCK, MOMENT, ModeStiffness, columns};
+use crate::kernel::{BLOCK, BULK, MOMENT, ModeStiffness, columns};
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout, Segment};
+use crate::volume::VolumeLaw;
 
 /// Values of the deformation gradients of a block: rows of Fxx, Fxy, …, Fzz.
 pub(crate) const GRADIENT: usize = 9 * LANES;
@@ -67,27 +67,73 @@ pub(crate) struct TangentOf<'a> {
     /// Multiplies all of K.
     pub scale: f64,
     pub materials: &'a [f32],
+    pub volume: VolumeLaw,
+    pub role: Role,
 }
 
-/// State of all blocks for cycles, and for products where that is not empty. Returns whether the two differ in some cell.
-pub(crate) fn linearize(of: TangentOf<'_>, gradients: &[f32], state: &mut [f32], products: &mut [f32]) -> bool {
+/// What the tangent of a volume by determinants is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Products.
+    Product,
+    /// Cycles: no cell is much stiffer than at rest, since a stiff one among soft ones raises the largest eigenvalue of D⁻¹K.
+    Cycle,
+    /// Cycles of coarse levels, whose deformation gradients are means over finer cells and shorter than these: how large they are says nothing about volume.
+    CoarseCycle,
+}
+
+/// Largest stretch whose volume tangents know: beyond, f32 might overflow.
+const MOST_STRETCH: f64 = 1e3;
+/// How many times as stiff as at rest a cell may be in cycles.
+const MOST_STIFFENING: f64 = 1.2;
+/// Iterations for the stiffest way to stretch.
+const POWERS: usize = 6;
+
+/// State of all blocks for cycles, and for products where that is not empty: returns whether the two differ in some cell. Where volume is a determinant only the state for one role and its bulk.
+pub(crate) fn linearize(
+    of: TangentOf<'_>,
+    gradients: &[f32],
+    state: &mut [f32],
+    products: &mut [f32],
+    bulk: &mut [f32],
+) -> bool {
     let differs = AtomicBool::new(false);
-    let piece = |first: usize, state: &mut [f32], products: &mut [f32]| {
+    let piece = |first: usize, state: &mut [f32], products: &mut [f32], bulk: &mut [f32]| {
         let count = state.len() / BLOCK;
         let gradients = &gradients[first * GRADIENT..(first + count) * GRADIENT];
         let materials = &of.materials[first * MATERIAL..(first + count) * MATERIAL];
-        if dispatch(Linearize { of: TangentOf { materials, ..of }, gradients, state, products }) {
+        if dispatch(Linearize { of: TangentOf { materials, ..of }, gradients, state, products, bulk }) {
             differs.store(true, Ordering::Relaxed);
         }
     };
-    if products.is_empty() {
-        for_each_block_mut(state, PIECE * BLOCK, |begin, state| piece(begin / BLOCK, state, &mut []));
-    } else {
-        for_each_block_mut((state, products), PIECE * BLOCK, |begin, (state, products)| {
-            piece(begin / BLOCK, state, products);
-        });
-    }
+    let blocks = state.len() / BLOCK;
+    in_pieces(0, blocks, state, products, bulk, &piece);
     differs.into_inner()
+}
+
+/// Shares blocks among threads.
+fn in_pieces(
+    first: usize,
+    count: usize,
+    state: &mut [f32],
+    products: &mut [f32],
+    bulk: &mut [f32],
+    piece: &(impl Fn(usize, &mut [f32], &mut [f32], &mut [f32]) + Sync),
+) {
+    if count <= PIECE {
+        piece(first, state, products, bulk);
+        return;
+    }
+    let half = count / 2;
+    let cut = |size: usize, values: &[f32]| if values.is_empty() { 0 } else { half * size };
+    let (state_cut, products_cut, bulk_cut) = (cut(BLOCK, state), cut(BLOCK, products), cut(BULK, bulk));
+    let (state, state_right) = state.split_at_mut(state_cut);
+    let (products, products_right) = products.split_at_mut(products_cut);
+    let (bulk, bulk_right) = bulk.split_at_mut(bulk_cut);
+    rayon::join(
+        || in_pieces(first, half, state, products, bulk, piece),
+        || in_pieces(first + half, count - half, state_right, products_right, bulk_right, piece),
+    );
 }
 
 struct Linearize<'a> {
@@ -95,6 +141,7 @@ struct Linearize<'a> {
     gradients: &'a [f32],
     state: &'a mut [f32],
     products: &'a mut [f32],
+    bulk: &'a mut [f32],
 }
 
 impl LaneKernel for Linearize<'_> {
@@ -110,7 +157,11 @@ impl LaneKernel for Linearize<'_> {
                 true => &mut [],
                 false => &mut self.products[block * BLOCK..(block + 1) * BLOCK],
             };
-            differs |= linearize_block::<I::F32>(of, gradient, state, products);
+            let bulk: &mut [f32] = match self.bulk.is_empty() {
+                true => &mut [],
+                false => &mut self.bulk[block * BULK..(block + 1) * BULK],
+            };
+            differs |= linearize_block::<I::F32>(of, gradient, state, products, bulk);
         }
         differs
     }
@@ -123,8 +174,9 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
     gradient: &[f32],
     state: &mut [f32],
     products: &mut [f32],
+    bulk: &mut [f32],
 ) -> bool {
-    let TangentOf { kind, h, scale, materials } = of;
+    let TangentOf { kind, h, scale, materials, .. } = of;
     let mut rows = [[F::zero(); 3]; 3];
     for i in 0..3 {
         for j in 0..3 {
@@ -135,21 +187,42 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
     let (mu, lambda) = (F::load(materials), F::load(&materials[LANES..]));
     let sigma = [svd.sigma.x, svd.sigma.y, svd.sigma.z];
     let trace = sigma[0] + sigma[1] + sigma[2];
-    let c = lambda * (trace - F::splat(3.0)) - mu * F::splat(2.0);
+    let strain = if of.volume == VolumeLaw::Trace { trace - F::splat(3.0) } else { F::zero() };
+    let c = lambda * strain - mu * F::splat(2.0);
     // A cell of stretch 1 has sums of 2: what is far below has no direction to turn in.
     let least = F::splat(LEAST_STRETCH) * F::max(sigma[0], F::splat(LEAST_STRETCH));
     let missing = F::splat(kind.missing_share());
+    let mut least_turn = -mu;
+    let mut push = [F::zero(); 3];
+    if !bulk.is_empty() {
+        let stretched = Stretched::of(of.role, [mu, lambda], sigma);
+        least_turn = -stretched.shear;
+        for i in 0..3 {
+            push[i] = mu - stretched.shear + F::splat(0.5) * stretched.pressure * sigma[i];
+        }
+        let root = F::splat((scale * h / 16.0).sqrt());
+        for j in 0..3 {
+            for c in 0..3 {
+                let mut sum = F::zero();
+                for k in 0..3 {
+                    sum = (svd.u.rows[c][k] * stretched.stiffest[k]).mul_add(svd.v.rows[j][k], sum);
+                }
+                (sum * root).store(&mut bulk[(3 * j + c) * LANES..(3 * j + c + 1) * LANES]);
+            }
+        }
+        (stretched.shear * F::splat(scale * h / 8.0)).store(&mut bulk[9 * LANES..10 * LANES]);
+    }
     let mut differs = false;
     let (mut d, mut d_products) = ([F::zero(); 3], [F::zero(); 3]);
     for i in 0..3 {
-        let exact = c / F::max(trace - sigma[i], least);
+        let exact = c / F::max(trace - sigma[i], least) + push[i];
         d[i] = match kind.for_cycles() {
-            TangentKind::Warped => -mu,
+            TangentKind::Warped => least_turn,
             TangentKind::Frozen => F::zero(),
-            _ => F::max(exact, -mu),
+            _ => F::max(exact, least_turn),
         };
         // d + missing (exact − d), the exact one to the bit where all is missing.
-        let is_softer = exact.lt(-mu);
+        let is_softer = exact.lt(least_turn);
         let softer = if kind.missing_share() == 1.0 { exact } else { missing.mul_add(exact - d[i], d[i]) };
         d_products[i] = F::select(is_softer, softer, d[i]);
         differs |= F::any(is_softer);
@@ -164,7 +237,7 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
     }
     out[4] = mu * scale_mu;
     out[5] = lambda * scale;
-    turning_part(&svd.u.rows, d, scale, &mut out);
+    turning_part(&svd.u.rows, if of.role == Role::Product { d_products } else { d }, scale, &mut out);
     for (value, row) in out.iter().zip(state.chunks_exact_mut(LANES)) {
         value.store(row);
     }
@@ -175,6 +248,66 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
         }
     }
     differs && kind.missing_share() > 0.0
+}
+
+/// The tangent against stretches where volume is a determinant, A = 2μ I + λ c cᵀ + p S, as 2 `shear` I + `stiffest` `stiffest`ᵀ; see [`crate::volume`].
+struct Stretched<F> {
+    /// p = λ (J − 1).
+    pressure: F,
+    shear: F,
+    stiffest: [F; 3],
+}
+
+impl<F: LaneScalar<Element = f32>> Stretched<F> {
+    #[inline(always)]
+    fn of(role: Role, [mu, lambda]: [F; 2], sigma: [F; 3]) -> Self {
+        let (zero, half, two) = (F::zero(), F::splat(0.5), F::splat(2.0));
+        let most = F::splat(MOST_STRETCH);
+        let mut s = sigma;
+        for s in &mut s {
+            *s = F::max(F::min(*s, most), -most);
+        }
+        let mut c = [s[1] * s[2], s[0] * s[2], s[0] * s[1]];
+        let mut pressure = lambda * (s[0] * c[0] - F::one());
+        if role == Role::CoarseCycle {
+            // As long as those of a rotation.
+            let square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+            let factor = (F::max(square, F::splat(1e-12)) * F::splat(1.0 / 3.0)).rsqrt();
+            for c in &mut c {
+                *c *= factor;
+            }
+            pressure = zero;
+        }
+        let mut a = [[zero; 3]; 3];
+        for i in 0..3 {
+            for j in 0..3 {
+                let beside = if i == j { two * mu } else { pressure * s[3 - i - j] };
+                a[i][j] = (lambda * c[i]).mul_add(c[j], beside);
+            }
+        }
+        // Power iteration from what would be exact without pressure.
+        let (mut v, mut top) = (c, zero);
+        for _ in 0..POWERS {
+            let square = F::max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], F::splat(1e-20));
+            let scale = square.rsqrt();
+            let unit = [v[0] * scale, v[1] * scale, v[2] * scale];
+            for i in 0..3 {
+                v[i] = a[i][0].mul_add(unit[0], a[i][1].mul_add(unit[1], a[i][2] * unit[2]));
+            }
+            top = v[0].mul_add(unit[0], v[1].mul_add(unit[1], v[2] * unit[2]));
+        }
+        // What is left: two stretches, and shear in three planes.
+        let stretches = a[0][0] + a[1][1] + a[2][2] - top;
+        let shears = F::splat(3.0).mul_add(two * mu, -(pressure * (s[0] + s[1] + s[2])));
+        let mut shear = F::max((stretches + shears) * F::splat(0.1), half * mu);
+        if role == Role::Cycle {
+            shear = F::min(shear, F::splat(MOST_STIFFENING) * mu);
+            top = F::min(top, two * shear + F::splat(3.0 * MOST_STIFFENING) * F::max(lambda, zero));
+        }
+        let square = F::max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], F::splat(1e-20));
+        let size = F::max(top - two * shear, zero).sqrt() * square.rsqrt();
+        Self { pressure, shear, stiffest: [v[0] * size, v[1] * size, v[2] * size] }
+    }
 }
 
 /// L' in the world is U d Uᵀ, since R V = U.
@@ -244,10 +377,11 @@ pub(crate) fn add_diagonal(
     modes: ModeStiffness,
     moments: &[f32],
     fibers: &[f32],
+    bulk: &[f32],
     diagonal: &mut [f32],
 ) {
     for_each_layer(layout, diagonal, &|plane, diagonal, offset| {
-        dispatch(Diagonal { layout, plane, state, modes, moments, fibers, diagonal, offset });
+        dispatch(Diagonal { layout, plane, state, modes, moments, fibers, bulk, diagonal, offset });
     });
 }
 
@@ -258,6 +392,7 @@ struct Diagonal<'a> {
     modes: ModeStiffness,
     moments: &'a [f32],
     fibers: &'a [f32],
+    bulk: &'a [f32],
     diagonal: &'a mut [f32],
     offset: usize,
 }
@@ -267,17 +402,18 @@ impl LaneKernel for Diagonal<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let laplace = I::F32::splat(3.0 + 3.0 * self.modes.bilinear + self.modes.trilinear);
+        let laplace = [I::F32::splat(3.0), I::F32::splat(3.0 * self.modes.bilinear + self.modes.trilinear)];
         for segment in self.layout.segments(self.plane) {
             for tile in segment.cell_tiles() {
                 let corners = corners_of(self.layout, self.plane, segment, tile);
                 let block = segment.block_of(tile);
                 let state = &self.state[block * BLOCK..(block + 1) * BLOCK];
+                let bulk = if self.bulk.is_empty() { &[][..] } else { &self.bulk[block * BULK..(block + 1) * BULK] };
                 if !self.moments.is_empty() {
                     let moments = &self.moments[block * MOMENT..(block + 1) * MOMENT];
                     for k in 0..8 {
                         let (weights, laplace) = corner_off_center::<I::F32>(moments, k);
-                        let mut sum = corner_diagonal::<I::F32>(state, weights, laplace);
+                        let mut sum = corner_diagonal::<I::F32>(state, bulk, weights, laplace);
                         if !self.fibers.is_empty() {
                             add_fiber_diagonal(&self.fibers[block * PULL..(block + 1) * PULL], weights, &mut sum);
                         }
@@ -288,7 +424,7 @@ impl LaneKernel for Diagonal<'_> {
                 // Opposite corners have the same diagonal.
                 for k in 0..4 {
                     let weights = [corner_sign::<I::F32>(k, 0), corner_sign(k, 1), corner_sign(k, 2)];
-                    let sum = corner_diagonal::<I::F32>(state, weights, laplace);
+                    let sum = corner_diagonal::<I::F32>(state, bulk, weights, laplace);
                     add_corner(sum, &corners[k], self.diagonal, self.offset);
                     add_corner(sum, &corners[7 - k], self.diagonal, self.offset);
                 }
@@ -312,9 +448,9 @@ fn corner_sign<F: LaneScalar<Element = f32>>(corner: usize, axis: usize) -> F {
     F::splat(if corner >> axis & 1 == 1 { 1.0 } else { -1.0 })
 }
 
-/// Weights of a corner in the linear modes of cells whose flesh is off their centre, and the sum of the squares of its weights in all modes times their factors.
+/// Weights of a corner in the linear modes of cells whose flesh is off their centre, and the sums of the squares of its weights in these, and in the other modes times their factors.
 #[inline(always)]
-fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usize) -> ([F; 3], F) {
+fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usize) -> ([F; 3], [F; 2]) {
     let one = F::one();
     let mut along = [one; 3];
     for axis in 0..3 {
@@ -325,11 +461,12 @@ fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usiz
         corner_sign::<F>(corner, 1) * along[0] * along[2],
         corner_sign::<F>(corner, 2) * along[0] * along[1],
     ];
-    let mut laplace = weights[0] * weights[0] + weights[1] * weights[1] + weights[2] * weights[2];
+    let linear = weights[0] * weights[0] + weights[1] * weights[1] + weights[2] * weights[2];
+    let mut beyond = F::zero();
     for k in 3..7 {
-        laplace += F::load(&moments[k * LANES..]);
+        beyond += F::load(&moments[k * LANES..]);
     }
-    (weights, laplace)
+    (weights, [linear, beyond])
 }
 
 /// Adds (Σ aⱼ wⱼ)² Sᵢᵢ of fibres.
@@ -344,9 +481,14 @@ fn add_fiber_diagonal<F: LaneScalar<Element = f32>>(fibers: &[f32], weights: [F;
     }
 }
 
-/// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ wⱼ rⱼ.
+/// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ wⱼ rⱼ; of cells with bulk Σ wⱼ gⱼ stands in place of √λ' ρ.
 #[inline(always)]
-fn corner_diagonal<F: LaneScalar<Element = f32>>(state: &[f32], weights: [F; 3], laplace: F) -> [F; 3] {
+fn corner_diagonal<F: LaneScalar<Element = f32>>(
+    state: &[f32],
+    bulk: &[f32],
+    weights: [F; 3],
+    [linear, beyond]: [F; 2],
+) -> [F; 3] {
     let mut s = [F::zero(); 12];
     for (value, row) in s.iter_mut().zip(state.chunks_exact(LANES)) {
         *value = F::load(row);
@@ -361,10 +503,21 @@ fn corner_diagonal<F: LaneScalar<Element = f32>>(state: &[f32], weights: [F; 3],
     let [xx, yy, zz, xy, xz, yz] = [s[6], s[7], s[8], s[9], s[10], s[11]];
     let two = F::splat(2.0);
     let [x, y, z] = rho;
-    let base = s[4] * laplace;
+    let mut base = s[4] * (linear + beyond);
+    let mut push = [s[5] * x * x, s[5] * y * y, s[5] * z * z];
+    if !bulk.is_empty() {
+        base = s[4].mul_add(beyond, F::load(&bulk[9 * LANES..]) * linear);
+        for (c, push) in push.iter_mut().enumerate() {
+            let mut sum = F::zero();
+            for (j, weight) in weights.into_iter().enumerate() {
+                sum = weight.mul_add(F::load(&bulk[(3 * j + c) * LANES..]), sum);
+            }
+            *push = sum * sum;
+        }
+    }
     [
-        base + s[5] * x * x + (yy * z * z + zz * y * y - two * yz * y * z),
-        base + s[5] * y * y + (xx * z * z + zz * x * x - two * xz * x * z),
-        base + s[5] * z * z + (xx * y * y + yy * x * x - two * xy * x * y),
+        base + push[0] + (yy * z * z + zz * y * y - two * yz * y * z),
+        base + push[1] + (xx * z * z + zz * x * x - two * xz * x * z),
+        base + push[2] + (xx * y * y + yy * x * x - two * xy * x * y),
     ]
 }

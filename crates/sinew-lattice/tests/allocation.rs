@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sinew_geometry::lattice::HexLattice;
-use sinew_lattice::{Fibers, LatticeElastic, ModeStiffness, Multigrid, MultigridParams, TangentKind};
+use sinew_lattice::{Fibers, LatticeElastic, ModeStiffness, Multigrid, MultigridParams, TangentKind, VolumeLaw};
 use sinew_math::{Mat3, Vec3};
 
 struct Counting;
@@ -31,16 +31,19 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn nothing_allocates_after_the_first_step() {
     for fibers in [false, true] {
-        check(fibers);
+        for volume in [VolumeLaw::Trace, VolumeLaw::Determinant] {
+            check(fibers, volume);
+        }
     }
 }
 
-fn check(has_fibers: bool) {
+fn check(has_fibers: bool, volume: VolumeLaw) {
     let cells = HexLattice::dense(Vec3::zero(), 0.1, [24, 20, 18]).unwrap();
     let count = cells.node_places.len();
     let fixed: Vec<[bool; 3]> = cells.node_places.iter().map(|place| [place[0] == 0; 3]).collect();
     let lame = vec![[1.0, 2.0]; cells.cells.len()];
-    let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+    let mut system =
+        Multigrid::new(&cells, &lame, &fixed, MultigridParams { volume, ..MultigridParams::default() }).unwrap();
     let fibers = has_fibers.then(|| Fibers {
         directions: vec![Vec3::unit(1); lame.len()],
         stress: vec![3.0; lame.len()],
@@ -49,7 +52,7 @@ fn check(has_fibers: bool) {
     if let Some(fibers) = &fibers {
         system = system.with_fibers(fibers).unwrap();
     }
-    let elastic = LatticeElastic::with_fibers(&cells, &lame, ModeStiffness::EXACT, fibers.as_ref());
+    let elastic = LatticeElastic::with_fibers(&cells, &lame, ModeStiffness::EXACT, volume, fibers.as_ref());
     let diagonal = vec![Mat3::<f32>::identity(); count];
     let full = vec![Mat3::<f32>::new([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]]); count];
     // Squeezed to half, so that the exact tangent is not the definite one.

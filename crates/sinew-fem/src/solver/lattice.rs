@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind, Ties};
 use sinew_math::cage::{CageParams, CagePreconditioner};
 use sinew_math::krylov::{
-    CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
+    CgError, CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
 };
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
@@ -23,7 +23,7 @@ use super::params::{NonlinearSolver, SolverParams};
 use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, hold_softly};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;
-use crate::lattice::LatticeBlock;
+use crate::lattice::{LatticeBlock, VOLUME_LAW};
 use crate::material::Tangent;
 use crate::model::Model;
 
@@ -210,7 +210,8 @@ impl LatticeSystem {
     pub fn new(model: &Model, plan: &AssemblyPlan, params: &SolverParams) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
-        let cycle = MultigridParams { band_sweeps: params.band_sweeps, ..MultigridParams::default() };
+        let cycle =
+            MultigridParams { band_sweeps: params.band_sweeps, volume: VOLUME_LAW, ..MultigridParams::default() };
         let part = |block| LatticePart::new(model, plan, block, cycle);
         let parts: Vec<LatticePart> = model.lattices.iter().map(part).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
@@ -378,12 +379,32 @@ impl LatticeSystem {
                 cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
-        match self.solve_narrow(frame.couplings, rhs, out, forcing) {
+        let mut solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+        if matches!(solved, Err(SolveFailure::Preconditioner { .. })) && self.hold_contacts(at, frame) {
+            solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+        }
+        match solved {
             Err(_) if at.tangent() == Tangent::Definite => {
                 self.solve_wide(at, frame, shift, scale, scratch, rhs, out, forcing)
             }
             result => result,
         }
+    }
+
+    /// Contacts hold nodes where they are in cycles, instead of to each other: slower, but definite more often where flesh is pressed hard. Whether there are any, and the cycle is another one now.
+    fn hold_contacts(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>) -> bool {
+        let mut has_changed = false;
+        for (part, block) in get(&mut self.parts).iter_mut().zip(&at.problem.model.lattices) {
+            if !part.contacts.ties.is_empty() {
+                has_changed = true;
+                part.gather_contacts(frame.couplings, true);
+                part.contacts.ties.clear();
+                part.multigrid.set_contacts(&part.contacts.ties);
+                let factor = at.problem.model.body_stiffness(block.body, at.problem.ctx.control);
+                self.failure = linearize(part, at.definite, factor);
+            }
+        }
+        has_changed && self.failure.is_none()
     }
 
     fn solve_narrow(
@@ -406,8 +427,7 @@ impl LatticeSystem {
         let operator = Narrow { sliced, parts };
         let mut cycle = Cycle { cage: cage.as_mut(), parts };
         let coupled = Coupled { matrix: &operator, couplings };
-        let info = conjugate_gradients(&coupled, &mut cycle, rhs, solution, &params, scratch)
-            .map_err(|_| SolveFailure::NotFinite)?;
+        let info = conjugate_gradients(&coupled, &mut cycle, rhs, solution, &params, scratch).map_err(failure_of)?;
         let iterations = outcome(&info, self.budget.is_some())?;
         widen(&self.solution, size, out);
         Ok(iterations)
@@ -448,8 +468,7 @@ impl LatticeSystem {
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
         let coupled = Coupled { matrix: &operator, couplings: frame.couplings };
-        let info = conjugate_gradients(&coupled, &mut cycle, rhs, out, &params, vectors)
-            .map_err(|_| SolveFailure::NotFinite)?;
+        let info = conjugate_gradients(&coupled, &mut cycle, rhs, out, &params, vectors).map_err(failure_of)?;
         outcome(&info, false)
     }
 }
@@ -515,6 +534,13 @@ fn outcome(info: &CgInfo, has_budget: bool) -> Result<usize, SolveFailure> {
             Err(SolveFailure::NoProgress { iterations })
         }
         CgOutcome::Converged | CgOutcome::IterationLimit => Ok(iterations),
+    }
+}
+
+fn failure_of(error: CgError) -> SolveFailure {
+    match error {
+        CgError::IndefinitePreconditioner { iteration, .. } => SolveFailure::Preconditioner { iterations: iteration },
+        _ => SolveFailure::NotFinite,
     }
 }
 

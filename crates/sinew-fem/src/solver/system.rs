@@ -52,6 +52,8 @@ pub(crate) enum SolveFailure {
     NegativeCurvature { iterations: usize },
     /// Conjugate gradients met numbers that are not finite.
     NotFinite,
+    /// Conjugate gradients met a residual on which the preconditioner is not positive.
+    Preconditioner { iterations: usize },
     /// Conjugate gradients used up their iterations.
     NoProgress { iterations: usize },
     /// The solution is absurdly large: the matrix is singular to rounding.
@@ -67,6 +69,9 @@ impl fmt::Display for SolveFailure {
             Self::DiagonalBlock { unknown } => write!(f, "the diagonal block of unknown {unknown} is not positive"),
             Self::NegativeCurvature { iterations } => write!(f, "negative curvature after {iterations} iterations"),
             Self::NotFinite => write!(f, "conjugate gradients met an infinite or undefined number"),
+            Self::Preconditioner { iterations } => {
+                write!(f, "the preconditioner turned out to be indefinite after {iterations} iterations")
+            }
             Self::NoProgress { iterations } => write!(f, "no progress in {iterations} conjugate-gradient iterations"),
             Self::Unheld { distance } => {
                 write!(f, "it would move a node by {distance:.1e} m: is every body held against every rigid motion?")

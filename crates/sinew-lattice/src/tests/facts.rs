@@ -99,7 +99,16 @@ fn gradient_operator_is_that_of_the_centre_of_a_cell() {
         layout.spread(&mut slots, |node| [u[node].x as f32, u[node].y as f32, u[node].z as f32]);
         let mut gradients = vec![0.0f32; (block + 1) * GRADIENT];
         let modes = ModeStiffness::EXACT;
-        let full = Cells { layout: &layout, h: H, modes, moments: &[], fibers: &[], active: &[], scale: 1.0 };
+        let full = Cells {
+            layout: &layout,
+            h: H,
+            modes,
+            moments: &[],
+            fibers: &[],
+            active: &[],
+            volume: VolumeLaw::Trace,
+            scale: 1.0,
+        };
         gradients_of(full, &[], &slots, &mut gradients);
         let entry = |k: usize| f64::from(gradients[block * GRADIENT + k * LANES + lane]);
         Mat3 { rows: [0, 3, 6].map(|k| [entry(k), entry(k + 1), entry(k + 2)]) }
@@ -121,7 +130,7 @@ fn gradient_operator_is_that_of_the_centre_of_a_cell() {
     assert!((of_rest - Mat3::identity()).norm() < 1e-6, "{of_rest:?}");
     assert!((square * (2.0 * H * H) - Mat3::identity()).norm() < 1e-6, "{square:?}");
     let (mu, lambda) = moduli();
-    let elastic = LatticeElastic::new(&cells, &material(&cells), ModeStiffness::PAPER);
+    let elastic = LatticeElastic::new(&cells, &material(&cells), ModeStiffness::PAPER, VolumeLaw::Trace);
     let mut force = vec![Vec3::zero(); 8];
     gradient_at(&elastic, &cells, &affine(&cells, Mat3::diagonal(Vec3::new(2.0, 1.0, 1.0))), &mut force);
     let stress = Mat3::diagonal(Vec3::new(2.0 * mu + lambda, lambda, lambda));
@@ -138,7 +147,7 @@ fn any_homogeneous_deformation_passes_the_patch_test() {
     let mut noise = Noise(31);
     let mut inverted = 0;
     for modes in [ModeStiffness::PAPER, ModeStiffness::EXACT, ONE_POINT] {
-        let elastic = LatticeElastic::new(&cells, &material(&cells), modes);
+        let elastic = LatticeElastic::new(&cells, &material(&cells), modes, VolumeLaw::Trace);
         for _ in 0..20 {
             let f = random_matrix(&mut noise);
             let sigma = svd3_plain(&f).sigma;
@@ -169,7 +178,7 @@ fn forces_have_neither_sum_nor_torque() {
     for modes in [ModeStiffness::PAPER, ModeStiffness::EXACT, ONE_POINT] {
         for cells in [carved([6, 5, 4], |[x, y, z]| x + y + z < 10), fingers()] {
             let (lame, u, _) = random_problem(&cells, &mut Noise(37));
-            let elastic = LatticeElastic::new(&cells, &lame, modes);
+            let elastic = LatticeElastic::new(&cells, &lame, modes, VolumeLaw::Trace);
             let mut gradient = vec![Vec3::zero(); u.len()];
             gradient_at(&elastic, &cells, &u, &mut gradient);
             let x = |node: usize| cells.node_position(node) + u[node];
@@ -207,7 +216,7 @@ fn checkerboards_cost_energy_unless_one_point_is_all() {
     let sign_of = |p: &[u32; 3]| if (p[0] + p[1] + p[2]).is_multiple_of(2) { 1.0 } else { -1.0 };
     let u: Vec<Vec3> = cells.node_places.iter().map(|p| a * sign_of(p)).collect();
     for (modes, factor) in [(ModeStiffness::PAPER, 12.0), (ModeStiffness::EXACT, 12.0 / 9.0), (ONE_POINT, 0.0)] {
-        let elastic = LatticeElastic::new(&cells, &material(&cells), modes);
+        let elastic = LatticeElastic::new(&cells, &material(&cells), modes, VolumeLaw::Trace);
         let energy = gradient_at(&elastic, &cells, &u, &mut vec![Vec3::zero(); u.len()]);
         let unit = mu * H * 60.0 * a.norm_squared();
         assert!((energy / unit - factor).abs() < 1e-6 * factor.max(1e-6), "{modes:?}: {} of {factor}", energy / unit);
@@ -272,7 +281,12 @@ fn stable_scheme_is_one_point_quadrature_and_a_convex_form() {
         let mut noise = Noise(43);
         let (lame, u, v) = random_problem(&cells, &mut noise);
         let energy = |modes| {
-            gradient_at(&LatticeElastic::new(&cells, &lame, modes), &cells, &u, &mut vec![Vec3::zero(); u.len()])
+            gradient_at(
+                &LatticeElastic::new(&cells, &lame, modes, VolumeLaw::Trace),
+                &cells,
+                &u,
+                &mut vec![Vec3::zero(); u.len()],
+            )
         };
         let (stable, exact, plain) = (energy(ModeStiffness::PAPER), energy(ModeStiffness::EXACT), energy(ONE_POINT));
         let added = edge_spread(&cells, &lame, &u);

@@ -33,7 +33,7 @@ fn forces_of_muscles_are_derivatives_and_tangents_too() {
         let fibers = fan(&cells, 6.0);
         let fixed = fixed_end(&cells, 0);
         let mut system = muscle(&cells, &lame, &fixed, &fibers);
-        let elastic = LatticeElastic::with_fibers(&cells, &lame, system.params.modes, Some(&fibers));
+        let elastic = LatticeElastic::with_fibers(&cells, &lame, system.params.modes, VolumeLaw::Trace, Some(&fibers));
         let at = |s: f64| {
             let moved: Vec<Vec3> = u.iter().zip(&v).map(|(u, v)| *u + *v * s).collect();
             let mut gradient = vec![Vec3::zero(); u.len()];
@@ -78,8 +78,8 @@ fn a_stretched_muscle_pulls_as_its_curve_says() {
     let count = cells.cells.len();
     let fibers = Fibers { directions: vec![Vec3::unit(0); count], stress: vec![5.0; count], groups: vec![0; count] };
     let modes = MultigridParams::default().modes;
-    let plain = LatticeElastic::new(&cells, &lame, modes);
-    let active = LatticeElastic::with_fibers(&cells, &lame, modes, Some(&fibers));
+    let plain = LatticeElastic::new(&cells, &lame, modes, VolumeLaw::Trace);
+    let active = LatticeElastic::with_fibers(&cells, &lame, modes, VolumeLaw::Trace, Some(&fibers));
     for (stretch, tension) in [
         (1.0, 0.9),
         (0.8, 0.9 * (1.0 - 25.0 / 6.0 * 0.04)),

@@ -11,11 +11,12 @@ mod kernel;
 mod moments;
 mod physics;
 mod ties;
+mod volume;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
 use sinew_math::Vec3;
 
-use crate::{LatticeElastic, ModeStiffness, Multigrid};
+use crate::{LatticeElastic, ModeStiffness, Multigrid, VolumeLaw};
 
 struct Noise(u64);
 

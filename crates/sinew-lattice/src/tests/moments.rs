@@ -19,7 +19,15 @@ fn cell_of(level: &Level, cell: usize) -> ([f64; STATE], Bent<f64>) {
         return (s, Bent::full(ModeStiffness::EXACT));
     }
     let row = |k: usize| f64::from(level.moments[block * MOMENT + k * LANES + lane]);
-    (s, Bent { center: Some([row(0), row(1), row(2)]), factors: [row(3), row(4), row(5), row(6)], pull: None })
+    (
+        s,
+        Bent {
+            center: Some([row(0), row(1), row(2)]),
+            factors: [row(3), row(4), row(5), row(6)],
+            pull: None,
+            bulk: None,
+        },
+    )
 }
 
 #[test]

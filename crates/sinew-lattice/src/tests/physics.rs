@@ -28,7 +28,7 @@ fn homogeneous_deformations_have_the_energy_of_the_density() {
         (turn, 0.0),
     ];
     for modes in [ModeStiffness::PAPER, ModeStiffness::EXACT] {
-        let elastic = LatticeElastic::new(&cells, &lame, modes);
+        let elastic = LatticeElastic::new(&cells, &lame, modes, VolumeLaw::Trace);
         for (f, density) in cases {
             let mut gradient = vec![Vec3::zero(); cells.node_places.len()];
             let energy = gradient_at(&elastic, &cells, &affine(&cells, f), &mut gradient);
@@ -55,7 +55,7 @@ fn forces_are_derivatives_of_the_energy_and_tangents_of_forces() {
         let (lame, u, v) = random_problem(&cells, &mut noise);
         let params = MultigridParams::default();
         let mut system = Multigrid::without_factor(&cells, &lame, &fixed_end(&cells, 0), params);
-        let elastic = LatticeElastic::new(&cells, &lame, params.modes);
+        let elastic = LatticeElastic::new(&cells, &lame, params.modes, VolumeLaw::Trace);
         let at = |s: f64| {
             let moved: Vec<Vec3> = u.iter().zip(&v).map(|(u, v)| *u + *v * s).collect();
             let mut gradient = vec![Vec3::zero(); u.len()];
@@ -77,7 +77,7 @@ fn forces_are_derivatives_of_the_energy_and_tangents_of_forces() {
 /// Newton's method with full steps: displacements of the free nodes, the others as given.
 fn newton(cells: &HexLattice, system: &mut Multigrid, fixed: &[[bool; 3]], u: &mut [Vec3], load: &[Vec3]) -> usize {
     let most = 40;
-    let elastic = LatticeElastic::new(cells, &material(cells), system.params.modes);
+    let elastic = LatticeElastic::new(cells, &material(cells), system.params.modes, VolumeLaw::Trace);
     let mut gradient = vec![Vec3::zero(); u.len()];
     for iteration in 0..most {
         gradient_at(&elastic, cells, u, &mut gradient);
