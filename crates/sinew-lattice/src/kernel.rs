@@ -25,7 +25,7 @@ pub(crate) const STATE: usize = 12;
 pub(crate) const BLOCK: usize = STATE * LANES;
 /// Values of the moments of a block: rows of the centre of the flesh (x, y, z) and of the factors of the modes xy, xz, yz and xyz.
 pub(crate) const MOMENT: usize = 7 * LANES;
-/// Values of the bulk of a block: rows of the columns of √λ'' cof F, and of the modulus of the linear modes in place of μ'.
+/// Values of the bulk of a block: rows of the columns of √λ' cof F, or of what stands for it in pressed cells (see [`crate::volume`]), and of the modulus of the linear modes in place of μ'.
 pub(crate) const BULK: usize = 10 * LANES;
 /// Values carried along y per tile: twelve sums of nodes, twelve sums of forces.
 const CARRY: usize = 2 * 12 * LANES;

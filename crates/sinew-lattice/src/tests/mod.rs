@@ -157,3 +157,22 @@ fn fixed_end(cells: &HexLattice, axis: usize) -> Vec<[bool; 3]> {
 fn material(cells: &HexLattice) -> Vec<[f64; 2]> {
     vec![lame(0.3); cells.cells.len()]
 }
+
+/// One V-cycle from zero, as a map of right-hand sides whose fixed nodes feel nothing.
+fn assert_symmetric_and_positive(system: &mut Multigrid, fixed: &[[bool; 3]], noise: &mut Noise) {
+    let mut cycle = |b: &[Vec3]| {
+        system.set_right_side(b);
+        system.cycle_from_zero();
+        let mut x = vec![Vec3::zero(); b.len()];
+        system.solution(&mut x);
+        x
+    };
+    let mut vector =
+        || -> Vec<Vec3> { fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect() };
+    let vectors = [vector(), vector()];
+    let solved: Vec<Vec<Vec3>> = vectors.iter().map(|v| cycle(v)).collect();
+    let dot = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
+    let (uv, vu) = (dot(&vectors[0], &solved[1]), dot(&vectors[1], &solved[0]));
+    let uu = dot(&vectors[0], &solved[0]);
+    assert!(uu > 0.0 && (uv - vu).abs() < 1e-5 * uu, "{uv} {vu} {uu}");
+}

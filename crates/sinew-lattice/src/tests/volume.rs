@@ -188,21 +188,7 @@ fn cycles_are_symmetric_and_positive() {
             let fixed = fixed_end(&cells, axis);
             let mut system = Multigrid::new(&cells, &lame, &fixed, params()).unwrap();
             system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
-            let mut precondition = |b: &[Vec3]| {
-                system.set_right_side(b);
-                system.cycle_from_zero();
-                let mut x = vec![Vec3::zero(); b.len()];
-                system.solution(&mut x);
-                x
-            };
-            let mut vector =
-                || -> Vec<Vec3> { fixed.iter().map(|f| if f[0] { Vec3::zero() } else { noise.vector() }).collect() };
-            let vectors = [vector(), vector()];
-            let solved: Vec<Vec<Vec3>> = vectors.iter().map(|v| precondition(v)).collect();
-            let dot = |a: &[Vec3], b: &[Vec3]| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
-            let (uv, vu) = (dot(&vectors[0], &solved[1]), dot(&vectors[1], &solved[0]));
-            let uu = dot(&vectors[0], &solved[0]);
-            assert!(uu > 0.0 && (uv - vu).abs() < 1e-5 * uu, "{size}: {uv} {vu} {uu}");
+            assert_symmetric_and_positive(&mut system, &fixed, &mut noise);
         }
     }
 }
