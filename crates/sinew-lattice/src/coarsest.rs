@@ -23,10 +23,34 @@ pub(crate) struct Coarsest {
     cells: Vec<[u32; 8]>,
     /// Components that do not move.
     fixed: Vec<[bool; 3]>,
-    matrix: BlockCsr<f64>,
-    factor: Cholesky<f64>,
+    /// Of flesh that does not touch itself.
+    apart: Direct,
+    /// With contacts, and the pairs of nodes that they bring together. Pairs of a step stay until the next one begins, so that not every contact more asks for another structure.
+    joined: Option<Direct>,
+    pairs: Vec<[u32; 2]>,
+    /// Whether the factor last asked for is that with contacts.
+    is_joined: bool,
     /// Right-hand side, and solution.
     pub x: Vec<Vec3>,
+}
+
+/// A matrix with its factor.
+struct Direct {
+    matrix: BlockCsr<f64>,
+    factor: Cholesky<f64>,
+}
+
+impl Direct {
+    /// Structure for cells and pairs of nodes.
+    fn new(count: usize, cells: &[[u32; 8]], pairs: &[[u32; 2]]) -> Result<Self, CholeskyError> {
+        let groups: Vec<&[u32]> =
+            cells.iter().map(|cell| &cell[..]).chain(pairs.iter().map(|pair| &pair[..])).collect();
+        let pattern = Arc::new(
+            BlockPattern::from_elements(count, &groups).map_err(|_| CholeskyError::TooLarge { size: 3 * count })?,
+        );
+        let factor = SymbolicCholesky::new(&pattern)?.prepare()?;
+        Ok(Self { matrix: BlockCsr::zeros(pattern), factor })
+    }
 }
 
 impl fmt::Debug for Coarsest {
@@ -40,20 +64,65 @@ impl Coarsest {
     pub fn new(lattice: &HexLattice, fixed: &[[bool; 3]]) -> Result<Self, CholeskyError> {
         let cells: Vec<[u32; 8]> = lattice.cells.iter().map(|cell| cell.nodes).collect();
         let count = lattice.node_places.len();
-        let pattern = Arc::new(
-            BlockPattern::from_elements(count, &cells).map_err(|_| CholeskyError::TooLarge { size: 3 * count })?,
-        );
-        let symbolic = SymbolicCholesky::new(&pattern)?;
-        let factor = symbolic.prepare()?;
-        let matrix = BlockCsr::zeros(pattern);
-        Ok(Self { cells, fixed: fixed.to_vec(), matrix, factor, x: vec![Vec3::zero(); count] })
+        Ok(Self {
+            apart: Direct::new(count, &cells, &[])?,
+            joined: None,
+            pairs: Vec::new(),
+            is_joined: false,
+            cells,
+            fixed: fixed.to_vec(),
+            x: vec![Vec3::zero(); count],
+        })
+    }
+
+    /// Forgets which nodes contacts have brought together.
+    pub fn begin_step(&mut self) {
+        self.pairs.clear();
+        self.joined = None;
+    }
+
+    /// Makes room for contacts between nodes that share no cell.
+    fn make_room(&mut self, contacts: &LevelTies) -> Result<(), CholeskyError> {
+        let known = self.pairs.len();
+        let pattern = self.apart.matrix.pattern();
+        let pairs = &mut self.pairs;
+        contacts.for_each_pair(|a, b| {
+            if a < b && pattern.slot(a as usize, b as usize).is_none() {
+                pairs.push([a, b]);
+            }
+        });
+        // The known ones come first, in order.
+        let (old, new) = pairs.split_at_mut(known);
+        new.sort_unstable();
+        let is_known = new.iter().all(|pair| old.binary_search(pair).is_ok());
+        if is_known {
+            pairs.truncate(known);
+        } else {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
+        if !is_known || self.joined.is_none() {
+            self.joined = Some(Direct::new(self.fixed.len(), &self.cells, &self.pairs)?);
+        }
+        Ok(())
     }
 
     /// Factor of the tangent with this state and what is added to it.
-    pub fn factorize(&mut self, operator: Operator<'_>, ties: &LevelTies) -> Result<(), CholeskyError> {
+    pub fn factorize(
+        &mut self,
+        operator: Operator<'_>,
+        ties: &LevelTies,
+        contacts: &LevelTies,
+    ) -> Result<(), CholeskyError> {
+        self.is_joined = !contacts.is_empty();
+        if self.is_joined {
+            self.make_room(contacts)?;
+        }
+        let Self { cells, fixed, apart, joined, .. } = self;
+        let Direct { matrix, factor } = joined.as_mut().filter(|_| self.is_joined).unwrap_or(apart);
         let Operator { layout, state, modes, moments, fibers, bulk, anchors } = operator;
-        self.matrix.set_zero();
-        for (cell, nodes) in self.cells.iter().enumerate() {
+        matrix.set_zero();
+        for (cell, nodes) in cells.iter().enumerate() {
             let (block, lane) = layout.cell_slot(cell);
             let s: [f64; STATE] = std::array::from_fn(|k| f64::from(state[block * BLOCK + k * LANES + lane]));
             let mut bent = Bent::full(modes);
@@ -84,42 +153,44 @@ impl Coarsest {
                     }
                 }
                 for (a, block) in columns.iter_mut().enumerate() {
-                    hold(&self.fixed, nodes[a], nodes[b], block);
-                    self.matrix
+                    hold(fixed, nodes[a], nodes[b], block);
+                    matrix
                         .add_block(nodes[a] as usize, nodes[b] as usize, block)
                         .map_err(|_| CholeskyError::PatternMismatch)?;
                 }
             }
         }
         let entries =
-            self.matrix.diagonal_blocks().flat_map(|block| [block.rows[0][0], block.rows[1][1], block.rows[2][2]]);
+            matrix.diagonal_blocks().flat_map(|block| [block.rows[0][0], block.rows[1][1], block.rows[2][2]]);
         let largest = entries.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-        for (node, fixed) in self.fixed.iter().enumerate() {
+        for (node, fixed) in fixed.iter().enumerate() {
             let stiffness = |c: usize| if fixed[c] { largest } else { SHIFT * largest };
             let block = Mat3::diagonal(Vec3::new(stiffness(0), stiffness(1), stiffness(2)));
-            self.matrix.add_diagonal(node, &block);
+            matrix.add_diagonal(node, &block);
         }
         // After the shift, which is for K alone: hard anchors would make it too stiff for the rest.
-        for node in 0..self.fixed.len() {
+        for node in 0..fixed.len() {
             if let Some(mut block) = anchors.block(layout.slots(node)[0]) {
-                hold(&self.fixed, node as u32, node as u32, &mut block);
-                self.matrix.add_diagonal(node, &block);
+                hold(fixed, node as u32, node as u32, &mut block);
+                matrix.add_diagonal(node, &block);
             }
         }
-        let Self { matrix, fixed, .. } = self;
-        ties.for_each_block(|a, b, mut block| {
-            hold(fixed, a, b, &mut block);
-            // All its nodes are corners of one cell; of one that is not only the diagonal would be known.
-            let added = matrix.add_block(a as usize, b as usize, &block);
-            debug_assert!(added.is_ok(), "a spring lies in one cell: {added:?}");
-        });
-        self.factor.refactor(&self.matrix)
+        for ties in [ties, contacts] {
+            ties.for_each_block(|a, b, mut block| {
+                hold(fixed, a, b, &mut block);
+                let added = matrix.add_block(a as usize, b as usize, &block);
+                debug_assert!(added.is_ok(), "springs lie in one cell, and contacts have been given room: {added:?}");
+            });
+        }
+        factor.refactor(matrix)
     }
 
     /// Replaces the right-hand side by the solution; by nothing where there is no factor.
     pub fn solve(&mut self) {
-        if self.factor.solve_in_place(&mut self.x).is_err() {
-            self.x.fill(Vec3::zero());
+        let Self { apart, joined, x, .. } = self;
+        let Direct { factor, .. } = joined.as_mut().filter(|_| self.is_joined).unwrap_or(apart);
+        if factor.solve_in_place(x).is_err() {
+            x.fill(Vec3::zero());
         }
     }
 }

@@ -198,11 +198,12 @@ impl Multigrid {
             if dot(&level.layout, &level.b, &level.b) <= goal {
                 break;
             }
-            let Level { layout, state, moments, pulls, bulk, anchors, ties, .. } = &*level;
+            let Level { layout, state, moments, pulls, bulk, anchors, ties, contacts, .. } = &*level;
             let anchors = anchors.view();
             coarsest.factorize(
                 Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors },
                 ties,
+                contacts,
             )?;
             level.gather(&level.b, &mut coarsest.x);
             coarsest.solve();

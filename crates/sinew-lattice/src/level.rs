@@ -2,7 +2,7 @@
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
-use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 
 use crate::aligned::Aligned;
 use crate::anchors::{AnchorKind, NodeAnchors};
@@ -15,13 +15,15 @@ use crate::layout::{LANES, Layout};
 use crate::moments;
 use crate::multigrid::{MultigridParams, Smoother};
 use crate::pass::{Anchors, Operator, Pass, Slabs};
+use crate::solve::dot;
+use crate::spectrum::{LANCZOS_STEPS, Ritz};
 use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal};
 use crate::ties::LevelTies;
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
 /// Margin over the estimate of the largest eigenvalue, which comes from below.
-const POWER_MARGIN: f64 = 1.05;
+const LARGEST_MARGIN: f64 = 1.05;
 /// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
 const USUAL_LARGEST: f64 = 3.0;
 
@@ -67,9 +69,8 @@ pub(crate) struct Level {
     pub x: Aligned,
     pub b: Aligned,
     pub out: Aligned,
-    /// Eigenvector of the largest eigenvalue of D⁻¹K; the one found at construction; and the eigenvalue.
-    vibration: Aligned,
-    first_vibration: Aligned,
+    /// What estimates of the largest eigenvalue of D⁻¹(K + A) need; and the last one, with its margin.
+    step: Aligned,
     largest: f64,
     /// Sweeps of this level.
     pub sweeps: usize,
@@ -121,8 +122,7 @@ impl Level {
             x: zeros(),
             b: zeros(),
             out: zeros(),
-            vibration: zeros(),
-            first_vibration: Aligned::default(),
+            step: zeros(),
             largest: 0.0,
             sweeps: 0,
             band: None,
@@ -136,17 +136,7 @@ impl Level {
             }
         }
         level.layout.spread(&mut level.free, |node| fixed[node].map(|fixed| if fixed { 0.0 } else { 1.0 }));
-        level.reset_vibration();
         level
-    }
-
-    /// Something of every motion.
-    fn reset_vibration(&mut self) {
-        let mut seed = 1u32;
-        for (value, &free) in self.vibration.iter_mut().zip(&*self.free) {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            *value = free * ((seed >> 8) as f32 / (1 << 24) as f32 - 0.5);
-        }
     }
 
     /// Values of nodes from slots.
@@ -225,14 +215,14 @@ impl Level {
         let mut springs = vec![[0.0f32; 3]; count];
         let mut rows = vec![[0.0f32; 3]; count];
         for c in 0..3 {
-            let Self { layout, slabs, state, moments, pulls, bulk, anchors, inverse, vibration, out, x, .. } = self;
+            let Self { layout, slabs, state, moments, pulls, bulk, anchors, inverse, step, out, x, .. } = self;
             // D⁻¹ = −1 makes the step of a sweep the product; anchors have not been set.
-            layout.spread(vibration, |node| [0, 1, 2].map(|k| if k == c && is_fixed[node][c] { 1.0 } else { 0.0 }));
+            layout.spread(step, |node| [0, 1, 2].map(|k| if k == c && is_fixed[node][c] { 1.0 } else { 0.0 }));
             inverse.fill(-1.0);
             x.fill(0.0);
             out.fill(0.0);
             let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: anchors.view() };
-            slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
+            slabs.run(operator, step, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
             layout.collect(out, &mut rows, |row, value| *row = value);
             for node in 0..count {
                 springs[node][c] = if is_fixed[node][c] { rows[node][c].max(0.0) } else { 0.0 };
@@ -245,7 +235,6 @@ impl Level {
         }
         self.holds = Aligned::zeros(self.layout.value_count());
         self.layout.spread(&mut self.holds, |node| springs[node]);
-        self.reset_vibration();
     }
 
     /// What is added to K here, from the finer level: its anchors, and `scale` times the springs in place of what is fixed there.
@@ -277,65 +266,48 @@ impl Level {
         }
     }
 
-    /// Largest eigenvalue of D⁻¹(K + A) by power iteration, and how many sweeps it asks for.
-    pub fn estimate_largest(&mut self, params: &MultigridParams, powers: usize) {
-        let Self {
-            layout,
-            slabs,
-            state,
-            moments,
-            pulls,
-            bulk,
-            anchors,
-            ties,
-            contacts,
-            vibration,
-            first_vibration,
-            x,
-            out,
-            inverse,
-            ..
-        } = self;
-        let operator =
-            Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors: anchors.view() };
-        let square = |v: &[f32]| sum(v.len(), |k| f64::from(v[k]) * f64::from(v[k]));
-        // The last tangent may have left a vector of a few nodes, of contacts that are gone: the one at rest has a part everywhere.
-        if !first_vibration.is_empty() {
-            for_each_block_mut(
-                (&mut **vibration, &**first_vibration),
-                SUM_BLOCK,
-                |_, (v, first): (&mut [f32], &[f32])| {
-                    v.iter_mut().zip(first).for_each(|(v, first)| *v += first);
-                },
-            );
-        }
-        // A sweep with nothing on the right-hand side, whose step is −D⁻¹(K + A) v.
-        x.fill(0.0);
-        out.fill(0.0);
-        let mut before = square(vibration);
-        let mut largest = 0.0;
-        for _ in 0..powers {
-            ties.pull(layout, vibration, x);
-            contacts.pull(layout, vibration, x);
-            slabs.run(operator, vibration, Pass::Smooth { b: x, inverse, out, a: 0.0, c: 1.0 });
-            contacts.restore(layout, x);
-            ties.restore(layout, x);
-            let norm = square(out);
-            if !(norm > 0.0 && before > 0.0 && norm.is_finite()) {
-                // What is not a number must not stay.
-                if !first_vibration.is_empty() {
-                    vibration.copy_from_slice(first_vibration);
-                }
+    /// Largest eigenvalue of D⁻¹(K + A), and how many sweeps it asks for. Overwrites x and b.
+    pub fn estimate_largest(&mut self, params: &MultigridParams) {
+        // Alike in D^½ x, so that hard nodes are seen as well as soft ones.
+        let noise = |node: usize, c: u32| {
+            let seed = (3 * node as u32 + c).wrapping_mul(0x9E37_79B9);
+            let seed = (seed ^ seed >> 15).wrapping_mul(0x85EB_CA6B);
+            (seed >> 8) as f32 / (1 << 24) as f32 - 0.5
+        };
+        self.layout.spread(&mut self.b, |node| [0, 1, 2].map(|c| noise(node, c)));
+        for_each_block_mut((&mut *self.b, &*self.inverse), SUM_BLOCK, |_, (b, inverse): (&mut [f32], &[f32])| {
+            for (b, &inverse) in b.iter_mut().zip(inverse) {
+                *b = if inverse > 0.0 { *b / inverse.sqrt() } else { 0.0 };
+            }
+        });
+        let mut ritz = Ritz::default();
+        let mut before = self.precondition_by_diagonal();
+        self.x.copy_from_slice(&self.step);
+        for _ in 0..LANCZOS_STEPS {
+            // With b for r: out = r − (K + A) p.
+            self.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
+            let Self { layout, x, b, out, .. } = self;
+            let alpha = before / (dot(layout, x, b) - dot(layout, x, out));
+            if !(alpha > 0.0 && alpha.is_finite()) {
                 break;
             }
-            largest = (norm / before).sqrt();
-            before = 1.0;
-            let scale = (-1.0 / norm.sqrt()) as f32;
-            for_each_block_mut((&mut **vibration, &**out), SUM_BLOCK, |_, (v, out): (&mut [f32], &[f32])| {
-                v.iter_mut().zip(out).for_each(|(v, out)| *v = out * scale);
+            let part = alpha as f32;
+            for_each_block_mut((&mut **b, &**out), SUM_BLOCK, |_, (b, out): (&mut [f32], &[f32])| {
+                b.iter_mut().zip(out).for_each(|(b, out)| *b += part * (out - *b));
+            });
+            let after = self.precondition_by_diagonal();
+            let beta = after / before;
+            ritz.push(alpha, beta);
+            if !(after > 0.0 && after.is_finite()) {
+                break;
+            }
+            before = after;
+            let part = beta as f32;
+            for_each_block_mut((&mut *self.x, &*self.step), SUM_BLOCK, |_, (x, step): (&mut [f32], &[f32])| {
+                x.iter_mut().zip(step).for_each(|(x, step)| *x = part.mul_add(*x, *step));
             });
         }
-        self.largest = POWER_MARGIN * largest;
+        self.largest = LARGEST_MARGIN * ritz.largest();
         self.sweeps = match params.smoother {
             Smoother::Jacobi(_) => params.sweeps,
             Smoother::Chebyshev => {
@@ -344,20 +316,17 @@ impl Level {
         };
     }
 
+    /// D⁻¹ b as the step; returns b · D⁻¹ b.
+    fn precondition_by_diagonal(&mut self) -> f64 {
+        let Self { layout, anchors, b, inverse, out, step, .. } = self;
+        divide(layout, anchors.view(), b, inverse, 1.0, step, out);
+        dot(layout, b, step)
+    }
+
     /// The largest eigenvalue of D⁻¹(K + A), with a margin.
-    #[cfg(test)]
+
     pub fn largest(&self) -> f64 {
         self.largest
-    }
-
-    /// Keeps the eigenvector that is there as the one to begin steps with.
-    pub fn keep_vibration(&mut self) {
-        self.first_vibration.clone_from(&self.vibration);
-    }
-
-    /// Returns to the eigenvector that was kept.
-    pub fn restore_vibration(&mut self) {
-        self.vibration.copy_from_slice(&self.first_vibration);
     }
 
     /// Factors a and c of sweep k, see [`Pass::Smooth`].
@@ -406,34 +375,33 @@ impl Level {
     /// A sweep from x = 0, of which (K + A) x is known: x = out = c D⁻¹ b.
     fn first_sweep(&mut self, c: f32) {
         let Self { layout, anchors, x, out, b, inverse, .. } = self;
-        let (x, out) = (&mut **x, &mut **out);
-        if let Anchors::Full(blocks) = anchors.view() {
-            split_planes(layout, 0..layout.plane_count(), (x, out), &|plane, (x, out): (&mut [f32], &mut [f32])| {
-                let range = layout.plane(plane);
-                let (b, inverse) = (&b[range.clone()], &inverse[range.clone()]);
-                let cross = &blocks.inverse_cross[range];
-                layout.for_each_slot(plane, |at| {
-                    let step =
-                        Anchors::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
-                    for k in 0..3 {
-                        out[at[k]] = c * step[k];
-                        x[at[k]] = out[at[k]];
-                    }
-                });
+        divide(layout, anchors.view(), b, inverse, c, x, out);
+    }
+}
+
+/// x = out = c D⁻¹ b.
+fn divide(layout: &Layout, anchors: Anchors<'_>, b: &[f32], inverse: &[f32], c: f32, x: &mut [f32], out: &mut [f32]) {
+    if let Anchors::Full(blocks) = anchors {
+        split_planes(layout, 0..layout.plane_count(), (x, out), &|plane, (x, out): (&mut [f32], &mut [f32])| {
+            let range = layout.plane(plane);
+            let (b, inverse) = (&b[range.clone()], &inverse[range.clone()]);
+            let cross = &blocks.inverse_cross[range];
+            layout.for_each_slot(plane, |at| {
+                let step = Anchors::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
+                for k in 0..3 {
+                    out[at[k]] = c * step[k];
+                    x[at[k]] = out[at[k]];
+                }
             });
-        } else {
-            let parts = (x, out, &**b, &**inverse);
-            for_each_block_mut(
-                parts,
-                SUM_BLOCK,
-                |_, (x, out, b, inverse): (&mut [f32], &mut [f32], &[f32], &[f32])| {
-                    for (((x, out), b), inverse) in x.iter_mut().zip(out.iter_mut()).zip(b).zip(inverse) {
-                        *out = c * inverse * b;
-                        *x = *out;
-                    }
-                },
-            );
-        }
+        });
+    } else {
+        let parts = (x, out, b, inverse);
+        for_each_block_mut(parts, SUM_BLOCK, |_, (x, out, b, inverse): (&mut [f32], &mut [f32], &[f32], &[f32])| {
+            for (((x, out), b), inverse) in x.iter_mut().zip(out.iter_mut()).zip(b).zip(inverse) {
+                *out = c * inverse * b;
+                *x = *out;
+            }
+        });
     }
 }
 

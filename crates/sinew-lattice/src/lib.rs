@@ -24,6 +24,7 @@ mod nonlinear;
 mod pass;
 mod precise;
 mod solve;
+mod spectrum;
 mod tangent;
 #[cfg(test)]
 mod tests;

@@ -23,11 +23,6 @@ use crate::ties::{LevelTies, Ties};
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
-/// Power iterations for the largest eigenvalue of D⁻¹K: from nothing, from that at rest, and from that of the tangent before.
-const FIRST_POWERS: usize = 30;
-const STEP_POWERS: usize = 12;
-const NEXT_POWERS: usize = 6;
-
 /// Nodes per cell from which a lattice is thin, and how many times as many of its cells are solved directly.
 const THIN: f64 = 1.9;
 const THIN_FACTOR: usize = 4;
@@ -129,8 +124,6 @@ pub struct Multigrid {
     products_differ: bool,
     /// A third of the trace of K's diagonal blocks of the finest level.
     mean_diagonal: Vec<f32>,
-    /// Power iterations of the next tangent.
-    powers: usize,
     /// What is multiplied, in slots of the finest level; and the same with the product in f64.
     input: Aligned,
     wide: [Vec<f64>; 2],
@@ -205,7 +198,6 @@ impl Multigrid {
     ) -> Self {
         let level = Level::new(lattice, lame, fixed, params.volume, rayon::current_num_threads());
         let mut multigrid = Self::from_levels(params, vec![level], None);
-        multigrid.levels[0].keep_vibration();
         multigrid
     }
 
@@ -221,7 +213,6 @@ impl Multigrid {
             product_bulk: Aligned::default(),
             products_differ: false,
             mean_diagonal: vec![0.0; nodes],
-            powers: STEP_POWERS,
             input: Aligned::default(),
             wide: [Vec::new(), Vec::new()],
             work: CycleWork::default(),
@@ -230,8 +221,9 @@ impl Multigrid {
 
     /// Forgets what earlier tangents have left, so that results do not depend on it: as after construction.
     pub fn begin_step(&mut self) {
-        self.levels.iter_mut().for_each(Level::restore_vibration);
-        self.powers = STEP_POWERS;
+        if let Some(coarsest) = &mut self.coarsest {
+            coarsest.begin_step();
+        }
     }
 
     /// Symmetric positive semidefinite blocks of the nodes [N/m] that are added to K in cycles, but not in products: inertia, springs, contact.
@@ -259,8 +251,7 @@ impl Multigrid {
         self.start()
     }
 
-    /// Contacts of the flesh with itself, which are added to K in cycles, but not in products. They take effect with the next [`Multigrid::linearize`]; the coarsest level, whose pattern
-    /// has no room for them, does without.
+    /// Contacts of the flesh with itself, which are added to K in cycles, but not in products. They take effect with the next [`Multigrid::linearize`].
     pub fn set_contacts(&mut self, contacts: &Ties) {
         self.spread_ties(contacts, |level| &mut level.contacts);
     }
@@ -307,8 +298,7 @@ impl Multigrid {
 
     /// The tangent at rest, and what steps begin with.
     fn start(mut self) -> Result<Self, CholeskyError> {
-        self.relinearize(TangentKind::Definite, 1.0, FIRST_POWERS)?;
-        self.levels.iter_mut().for_each(Level::keep_vibration);
+        self.relinearize(TangentKind::Definite, 1.0, true)?;
         Ok(self)
     }
 
@@ -329,12 +319,11 @@ impl Multigrid {
             let (finer, coarser) = self.levels.split_at_mut(k);
             coarser[0].average_gradients(&finer[k - 1]);
         }
-        let powers = std::mem::replace(&mut self.powers, NEXT_POWERS);
-        self.relinearize(tangent, scale, powers)
+        self.relinearize(tangent, scale, false)
     }
 
     /// Tangents, diagonals and factor from gradients.
-    fn relinearize(&mut self, kind: TangentKind, scale: f64, powers: usize) -> Result<(), CholeskyError> {
+    fn relinearize(&mut self, kind: TangentKind, scale: f64, is_at_rest: bool) -> Result<(), CholeskyError> {
         self.scale = scale;
         self.linearize_finest(kind, scale);
         let Self { params, levels, coarsest, mean_diagonal, .. } = self;
@@ -349,18 +338,19 @@ impl Multigrid {
                 level.linearize_fibers(kind.for_cycles(), scale);
                 level.take_anchors(finer, scale);
             }
-            if params.coarse == CoarseRule::Moments && powers == FIRST_POWERS {
+            if is_at_rest && params.coarse == CoarseRule::Moments {
                 level.find_holds(params.modes);
             }
             level.invert_diagonal(params.modes, if k == 0 { &mut *mean_diagonal } else { &mut [] });
-            level.estimate_largest(params, powers);
+            level.estimate_largest(params);
         }
         match (levels.last(), coarsest) {
-            (Some(Level { layout, state, moments, pulls, bulk, anchors, ties, .. }), Some(coarsest)) => {
+            (Some(Level { layout, state, moments, pulls, bulk, anchors, ties, contacts, .. }), Some(coarsest)) => {
                 let anchors = anchors.view();
                 coarsest.factorize(
                     Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors },
                     ties,
+                    contacts,
                 )
             }
             _ => Ok(()),
@@ -513,6 +503,67 @@ impl Multigrid {
         self.work.cycles += 1;
         self.work.cell_sweeps += (cells * (2 * self.fine_sweeps() + 1) + in_bands * 2 * self.params.band_sweeps) as f64;
         self.work.seconds += start.elapsed().as_secs_f64();
+    }
+
+    pub fn debug_levels(&mut self) {
+        let params = self.params;
+        for k in 0..self.levels.len() - 1 {
+            let level = &mut self.levels[k];
+            level.b.fill(0.0);
+            let mut seed = 7u32;
+            let count = level.layout.node_count();
+            let mut random = vec![[0.0f32; 3]; count];
+            for v in &mut random { for c in v { seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223); *c = (seed >> 8) as f32 / (1 << 24) as f32 - 0.5; } }
+            level.layout.spread(&mut level.x, |node| random[node]);
+            for (x, f) in level.x.iter_mut().zip(&*level.free) { *x *= f; }
+            let energy = |level: &mut Level| {
+                level.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
+                let n = level.layout.node_count();
+                let (mut a, mut b) = (vec![[0.0f32; 3]; n], vec![[0.0f32; 3]; n]);
+                level.layout.collect(&level.x, &mut a, |o, v| *o = v);
+                level.layout.collect(&level.out, &mut b, |o, v| *o = v);
+                let e: f64 = a.iter().zip(&b).map(|(a, b)| (0..3).map(|c| -f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
+                let big = (0..n).max_by(|&i, &j| { let s = |k: usize| a[k].iter().map(|v| v.abs()).fold(0.0, f32::max); s(i).total_cmp(&s(j)) }).unwrap_or(0);
+                (e, big, a[big])
+            };
+            let mut line = String::new();
+            for it in 0..30 {
+                let (before, _, _) = energy(level);
+                level.smooth(&params, Guess::Kept);
+                let (after, node, at) = energy(level);
+                line += &format!(" {:.4}", (after / before).abs().sqrt() * after.signum());
+                if it == 29 { line += &format!(" node {node} {at:?} largest {} sweeps {}", level.largest(), level.sweeps); }
+                let s = (1.0 / after.abs().sqrt()) as f32;
+                level.x.iter_mut().for_each(|x| *x *= s);
+            }
+            eprintln!("level {k} smoother A-norm ratios:{line}");
+        }
+        // Cycles of level k on as preconditioner: smallest of r B r over random.
+        for k in 0..self.levels.len() - 1 {
+            let mut line = String::new();
+            for t in 0..3u32 {
+                let level = &mut self.levels[k];
+                let mut seed = 7u32 + t;
+                let count = level.layout.node_count();
+                let mut random = vec![[0.0f32; 3]; count];
+                for v in &mut random { for c in v { seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223); *c = (seed >> 8) as f32 / (1 << 24) as f32 - 0.5; } }
+                for it in 0..12 {
+                    let level = &mut self.levels[k];
+                    level.layout.spread(&mut level.b, |node| random[node]);
+                    self.descend(k, Guess::Zero);
+                    let level = &mut self.levels[k];
+                    let mut z = vec![[0.0f32; 3]; count];
+                    level.layout.collect(&level.x, &mut z, |o, v| *o = v);
+                    let rz: f64 = z.iter().zip(&random).map(|(a, b)| (0..3).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
+                    let rr: f64 = z.iter().zip(&z).map(|(a, b)| (0..3).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
+                    let bb: f64 = random.iter().zip(&random).map(|(a, b)| (0..3).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
+                    if it % 4 == 3 { line += &format!(" {:.3e}/{:.3e}", rz, (rr * bb).sqrt()); }
+                    let s = (1.0 / rr.sqrt()) as f32;
+                    for (r, z) in random.iter_mut().zip(&z) { for c in 0..3 { r[c] = z[c] * s; } }
+                }
+            }
+            eprintln!("level {k} cycle rz:{line}");
+        }
     }
 
     /// Diagonal of K of the finest level, where it is free.

@@ -180,6 +180,20 @@ impl LevelTies {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ties.is_empty()
+    }
+
+    /// Calls with both nodes of each pair of nodes of a spring.
+    pub fn for_each_pair(&self, mut visit: impl FnMut(u32, u32)) {
+        for (_, entries) in self.ties.iter() {
+            for &(a, _) in entries {
+                entries.iter().for_each(|&(b, _)| visit(a, b));
+            }
+        }
+    }
+
     /// Calls with both nodes and the block of each pair of nodes of a spring.
     pub fn for_each_block(&self, mut visit: impl FnMut(u32, u32, Mat3)) {
         for (stiffness, entries) in self.ties.iter() {

@@ -211,7 +211,7 @@ impl LatticeSystem {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
         let cycle =
-            MultigridParams { band_sweeps: params.band_sweeps, volume: VOLUME_LAW, ..MultigridParams::default() };
+            MultigridParams { band_sweeps: params.band_sweeps, volume: *VOLUME_LAW, ..MultigridParams::default() };
         let part = |block| LatticePart::new(model, plan, block, cycle);
         let parts: Vec<LatticePart> = model.lattices.iter().map(part).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
@@ -380,6 +380,7 @@ impl LatticeSystem {
             }
         }
         let mut solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+        if matches!(solved, Err(SolveFailure::Preconditioner { .. })) { eprintln!("== {:?}", solved); for part in get(&mut self.parts) { part.multigrid.debug_levels(); } }
         if matches!(solved, Err(SolveFailure::Preconditioner { .. })) && self.hold_contacts(at, frame) {
             solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
         }
