@@ -19,8 +19,8 @@ use crate::elastic::{BlockSummary, FLATTENED, von_mises};
 /// Cells per parallel piece of a summary.
 const PIECE: usize = 512;
 
-/// What a change of volume costs; see docs/design/lattice.md for why not by determinants yet.
-pub(crate) static VOLUME_LAW: std::sync::LazyLock<VolumeLaw> = std::sync::LazyLock::new(|| if std::env::var("DET").is_ok() { VolumeLaw::Determinant } else { VolumeLaw::Trace });
+/// What a change of volume costs.
+pub(crate) const VOLUME_LAW: VolumeLaw = VolumeLaw::Determinant;
 
 /// Muscles that a body on a lattice may have.
 pub const MOST_MUSCLES: usize = 64;
@@ -69,7 +69,7 @@ impl LatticeBlock {
         muscles: Vec<Muscle>,
         fibers: Option<Fibers>,
     ) -> Self {
-        let elastic = LatticeElastic::with_fibers(&lattice, &lame, ModeStiffness::EXACT, *VOLUME_LAW, fibers.as_ref());
+        let elastic = LatticeElastic::with_fibers(&lattice, &lame, ModeStiffness::EXACT, VOLUME_LAW, fibers.as_ref());
         Self { body, points, unknowns, lattice, lame, elastic, muscles, fibers }
     }
 

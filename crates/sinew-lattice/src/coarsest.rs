@@ -160,8 +160,7 @@ impl Coarsest {
                 }
             }
         }
-        let entries =
-            matrix.diagonal_blocks().flat_map(|block| [block.rows[0][0], block.rows[1][1], block.rows[2][2]]);
+        let entries = matrix.diagonal_blocks().flat_map(|block| [block.rows[0][0], block.rows[1][1], block.rows[2][2]]);
         let largest = entries.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
         for (node, fixed) in fixed.iter().enumerate() {
             let stiffness = |c: usize| if fixed[c] { largest } else { SHIFT * largest };

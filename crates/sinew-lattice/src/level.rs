@@ -324,7 +324,7 @@ impl Level {
     }
 
     /// The largest eigenvalue of D⁻¹(K + A), with a margin.
-
+    #[cfg(test)]
     pub fn largest(&self) -> f64 {
         self.largest
     }

@@ -11,8 +11,8 @@ use crate::anchors::AnchorKind;
 use crate::band::Band;
 use crate::coarsest::Coarsest;
 use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
-use crate::kernel::{ModeStiffness, STATE};
-use crate::layout::Layout;
+use crate::kernel::{BULK, ModeStiffness, STATE};
+use crate::layout::{LANES, Layout};
 use crate::level::{Guess, Level};
 use crate::moments::{self, Moments};
 use crate::nonlinear::gradients_of;
@@ -77,7 +77,7 @@ impl Default for MultigridParams {
             band_sweeps: 0,
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
-            volume: VolumeLaw::Trace,
+            volume: VolumeLaw::Determinant,
             coarse: CoarseRule::Moments,
             coarsest_cells: 256,
             threads: 0,
@@ -92,6 +92,7 @@ impl MultigridParams {
             sweeps: 10,
             smoother: Smoother::Jacobi(0.8),
             modes: ModeStiffness::PAPER,
+            volume: VolumeLaw::Trace,
             coarse: CoarseRule::Printed,
             ..Self::default()
         }
@@ -197,8 +198,7 @@ impl Multigrid {
         params: MultigridParams,
     ) -> Self {
         let level = Level::new(lattice, lame, fixed, params.volume, rayon::current_num_threads());
-        let mut multigrid = Self::from_levels(params, vec![level], None);
-        multigrid
+        Self::from_levels(params, vec![level], None)
     }
 
     fn from_levels(params: MultigridParams, levels: Vec<Level>, coarsest: Option<Coarsest>) -> Self {
@@ -436,7 +436,8 @@ impl Multigrid {
             let (cells, nodes) = (pair[0].layout.cell_count() as f64, 3.0 * pair[0].layout.node_count() as f64);
             let coarse_nodes = 3.0 * pair[1].layout.node_count() as f64;
             // x, b, D⁻¹ and d or the defect.
-            let pass = STATE as f64 * cells + 4.0 * nodes;
+            let state = if pair[0].bulk.is_empty() { STATE } else { STATE + BULK / LANES };
+            let pass = state as f64 * cells + 4.0 * nodes;
             let restrict = nodes + coarse_nodes;
             let prolong = coarse_nodes + 2.0 * nodes;
             values += (2 * pair[0].sweeps + 1) as f64 * pass + restrict + prolong;
@@ -503,67 +504,6 @@ impl Multigrid {
         self.work.cycles += 1;
         self.work.cell_sweeps += (cells * (2 * self.fine_sweeps() + 1) + in_bands * 2 * self.params.band_sweeps) as f64;
         self.work.seconds += start.elapsed().as_secs_f64();
-    }
-
-    pub fn debug_levels(&mut self) {
-        let params = self.params;
-        for k in 0..self.levels.len() - 1 {
-            let level = &mut self.levels[k];
-            level.b.fill(0.0);
-            let mut seed = 7u32;
-            let count = level.layout.node_count();
-            let mut random = vec![[0.0f32; 3]; count];
-            for v in &mut random { for c in v { seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223); *c = (seed >> 8) as f32 / (1 << 24) as f32 - 0.5; } }
-            level.layout.spread(&mut level.x, |node| random[node]);
-            for (x, f) in level.x.iter_mut().zip(&*level.free) { *x *= f; }
-            let energy = |level: &mut Level| {
-                level.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
-                let n = level.layout.node_count();
-                let (mut a, mut b) = (vec![[0.0f32; 3]; n], vec![[0.0f32; 3]; n]);
-                level.layout.collect(&level.x, &mut a, |o, v| *o = v);
-                level.layout.collect(&level.out, &mut b, |o, v| *o = v);
-                let e: f64 = a.iter().zip(&b).map(|(a, b)| (0..3).map(|c| -f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
-                let big = (0..n).max_by(|&i, &j| { let s = |k: usize| a[k].iter().map(|v| v.abs()).fold(0.0, f32::max); s(i).total_cmp(&s(j)) }).unwrap_or(0);
-                (e, big, a[big])
-            };
-            let mut line = String::new();
-            for it in 0..30 {
-                let (before, _, _) = energy(level);
-                level.smooth(&params, Guess::Kept);
-                let (after, node, at) = energy(level);
-                line += &format!(" {:.4}", (after / before).abs().sqrt() * after.signum());
-                if it == 29 { line += &format!(" node {node} {at:?} largest {} sweeps {}", level.largest(), level.sweeps); }
-                let s = (1.0 / after.abs().sqrt()) as f32;
-                level.x.iter_mut().for_each(|x| *x *= s);
-            }
-            eprintln!("level {k} smoother A-norm ratios:{line}");
-        }
-        // Cycles of level k on as preconditioner: smallest of r B r over random.
-        for k in 0..self.levels.len() - 1 {
-            let mut line = String::new();
-            for t in 0..3u32 {
-                let level = &mut self.levels[k];
-                let mut seed = 7u32 + t;
-                let count = level.layout.node_count();
-                let mut random = vec![[0.0f32; 3]; count];
-                for v in &mut random { for c in v { seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223); *c = (seed >> 8) as f32 / (1 << 24) as f32 - 0.5; } }
-                for it in 0..12 {
-                    let level = &mut self.levels[k];
-                    level.layout.spread(&mut level.b, |node| random[node]);
-                    self.descend(k, Guess::Zero);
-                    let level = &mut self.levels[k];
-                    let mut z = vec![[0.0f32; 3]; count];
-                    level.layout.collect(&level.x, &mut z, |o, v| *o = v);
-                    let rz: f64 = z.iter().zip(&random).map(|(a, b)| (0..3).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
-                    let rr: f64 = z.iter().zip(&z).map(|(a, b)| (0..3).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
-                    let bb: f64 = random.iter().zip(&random).map(|(a, b)| (0..3).map(|c| f64::from(a[c]) * f64::from(b[c])).sum::<f64>()).sum();
-                    if it % 4 == 3 { line += &format!(" {:.3e}/{:.3e}", rz, (rr * bb).sqrt()); }
-                    let s = (1.0 / rr.sqrt()) as f32;
-                    for (r, z) in random.iter_mut().zip(&z) { for c in 0..3 { r[c] = z[c] * s; } }
-                }
-            }
-            eprintln!("level {k} cycle rz:{line}");
-        }
     }
 
     /// Diagonal of K of the finest level, where it is free.

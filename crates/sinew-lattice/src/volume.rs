@@ -13,9 +13,9 @@ use sinew_math::{Mat3, Scalar, Vec3};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeLaw {
     /// tr(RᵀF) − 3, as printed.
-    #[default]
     Trace,
     /// det F − 1.
+    #[default]
     Determinant,
 }
 

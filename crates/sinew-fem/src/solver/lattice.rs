@@ -211,7 +211,7 @@ impl LatticeSystem {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
         let cycle =
-            MultigridParams { band_sweeps: params.band_sweeps, volume: *VOLUME_LAW, ..MultigridParams::default() };
+            MultigridParams { band_sweeps: params.band_sweeps, volume: VOLUME_LAW, ..MultigridParams::default() };
         let part = |block| LatticePart::new(model, plan, block, cycle);
         let parts: Vec<LatticePart> = model.lattices.iter().map(part).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
@@ -379,33 +379,12 @@ impl LatticeSystem {
                 cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
-        let mut solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
-        if matches!(solved, Err(SolveFailure::Preconditioner { .. })) { eprintln!("== {:?}", solved); for part in get(&mut self.parts) { part.multigrid.debug_levels(); } }
-        if matches!(solved, Err(SolveFailure::Preconditioner { .. })) && self.hold_contacts(at, frame) {
-            solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
-        }
-        match solved {
+        match self.solve_narrow(frame.couplings, rhs, out, forcing) {
             Err(_) if at.tangent() == Tangent::Definite => {
                 self.solve_wide(at, frame, shift, scale, scratch, rhs, out, forcing)
             }
             result => result,
         }
-    }
-
-    /// Contacts hold nodes where they are in cycles, instead of to each other: slower, but definite more often where flesh is pressed hard. Whether there are any, and the cycle is another one now.
-    fn hold_contacts(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>) -> bool {
-        let mut has_changed = false;
-        for (part, block) in get(&mut self.parts).iter_mut().zip(&at.problem.model.lattices) {
-            if !part.contacts.ties.is_empty() {
-                has_changed = true;
-                part.gather_contacts(frame.couplings, true);
-                part.contacts.ties.clear();
-                part.multigrid.set_contacts(&part.contacts.ties);
-                let factor = at.problem.model.body_stiffness(block.body, at.problem.ctx.control);
-                self.failure = linearize(part, at.definite, factor);
-            }
-        }
-        has_changed && self.failure.is_none()
     }
 
     fn solve_narrow(

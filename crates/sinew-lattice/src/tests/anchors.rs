@@ -109,7 +109,7 @@ fn passes_add_the_block_of_each_node_once() {
         for kind in [Blocks::Diagonal, Blocks::Full] {
             let mut noise = Noise(8);
             let (lame, u, _) = random_problem(&cells, &mut noise);
-            let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+            let mut system = Multigrid::new(&cells, &lame, &fixed, printed_volume()).unwrap();
             system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
             let diagonal = system.diagonal();
             let blocks = random_blocks(fixed.len(), kind, 10.0 * mean_diagonal(&system), &mut noise);
@@ -249,7 +249,7 @@ fn blends_go_from_exact_to_definite() {
         let (lame, u, x) = random_problem(&cells, &mut noise);
         // Cells at half their size want to turn.
         let u: Vec<Vec3> = u.iter().enumerate().map(|(k, u)| *u * 0.5 - cells.node_position(k) * 0.5).collect();
-        let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
+        let mut system = Multigrid::new(&cells, &lame, &fixed, printed_volume()).unwrap();
         let mut products = |kind: TangentKind, scale: f64| {
             system.linearize(&u, kind, scale).unwrap();
             let mut wide = vec![Vec3::zero(); x.len()];
@@ -331,7 +331,8 @@ fn steps_do_not_remember() {
 
 #[test]
 fn mean_diagonal_and_work_are_counted() {
-    let (cells, fixed, mut system, b) = cube(12);
+    let (cells, fixed, _, b) = cube(12);
+    let mut system = Multigrid::new(&cells, &material(&cells), &fixed, printed_volume()).unwrap();
     let mut noise = Noise(1);
     let (_, u, _) = random_problem(&cells, &mut noise);
     system.set_anchors(Some(&random_blocks(b.len(), Blocks::Full, 1.0, &mut noise)));

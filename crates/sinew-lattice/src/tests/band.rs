@@ -23,7 +23,9 @@ fn a_band_is_swept_as_a_part_of_the_whole() {
         let mut noise = Noise(4);
         let (lame, u, b) = random_problem(cells, &mut noise);
         let fixed = fixed_end(cells, 0);
-        let mut system = Multigrid::new(cells, &lame, &fixed, MultigridParams { threads, ..with_band(1) }).unwrap();
+        let mut system =
+            Multigrid::new(cells, &lame, &fixed, MultigridParams { threads, volume: VolumeLaw::Trace, ..with_band(1) })
+                .unwrap();
         system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
         system.set_right_side(&b);
         system.cycle();

@@ -15,7 +15,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
 /// `hold` [N/m] is added to the diagonal: without it nothing resists the hourglasses of one-point quadrature, and the system is singular.
 fn descend(cells: &HexLattice, modes: ModeStiffness, fixed: &[[bool; 3]], hold: f64, u: &mut [Vec3]) -> Option<usize> {
     let elastic = LatticeElastic::new(cells, &material(cells), modes, VolumeLaw::Trace);
-    let params = MultigridParams { modes, ..MultigridParams::default() };
+    let params = MultigridParams { modes, ..printed_volume() };
     let mut system = Multigrid::new(cells, &material(cells), fixed, params).unwrap();
     assert_eq!(system.level_count(), 1, "a cycle is a direct solve");
     let anchors = vec![Mat3::<f32>::from_f64(Mat3::identity() * hold); u.len()];
@@ -159,7 +159,7 @@ fn definiteness(cubes: [usize; 3], young: f64, modes: ModeStiffness, kind: Tange
         cell.nodes.iter().for_each(|&node| inertia[node as usize] += density * h * h * h / 8.0 / (dt * dt));
     }
     let lame = vec![lame(0.3).map(|value| value * young); cells.cells.len()];
-    let params = MultigridParams { modes, ..MultigridParams::default() };
+    let params = MultigridParams { modes, ..printed_volume() };
     let mut system = Multigrid::without_factor(&cells, &lame, &vec![[false; 3]; u.len()], params);
     system.linearize(&u, kind, 1.0).unwrap();
     let [least, most] = extreme_eigenvalues(u.len(), 160, |x, out| {

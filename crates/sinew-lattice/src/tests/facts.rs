@@ -19,7 +19,7 @@ fn moduli() -> (f64, f64) {
 
 /// The tangent of free cells at displacements, for products.
 fn tangent(cells: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness, u: &[Vec3], kind: TangentKind) -> Multigrid {
-    let params = MultigridParams { modes, ..MultigridParams::default() };
+    let params = MultigridParams { modes, ..printed_volume() };
     let mut system = Multigrid::without_factor(cells, lame, &vec![[false; 3]; u.len()], params);
     system.linearize(u, kind, 1.0).unwrap();
     system

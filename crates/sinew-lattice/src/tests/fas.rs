@@ -42,7 +42,7 @@ fn cycles_twist_a_bar_at_once() {
     let lame = material(&cells);
     let params = MultigridParams { coarsest_cells: 16, ..MultigridParams::default() };
     let (fixed, start) = turned_end(&cells, 32, Vec3::new(1.5, 0.0, 0.0), Vec3::zero());
-    let elastic = LatticeElastic::new(&cells, &lame, params.modes, VolumeLaw::Trace);
+    let elastic = LatticeElastic::new(&cells, &lame, params.modes, params.volume);
     let mut system = Multigrid::new(&cells, &lame, &fixed, params).unwrap();
     assert!(system.level_count() >= 3);
     let mut u = start;
@@ -64,7 +64,7 @@ fn solutions_stay_where_they_are() {
     for (name, cells) in [("fingers", fingers()), ("odd box", dense([19, 5, 3]))] {
         let lame = material(&cells);
         let fixed = fixed_end(&cells, 0);
-        let elastic = LatticeElastic::new(&cells, &lame, MultigridParams::default().modes, VolumeLaw::Trace);
+        let elastic = LatticeElastic::new(&cells, &lame, MultigridParams::default().modes, VolumeLaw::default());
         let mut ties = Ties::default();
         ties.add(3.0, cells.cells[cells.cells.len() / 2].nodes.map(|node| (node, 0.125)));
         let params = MultigridParams { coarsest_cells: 16, ..MultigridParams::default() };

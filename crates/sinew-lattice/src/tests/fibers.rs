@@ -17,8 +17,14 @@ fn fan(cells: &HexLattice, stress: f64) -> Fibers {
     fibers
 }
 
-fn muscle(cells: &HexLattice, lame: &[[f64; 2]], fixed: &[[bool; 3]], fibers: &Fibers) -> Multigrid {
-    let params = MultigridParams { coarsest_cells: 16, ..MultigridParams::default() };
+fn muscle(
+    params: MultigridParams,
+    cells: &HexLattice,
+    lame: &[[f64; 2]],
+    fixed: &[[bool; 3]],
+    fibers: &Fibers,
+) -> Multigrid {
+    let params = MultigridParams { coarsest_cells: 16, ..params };
     let mut system = Multigrid::new(cells, lame, fixed, params).unwrap().with_fibers(fibers).unwrap();
     system.set_activations(&ACTIVATIONS);
     system
@@ -32,7 +38,7 @@ fn forces_of_muscles_are_derivatives_and_tangents_too() {
         let u: Vec<Vec3> = u.iter().map(|u| *u * 0.4).collect();
         let fibers = fan(&cells, 6.0);
         let fixed = fixed_end(&cells, 0);
-        let mut system = muscle(&cells, &lame, &fixed, &fibers);
+        let mut system = muscle(printed_volume(), &cells, &lame, &fixed, &fibers);
         let elastic = LatticeElastic::with_fibers(&cells, &lame, system.params.modes, VolumeLaw::Trace, Some(&fibers));
         let at = |s: f64| {
             let moved: Vec<Vec3> = u.iter().zip(&v).map(|(u, v)| *u + *v * s).collect();
@@ -110,7 +116,7 @@ fn active_fibers_hardly_slow_the_cycle() {
     let stretch = super::physics::affine(&cells, Mat3::diagonal(Vec3::new(0.9, 1.05, 1.05)));
     let mut counts = Vec::new();
     for stress in [0.0, 3.0, 10.0] {
-        let mut system = muscle(&cells, &lame, &fixed, &fan(&cells, stress));
+        let mut system = muscle(MultigridParams::default(), &cells, &lame, &fixed, &fan(&cells, stress));
         system.linearize(&stretch, TangentKind::Definite, 1.0).unwrap();
         let mut x = vec![Vec3::zero(); b.len()];
         let report = system.solve(Method::MultigridCg, &b, &mut x, 1e-6, 60);

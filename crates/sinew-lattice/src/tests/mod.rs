@@ -16,7 +16,7 @@ mod volume;
 use sinew_geometry::lattice::{HexLattice, LatticeCell};
 use sinew_math::Vec3;
 
-use crate::{LatticeElastic, ModeStiffness, Multigrid, VolumeLaw};
+use crate::{LatticeElastic, ModeStiffness, Multigrid, MultigridParams, VolumeLaw};
 
 struct Noise(u64);
 
@@ -38,6 +38,11 @@ const ACTIVATIONS: [f64; 2] = [0.9, 0.4];
 
 /// Plain one-point quadrature (MCA-09): nothing holds the bilinear and trilinear modes.
 const ONE_POINT: ModeStiffness = ModeStiffness { bilinear: 0.0, trilinear: 0.0 };
+
+/// With volume by traces, as printed: the tangents are exact, and cycles and products have the same.
+fn printed_volume() -> MultigridParams {
+    MultigridParams { volume: VolumeLaw::Trace, ..MultigridParams::default() }
+}
 
 fn dense(cubes: [usize; 3]) -> HexLattice {
     HexLattice::dense(Vec3::zero(), H, cubes).unwrap()

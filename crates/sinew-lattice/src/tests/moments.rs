@@ -75,7 +75,7 @@ fn kernel_off_center_is_that_of_the_modes() {
     let body = carved([24, 12, 12], |[x, y, z]| x < 9 || (y + z) % 5 == 0 || z == 7);
     let (lame, u, _) = random_problem(&body, &mut Noise(5));
     let fixed = vec![[false; 3]; body.node_places.len()];
-    let params = MultigridParams { coarsest_cells: 8, ..MultigridParams::default() };
+    let params = MultigridParams { coarsest_cells: 8, ..super::printed_volume() };
     let mut system = Multigrid::new(&body, &lame, &fixed, params).unwrap();
     system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
     let coarse = body.coarsen().lattice;

@@ -53,7 +53,7 @@ fn forces_are_derivatives_of_the_energy_and_tangents_of_forces() {
     for cells in [carved([6, 5, 4], |[x, y, z]| x + y + z < 10), fingers()] {
         let mut noise = Noise(11);
         let (lame, u, v) = random_problem(&cells, &mut noise);
-        let params = MultigridParams::default();
+        let params = printed_volume();
         let mut system = Multigrid::without_factor(&cells, &lame, &fixed_end(&cells, 0), params);
         let elastic = LatticeElastic::new(&cells, &lame, params.modes, VolumeLaw::Trace);
         let at = |s: f64| {
@@ -77,7 +77,7 @@ fn forces_are_derivatives_of_the_energy_and_tangents_of_forces() {
 /// Newton's method with full steps: displacements of the free nodes, the others as given.
 fn newton(cells: &HexLattice, system: &mut Multigrid, fixed: &[[bool; 3]], u: &mut [Vec3], load: &[Vec3]) -> usize {
     let most = 40;
-    let elastic = LatticeElastic::new(cells, &material(cells), system.params.modes, VolumeLaw::Trace);
+    let elastic = LatticeElastic::new(cells, &material(cells), system.params.modes, system.params.volume);
     let mut gradient = vec![Vec3::zero(); u.len()];
     for iteration in 0..most {
         gradient_at(&elastic, cells, u, &mut gradient);
@@ -110,7 +110,7 @@ fn garbage_finds_its_rest_shape() {
                 if fixed[node][0] { Vec3::zero() } else { anywhere - cells.node_position(node) }
             })
             .collect();
-        let mut system = Multigrid::new(&cells, &material(&cells), &fixed, MultigridParams::default()).unwrap();
+        let mut system = Multigrid::new(&cells, &material(&cells), &fixed, printed_volume()).unwrap();
         let load = vec![Vec3::zero(); u.len()];
         let iterations = newton(&cells, &mut system, &fixed, &mut u, &load);
         let error = u.iter().map(|u| u.norm()).fold(0.0, f64::max);
@@ -144,7 +144,7 @@ fn cantilever_bends_as_beams_do() {
 /// MCA-16: spectral radius of I − Ĵ⁻¹J, by power iteration. What full steps of a modified Newton method leave of an error, near the solution.
 pub(super) fn modified_newton_radius(cells: &HexLattice, fixed: &[[bool; 3]], u: &[Vec3], kind: TangentKind) -> f64 {
     let modes = ModeStiffness::PAPER;
-    let params = MultigridParams { modes, ..MultigridParams::default() };
+    let params = MultigridParams { modes, ..printed_volume() };
     let mut exact = Multigrid::without_factor(cells, &material(cells), fixed, params);
     let mut modified = Multigrid::new(cells, &material(cells), fixed, params).unwrap();
     exact.linearize(u, TangentKind::Exact, 1.0).unwrap();
@@ -168,7 +168,7 @@ pub(super) fn modified_newton_radius(cells: &HexLattice, fixed: &[[bool; 3]], u:
 fn stretched_bar_tells_modified_newton_methods_apart() {
     let cells = dense([12, 4, 4]);
     let fixed: Vec<[bool; 3]> = cells.node_places.iter().map(|p| [p[0] == 0 || p[0] == 12; 3]).collect();
-    let params = MultigridParams { modes: ModeStiffness::PAPER, ..MultigridParams::default() };
+    let params = MultigridParams { modes: ModeStiffness::PAPER, ..printed_volume() };
     let mut system = Multigrid::new(&cells, &material(&cells), &fixed, params).unwrap();
     let mut u = affine(&cells, Mat3::diagonal(Vec3::new(2.4, 1.0, 1.0)));
     let load = vec![Vec3::zero(); u.len()];
