@@ -187,7 +187,7 @@ pub struct Layout {
 }
 
 /// Where a node is: component c at `at + c · stride`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeSlot {
     /// Of component x.
     pub at: u32,
@@ -367,19 +367,26 @@ impl Layout {
     /// Puts the values of nodes into all of their slots.
     pub(crate) fn spread<T: Send>(&self, out: &mut [T], value: impl Fn(usize) -> [T; 3] + Sync) {
         split_planes(self, 0..self.plane_count(), out, &|plane, out: &mut [T]| {
-            for row_index in 0..self.row_count {
-                let row = self.row(plane, row_index);
-                let (base, stride, first) = (row.base as usize, row.stride as usize, self.first_slot(plane, row));
-                for (k, &node) in self.slot_nodes[first..first + stride].iter().enumerate() {
-                    if node != NONE {
-                        let [x, y, z] = value(node as usize);
-                        out[base + k] = x;
-                        out[base + stride + k] = y;
-                        out[base + 2 * stride + k] = z;
-                    }
+            self.for_each_node(plane, |node, at| {
+                for (at, value) in at.into_iter().zip(value(node)) {
+                    out[at] = value;
+                }
+            });
+        });
+    }
+
+    /// Calls with the node of every slot of a plane that has one, and the places of its three components, counted from the beginning of the plane.
+    #[inline(always)]
+    pub(crate) fn for_each_node(&self, plane: usize, mut visit: impl FnMut(usize, [usize; 3])) {
+        for row_index in 0..self.row_count {
+            let row = self.row(plane, row_index);
+            let (base, stride, first) = (row.base as usize, row.stride as usize, self.first_slot(plane, row));
+            for (k, &node) in self.slot_nodes[first..first + stride].iter().enumerate() {
+                if node != NONE {
+                    visit(node as usize, [base + k, base + stride + k, base + 2 * stride + k]);
                 }
             }
-        });
+        }
     }
 
     /// Calls with the places of the three components of every slot of a plane, counted from its beginning.

@@ -15,15 +15,19 @@ use crate::layout::{LANES, Layout};
 use crate::moments;
 use crate::multigrid::{MultigridParams, Smoother};
 use crate::pass::{Anchors, Operator, Pass, Slabs};
-use crate::solve::dot;
-use crate::spectrum::{LANCZOS_STEPS, Ritz};
+use crate::solve::{difference, dot};
+use crate::spectrum::{LANCZOS_STEPS, NEXT_LANCZOS_STEPS, Ritz};
 use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal};
 use crate::ties::LevelTies;
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
 /// Margin over the estimate of the largest eigenvalue, which comes from below.
-const LARGEST_MARGIN: f64 = 1.05;
+const LARGEST_MARGIN: f64 = 1.1;
+/// What is left of the estimate before, at least.
+const FADING: f64 = 0.95;
+/// How much larger it is taken to be where it was too small.
+const CALMING: f64 = 1.25;
 /// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
 const USUAL_LARGEST: f64 = 3.0;
 
@@ -266,8 +270,9 @@ impl Level {
         }
     }
 
-    /// Largest eigenvalue of D⁻¹(K + A), and how many sweeps it asks for. Overwrites x and b.
+    /// Largest eigenvalue of D⁻¹(K + A), and how many sweeps it asks for. Overwrites x and b. The first tangent of a step is looked at closely, later ones change it a little.
     pub fn estimate_largest(&mut self, params: &MultigridParams) {
+        let steps = if self.largest == 0.0 { LANCZOS_STEPS } else { NEXT_LANCZOS_STEPS };
         // Alike in D^½ x, so that hard nodes are seen as well as soft ones.
         let noise = |node: usize, c: u32| {
             let seed = (3 * node as u32 + c).wrapping_mul(0x9E37_79B9);
@@ -283,11 +288,11 @@ impl Level {
         let mut ritz = Ritz::default();
         let mut before = self.precondition_by_diagonal();
         self.x.copy_from_slice(&self.step);
-        for _ in 0..LANCZOS_STEPS {
+        for _ in 0..steps {
             // With b for r: out = r − (K + A) p.
             self.pass(params.modes, |b, inverse, out| Pass::Residual { b, inverse, out });
             let Self { layout, x, b, out, .. } = self;
-            let alpha = before / (dot(layout, x, b) - dot(layout, x, out));
+            let alpha = before / difference(layout, x, b, out);
             if !(alpha > 0.0 && alpha.is_finite()) {
                 break;
             }
@@ -304,15 +309,27 @@ impl Level {
             before = after;
             let part = beta as f32;
             for_each_block_mut((&mut *self.x, &*self.step), SUM_BLOCK, |_, (x, step): (&mut [f32], &[f32])| {
-                x.iter_mut().zip(step).for_each(|(x, step)| *x = part.mul_add(*x, *step));
+                x.iter_mut().zip(step).for_each(|(x, step)| *x = part * *x + *step);
             });
         }
-        self.largest = LARGEST_MARGIN * ritz.largest();
+        self.take_largest((LARGEST_MARGIN * ritz.largest()).max(FADING * self.largest), params);
+    }
+
+    /// Forgets the largest eigenvalue.
+    pub fn begin_step(&mut self) {
+        self.largest = 0.0;
+    }
+
+    /// Takes the largest eigenvalue for larger than it was thought to be.
+    pub fn calm(&mut self, params: &MultigridParams) {
+        self.take_largest(CALMING * self.largest, params);
+    }
+
+    fn take_largest(&mut self, largest: f64, params: &MultigridParams) {
+        self.largest = largest;
         self.sweeps = match params.smoother {
             Smoother::Jacobi(_) => params.sweeps,
-            Smoother::Chebyshev => {
-                (params.sweeps as f64 * (self.largest / USUAL_LARGEST).sqrt().max(1.0)).round() as usize
-            }
+            Smoother::Chebyshev => (params.sweeps as f64 * (largest / USUAL_LARGEST).sqrt().max(1.0)).round() as usize,
         };
     }
 

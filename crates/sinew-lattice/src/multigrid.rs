@@ -221,6 +221,7 @@ impl Multigrid {
 
     /// Forgets what earlier tangents have left, so that results do not depend on it: as after construction.
     pub fn begin_step(&mut self) {
+        self.levels.iter_mut().for_each(Level::begin_step);
         if let Some(coarsest) = &mut self.coarsest {
             coarsest.begin_step();
         }
@@ -504,6 +505,12 @@ impl Multigrid {
         self.work.cycles += 1;
         self.work.cell_sweeps += (cells * (2 * self.fine_sweeps() + 1) + in_bands * 2 * self.params.band_sweeps) as f64;
         self.work.seconds += start.elapsed().as_secs_f64();
+    }
+
+    /// Shorter sweeps until the next tangent. Cycles are definite if sweeps take energy away from every motion: one that is not has met a motion whose eigenvalue is larger than the estimate.
+    pub fn calm(&mut self) {
+        let Self { levels, params, .. } = self;
+        levels.iter_mut().for_each(|level| level.calm(params));
     }
 
     /// Diagonal of K of the finest level, where it is free.

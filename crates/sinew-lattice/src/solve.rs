@@ -184,9 +184,18 @@ fn largest(v: &[f32]) -> f64 {
 
 /// a · b; nodes of seams count once.
 pub(crate) fn dot(layout: &Layout, a: &[f32], b: &[f32]) -> f64 {
-    let product = |k: usize| f64::from(a[k]) * f64::from(b[k]);
+    sum_once(layout, a.len(), |k| f64::from(a[k]) * f64::from(b[k]))
+}
+
+/// a · (b − c); nodes of seams count once.
+pub(crate) fn difference(layout: &Layout, a: &[f32], b: &[f32], c: &[f32]) -> f64 {
+    sum_once(layout, a.len(), |k| f64::from(a[k]) * (f64::from(b[k]) - f64::from(c[k])))
+}
+
+/// Sum over slots; nodes of seams count once.
+fn sum_once(layout: &Layout, count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     let twice = |slots: &[NodeSlot]| -> f64 {
-        slots[1..].iter().map(|slot| (0..3).map(|c| product(slot.component(c))).sum::<f64>()).sum()
+        slots[1..].iter().map(|slot| (0..3).map(|c| term(slot.component(c))).sum::<f64>()).sum()
     };
-    sum(a.len(), product) - layout.seams().map(twice).sum::<f64>()
+    sum(count, &term) - layout.seams().map(twice).sum::<f64>()
 }

@@ -80,10 +80,12 @@ impl Ties {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LevelTies {
     ties: Ties,
-    /// Nodes with springs, sorted; those of the entries of `ties` as indices into it.
+    /// Nodes with springs, sorted; and the entries of `ties` with indices into it.
     nodes: Vec<u32>,
-    at: Vec<u32>,
-    pulls: Vec<[f32; 3]>,
+    weights: Vec<(u32, f32)>,
+    /// Where these nodes are, and what pulls them; a fourth number fills the lanes.
+    places: Vec<[f32; 4]>,
+    pulls: Vec<[f32; 4]>,
     /// What the right-hand side was.
     kept: Vec<[f32; 3]>,
     /// A row of weights that is being gathered.
@@ -104,39 +106,46 @@ impl LevelTies {
     }
 
     fn index(&mut self) {
-        let Self { ties, nodes, at, pulls, kept, .. } = self;
+        let Self { ties, nodes, weights, places, pulls, kept, .. } = self;
         nodes.clear();
         nodes.extend(ties.entries.iter().map(|&(node, _)| node));
         nodes.sort_unstable();
         nodes.dedup();
-        at.clear();
-        at.extend(ties.entries.iter().map(|(node, _)| nodes.binary_search(node).map_or(0, |k| k as u32)));
-        pulls.resize(nodes.len(), [0.0; 3]);
+        weights.clear();
+        let at = |node: &u32| nodes.binary_search(node).map_or(0, |k| k as u32);
+        weights.extend(ties.entries.iter().map(|(node, weight)| (at(node), *weight)));
+        places.resize(nodes.len(), [0.0; 4]);
+        pulls.resize(nodes.len(), [0.0; 4]);
         kept.resize(nodes.len(), [0.0; 3]);
     }
 
     /// Takes the pull of the springs at x off b; [`LevelTies::restore`] puts it back.
     pub fn pull(&mut self, layout: &Layout, x: &[f32], b: &mut [f32]) {
-        self.pulls.fill([0.0; 3]);
+        let Self { ties, nodes, weights, places, pulls, kept, .. } = self;
+        for (place, &node) in places.iter_mut().zip(&*nodes) {
+            let slot = layout.slots(node as usize)[0];
+            (0..3).for_each(|c| place[c] = x[slot.component(c)]);
+        }
+        pulls.fill([0.0; 4]);
         let mut first = 0;
-        for (stiffness, &end) in self.ties.stiffness.iter().zip(&self.ties.ends) {
-            let range = first..end as usize;
+        for (stiffness, &end) in ties.stiffness.iter().zip(&ties.ends) {
+            let row = &weights[first..end as usize];
             first = end as usize;
-            let mut place = [0.0f32; 3];
-            for &(node, weight) in &self.ties.entries[range.clone()] {
-                let slot = layout.slots(node as usize)[0];
-                for c in 0..3 {
-                    place[c] += weight * x[slot.component(c)];
+            let mut place = [0.0f32; 4];
+            for &(at, weight) in row {
+                for (sum, x) in place.iter_mut().zip(&places[at as usize]) {
+                    *sum += weight * x;
                 }
             }
-            let force = stiffness.rows.map(|row| row[0] * place[0] + row[1] * place[1] + row[2] * place[2]);
-            for (&(_, weight), &at) in self.ties.entries[range.clone()].iter().zip(&self.at[range]) {
-                for c in 0..3 {
-                    self.pulls[at as usize][c] += weight * force[c];
+            let [x, y, z] = stiffness.rows.map(|row| row[0] * place[0] + row[1] * place[1] + row[2] * place[2]);
+            let force = [x, y, z, 0.0];
+            for &(at, weight) in row {
+                for (sum, force) in pulls[at as usize].iter_mut().zip(force) {
+                    *sum += weight * force;
                 }
             }
         }
-        for ((&node, pull), kept) in self.nodes.iter().zip(&self.pulls).zip(&mut self.kept) {
+        for ((&node, pull), kept) in nodes.iter().zip(&*pulls).zip(kept) {
             let slots = layout.slots(node as usize);
             for c in 0..3 {
                 kept[c] = b[slots[0].component(c)];

@@ -6,7 +6,7 @@ use sinew_geometry::lattice::Prolongation;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
 use crate::layers::split_planes;
-use crate::layout::{LANES, Layout};
+use crate::layout::{LANES, Layout, NodeSlot};
 
 /// Values of a row that are worked on at a time: sums of twice as many stay on the stack.
 const PIECE: usize = 8 * LANES;
@@ -37,26 +37,58 @@ pub(crate) enum Transfer {
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     prolongation: Prolongation,
+    carriers: Weights,
+    carried: Weights,
+}
+
+/// Rows of a sparse matrix, whose columns are slots.
+#[derive(Clone, Debug)]
+struct Weights {
     offsets: Vec<u32>,
-    carried: Vec<(u32, f32)>,
+    entries: Vec<(NodeSlot, f32)>,
+}
+
+impl Weights {
+    fn new(row_count: usize, columns: &Layout, entries: impl Fn(&mut dyn FnMut(usize, usize, f32))) -> Self {
+        let mut offsets = vec![0u32; row_count + 1];
+        entries(&mut |row, _, _| offsets[row + 1] += 1);
+        for k in 0..row_count {
+            offsets[k + 1] += offsets[k];
+        }
+        let mut cursor = offsets.clone();
+        let mut sorted = vec![(NodeSlot::default(), 0.0); offsets[row_count] as usize];
+        entries(&mut |row, column, weight| {
+            sorted[cursor[row] as usize] = (columns.slots(column)[0], weight);
+            cursor[row] += 1;
+        });
+        Self { offsets, entries: sorted }
+    }
+
+    /// Product of a row with values in slots.
+    #[inline(always)]
+    fn row(&self, row: usize, values: &[f32]) -> [f32; 3] {
+        let mut sum = [0.0; 3];
+        for (slot, weight) in &self.entries[self.offsets[row] as usize..self.offsets[row + 1] as usize] {
+            for (c, sum) in sum.iter_mut().enumerate() {
+                *sum += weight * values[slot.component(c)];
+            }
+        }
+        sum
+    }
 }
 
 impl Lists {
-    fn new(prolongation: Prolongation, coarse_count: usize) -> Self {
-        let mut offsets = vec![0u32; coarse_count + 1];
-        let rows =
-            || (0..prolongation.node_count()).flat_map(|fine| prolongation.row(fine).map(move |(c, w)| (fine, c, w)));
-        rows().for_each(|(_, coarse, _)| offsets[coarse as usize + 1] += 1);
-        for k in 0..coarse_count {
-            offsets[k + 1] += offsets[k];
-        }
-        let mut carried = vec![(0, 0.0); offsets[coarse_count] as usize];
-        let mut cursor = offsets.clone();
-        for (fine, coarse, weight) in rows() {
-            carried[cursor[coarse as usize] as usize] = (fine as u32, weight as f32);
-            cursor[coarse as usize] += 1;
-        }
-        Self { prolongation, offsets, carried }
+    fn new(fine: &Layout, coarse: &Layout, prolongation: Prolongation) -> Self {
+        let entries = |visit: &mut dyn FnMut(usize, usize, f32)| {
+            for node in 0..prolongation.node_count() {
+                prolongation.row(node).for_each(|(carrier, weight)| visit(node, carrier as usize, weight as f32));
+            }
+        };
+        let carriers = Weights::new(fine.node_count(), coarse, entries);
+        let carried = Weights::new(coarse.node_count(), fine, |visit: &mut dyn FnMut(usize, usize, f32)| {
+            entries(&mut |node, carrier, weight| visit(carrier, node, weight));
+        });
+        Self { prolongation, carriers, carried }
     }
 }
 
@@ -64,7 +96,7 @@ impl Transfer {
     pub fn new(fine: &Layout, coarse: &Layout, prolongation: Prolongation) -> Self {
         match (fine.single_sheet(), coarse.single_sheet()) {
             (Some(fine_lowest), Some(coarse_lowest)) => Self::Rows { fine_lowest, coarse_lowest, prolongation },
-            _ => Self::Lists(Lists::new(prolongation, coarse.node_count())),
+            _ => Self::Lists(Lists::new(fine, coarse, prolongation)),
         }
     }
 
@@ -85,20 +117,14 @@ impl Transfer {
                     dispatch(Prolong { coarse, e, fine, plane, lowest, inverse: &inverse[fine.plane(plane)], x });
                 })
             }
-            Self::Lists(lists) => {
-                for node in 0..fine.node_count() {
-                    for c in 0..3 {
-                        let part = |(carrier, weight): (u32, f64)| {
-                            weight as f32 * e[coarse.slots(carrier as usize)[0].component(c)]
-                        };
-                        let sum: f32 = lists.prolongation.row(node).map(part).sum();
-                        for slot in fine.slots(node) {
-                            let at = slot.component(c);
-                            x[at] += if inverse[at] > 0.0 { sum } else { 0.0 };
-                        }
+            Self::Lists(lists) => split_planes(fine, 0..fine.plane_count(), x, &|plane, x: &mut [f32]| {
+                let inverse = &inverse[fine.plane(plane)];
+                fine.for_each_node(plane, |node, at| {
+                    for (at, value) in at.into_iter().zip(lists.carriers.row(node, e)) {
+                        x[at] += if inverse[at] > 0.0 { value } else { 0.0 };
                     }
-                }
-            }
+                });
+            }),
         }
     }
 
@@ -110,17 +136,7 @@ impl Transfer {
                     dispatch(Restrict { fine, r, coarse, plane, lowest: [fine_lowest, coarse_lowest], b });
                 })
             }
-            Self::Lists(lists) => {
-                for node in 0..coarse.node_count() {
-                    let range = lists.offsets[node] as usize..lists.offsets[node + 1] as usize;
-                    for c in 0..3 {
-                        let part =
-                            |&(carried, weight): &(u32, f32)| weight * r[fine.slots(carried as usize)[0].component(c)];
-                        let sum: f32 = lists.carried[range.clone()].iter().map(part).sum();
-                        coarse.slots(node).iter().for_each(|slot| b[slot.component(c)] = sum);
-                    }
-                }
-            }
+            Self::Lists(lists) => coarse.spread(b, |node| lists.carried.row(node, r)),
         }
     }
 }

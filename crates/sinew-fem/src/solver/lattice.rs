@@ -33,6 +33,9 @@ const FINEST_FORCING: f64 = 1e-4;
 const MAX_ITERATIONS: usize = 300;
 const MAX_WIDE_ITERATIONS: usize = 1000;
 
+/// How often sweeps are made shorter because a cycle was not definite.
+const MOST_CALMINGS: usize = 4;
+
 /// What is left of a block without its springs, over the block, that f32 cannot tell from nothing.
 const TIED_ROUNDING: f32 = 1e-5;
 
@@ -379,7 +382,15 @@ impl LatticeSystem {
                 cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
-        match self.solve_narrow(frame.couplings, rhs, out, forcing) {
+        let mut solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+        for _ in 0..MOST_CALMINGS {
+            if !matches!(solved, Err(SolveFailure::Preconditioner { .. })) {
+                break;
+            }
+            get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.calm());
+            solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+        }
+        match solved {
             Err(_) if at.tangent() == Tangent::Definite => {
                 self.solve_wide(at, frame, shift, scale, scratch, rhs, out, forcing)
             }
