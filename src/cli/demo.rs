@@ -1,17 +1,21 @@
 //! `sinew demo`: the scene that needs no file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sinew_scene::Scene;
+use sinew_scene::record::write_file;
 use sinew_scene::run::RunOptions;
 
 use super::talk::Talk;
 use super::{Failure, Status, run};
 
-/// The scene, so that the program works where the repository is not.
-const SCENE: &str = include_str!("../../scenes/basics/demo.toml");
+/// The scene and its character, so that the program works where the repository is not.
+const SCENE: &str = include_str!("../../scenes/character/fist_large.toml");
+const CHARACTER: &[u8] = include_bytes!("../../scenes/character/meshes/fist.glb");
+/// Where the scene looks for its character.
+const CHARACTER_PATH: &str = "meshes/fist.glb";
 
-/// Drops a soft body and writes report, USD and pictures
+/// Lets a hand make a fist and writes report, USD and pictures
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Folder for the results
@@ -25,9 +29,36 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
-    let scene = Scene::from_str(SCENE, "demo.toml", ".")?;
+    let scene = prepare(&arguments.output)?;
     let options = RunOptions { output: Some(arguments.output.clone()), ..RunOptions::default() };
     let status = run::simulate(&scene, &options, talk, arguments.json)?;
     talk.note(&format!("open {} in a browser", arguments.output.join("report.html").display()));
     Ok(status)
+}
+
+/// Scene and character lie beside the results: the first thing to change is there.
+fn prepare(folder: &Path) -> Result<Scene, Failure> {
+    let path = folder.join("fist.toml");
+    for (file, bytes) in [(&path, SCENE.as_bytes()), (&folder.join(CHARACTER_PATH), CHARACTER)] {
+        write_file(file, bytes).map_err(|error| Failure::Other(error.to_string()))?;
+    }
+    Ok(Scene::load(&path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demo_compiles_where_the_repository_is_not() {
+        let folder = std::env::temp_dir().join(format!("sinew-demo-{}", std::process::id()));
+        let scene = prepare(&folder);
+        let compiled = scene.as_ref().map(|scene| sinew_scene::compile::compile(scene).map(|_| scene.expect.len()));
+        std::fs::remove_dir_all(&folder).ok();
+        match compiled {
+            Ok(Ok(expectations)) => assert!(expectations > 0),
+            Ok(Err(error)) => panic!("{error}"),
+            Err(_) => panic!("the scene of the demo cannot be read"),
+        }
+    }
 }

@@ -66,7 +66,7 @@ enum Command {
     Play(play::Arguments),
     /// Tells how runs fare, and how to continue those that ended early
     Status(status::Arguments),
-    /// Drops a soft body and writes report, USD and pictures
+    /// Lets a hand make a fist and writes report, USD and pictures
     Demo(demo::Arguments),
     /// Reads and compiles scenes without running them
     Check(check::Arguments),

@@ -5,7 +5,7 @@ use sinew_math::{Quaternion, Vec3};
 use super::body::{Body, BoneHint, Chart, Joint};
 use super::field::{Field, Lump};
 use super::mesher::Symmetry;
-use super::motion::{Motion, Trial, Turns, fold_and_swing, pulses, quick, swing, to_and_fro, turn, turn_between};
+use super::motion::{Motion, Trial, Turns, ease, fold_and_swing, pulses, quick, swing, to_and_fro, turn, turn_between};
 use super::poses::{Limit, Poses};
 use super::weights::{Chain, Link};
 
@@ -294,6 +294,7 @@ pub(super) fn body() -> Body {
             Motion { name: "knock", turns: |time, _| knock(time) },
         ],
         trials: vec![
+            Trial { name: "roll", frames: |times| times.iter().map(|&time| roll(time)).collect() },
             Trial { name: "fast", frames: |times| times.iter().map(|&time| fast(time)).collect() },
             Trial { name: "poses", frames: |times| poses().frames(times) },
         ],
@@ -319,21 +320,42 @@ fn bend(finger: usize, cup: f64, closing: f64, bends: [f64; 3], turns: &mut Turn
 
 /// Fingers roll in, then the thumb folds over them.
 fn fist(part: f64) -> Turns {
-    let mut turns = vec![(PALM, turn(Vec3::unit(0), -12.0 * part))];
-    for finger in 0..4 {
+    // The thumb is late on the way in and early on the way out, not to be in the way of the fingers.
+    closed([part; 4], part * part, -12.0 * part)
+}
+
+/// Fingers and thumb on their ways from rest to the fist, and a bend of the wrist [degrees].
+fn closed(fingers: [f64; 4], thumb: f64, wrist: f64) -> Turns {
+    let mut turns = vec![(PALM, turn(Vec3::unit(0), wrist))];
+    for (finger, part) in fingers.into_iter().enumerate() {
         let bends = [0, 1, 2].map(|k| part * (FIST_BENDS[k] - FINGERS[finger].rest_bends[k]));
         bend(finger, part * [0.0, 0.0, 3.0, 7.0][finger], 0.95 * part, bends, &mut turns);
     }
-    // Late on the way in and early on the way out, not to be in the way of the fingers.
-    let late = part * part;
     let mut parent = Quaternion::identity();
     for k in 0..3 {
         let rest = THUMB[k + 1] - THUMB[k];
-        let world = Quaternion::identity().slerp(turn_between(rest, THUMB_IN_FIST[k]), late);
+        let world = Quaternion::identity().slerp(turn_between(rest, THUMB_IN_FIST[k]), thumb);
         turns.push((thumb_joint(k), parent.conjugate() * world));
         parent = world;
     }
     turns
+}
+
+/// Seconds that a finger of the rolling fist takes to close, and from one to the next.
+const ROLL: f64 = 0.55;
+const ROLL_LAG: f64 = 0.07;
+/// Seconds until the rolling fist begins to open.
+const ROLL_HOLD: f64 = 1.25;
+
+/// One finger after the other closes, the little one first, and the thumb over them; then they open again, the thumb first. It takes two seconds.
+fn roll(time: f64) -> Turns {
+    let way = |begin: f64, seconds: f64| ease((time - begin) / seconds);
+    let fingers = [3.0, 2.0, 1.0, 0.0].map(|turn| {
+        let close = way(0.04 + turn * ROLL_LAG, ROLL);
+        close - way(ROLL_HOLD + 0.14 + (3.0 - turn) * 0.5 * ROLL_LAG, 0.5)
+    });
+    let thumb = way(0.5, 0.5) - way(ROLL_HOLD, 0.4);
+    closed(fingers, thumb, -12.0 * (way(0.1, 0.8) - way(ROLL_HOLD, 0.7)))
 }
 
 /// The fist closes, then knocks.
@@ -408,6 +430,23 @@ fn may_touch(a: usize, b: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The rolling fist begins and ends at rest, is the fist in the middle, and the little finger is first.
+    #[test]
+    fn the_rolling_fist_closes_and_opens() {
+        let distance = |a: &Turns, b: &Turns| {
+            let turns = a.iter().zip(b).map(|(a, b)| (a.1.conjugate() * b.1).log_map().norm());
+            turns.fold(0.0, f64::max)
+        };
+        assert!(distance(&roll(0.0), &fist(0.0)) < 1e-9 && distance(&roll(2.0), &fist(0.0)) < 1e-9);
+        assert!(distance(&roll(1.2), &fist(1.0)) < 1e-9);
+        let way = roll(0.3);
+        let bend = |finger: usize| {
+            let joint = finger_joint(finger, 2);
+            way.iter().find(|turn| turn.0 == joint).map_or(0.0, |turn| turn.1.log_map().norm())
+        };
+        assert!(bend(3) > bend(2) && bend(2) > bend(1) && bend(1) > bend(0), "{} to {}", bend(0), bend(3));
+    }
 
     /// 100 poses, on the way from one to the next as well: bones stay apart, no pose comes twice, and some are nearly as tight as a fist.
     #[test]
