@@ -39,6 +39,13 @@ fn read(folder: &Path) -> (String, Value) {
     (page, facts["characters"].clone())
 }
 
+/// The picture with a caption, as the page has it.
+fn picture_before<'a>(page: &'a str, caption: &str) -> &'a str {
+    let end = page.find(&format!("\"><figcaption>{caption}</figcaption>"));
+    let before = &page[..end.unwrap_or_else(|| panic!("no picture of {caption}"))];
+    before.rsplit("src=\"").next().unwrap_or_default()
+}
+
 /// What does not depend on the machine.
 fn lasting(facts: &Value) -> Value {
     let mut facts = facts.clone();
@@ -57,18 +64,35 @@ fn the_page_shows_what_the_facts_say() {
     let told: Value = serde_json::from_str(&outcome.to_json()["characters"].to_string()).expect("JSON");
     assert_eq!(lasting(&told), lasting(&facts));
 
-    // Seven pictures of the strip from the first frame to the last, and the stretch map from two sides.
+    // Seven pictures of the strip from the first frame to the last, three layers, two ways to move the skin, and the stretch map from two sides.
     let strip = facts["strip"].as_array().expect("a list");
     let frames: Vec<u64> = strip.iter().filter_map(|picture| picture["frame"].as_u64()).collect();
     assert_eq!((frames.len(), frames[0], frames[6]), (7, 0, FRAMES as u64), "{frames:?}");
     assert!(frames.windows(2).all(|pair| (1..=2).contains(&(pair[1] - pair[0]))), "{frames:?}");
-    assert_eq!(page.matches("src=\"data:image/png;base64,iVBOR").count(), 9);
+    assert_eq!(page.matches("src=\"data:image/png;base64,iVBOR").count(), 14);
     for frame in &frames {
         assert!(page.contains(&format!("<figcaption><b>{frame}</b>")), "frame {frame}");
     }
 
-    // Every joint with flesh is a region of the page.
+    // What it is made of: bones, cells and skin, which are three different pictures.
     let body = &facts["bodies"][0];
+    let (bones, cells) = (body["bones"].as_u64().expect("a count"), body["cells"].as_u64().expect("a count"));
+    let triangles = body["skin_triangles"].as_u64().expect("a count");
+    assert!(bones >= 3 && triangles > 1000, "{bones} bones, {triangles} triangles");
+    let captions =
+        [format!("{bones} bones"), format!("{cells} cells of 24 mm"), format!("skin of {triangles} triangles")];
+    let shown = captions.map(|caption| picture_before(&page, &caption));
+    assert!(shown[0] != shown[1] && shown[1] != shown[2] && shown[2] != shown[0]);
+
+    // Blend skinning and flesh in one frame. It is the last, since the elbow goes on bending.
+    let comparison = &body["comparison"];
+    assert_eq!(comparison["frame"], FRAMES);
+    let [mean, most] = ["distance", "farthest"].map(|name| comparison[name].as_f64().expect("a number"));
+    assert!(mean > 1e-4 && most > mean && most < 0.1, "{mean} {most}");
+    assert!(page.contains(&format!("Frame {FRAMES}, in which they differ most")));
+    assert_ne!(picture_before(&page, "blend skinning"), picture_before(&page, "flesh"));
+
+    // Every joint with flesh is a region of the page.
     let regions = body["regions"].as_array().expect("a list");
     let cells: u64 = regions.iter().filter_map(|region| region["cells"].as_u64()).sum();
     assert_eq!(cells, body["cells"].as_u64().expect("a count"), "each cell is in one region");
@@ -90,8 +114,12 @@ fn the_page_shows_what_the_facts_say() {
     assert!(most > 1.0 && largest >= most && page.contains(&format!("no more than {most:.2}")), "{most} {largest}");
     let advice = facts["advice"].as_array().expect("a list");
     assert_eq!(page.contains("all is well"), advice.is_empty());
+    // Pictures are letters in any order, and long.
+    let is_end = |letter: char| !(letter.is_ascii_alphanumeric() || "+/=".contains(letter));
+    let words: String = page.split_inclusive(is_end).filter(|word| word.len() < 100).collect();
+    assert!(words.contains("no more than") && !words.contains("iVBOR"));
     for word in ["NaN", "inf<", "Infinity", "null%"] {
-        assert!(!page.contains(word), "{word}");
+        assert!(!words.contains(word), "{word}");
     }
 
     // The check of the page does not depend on that of the scene.
@@ -101,6 +129,35 @@ fn the_page_shows_what_the_facts_say() {
     let (_, again) = read(&unchecked);
     assert_eq!(again["crossing"], facts["crossing"]);
     assert_eq!(again["bodies"], facts["bodies"]);
+}
+
+/// The demo in coarse cells, until the fist is closed: flesh is kept apart where blend skinning crosses, and both are shown.
+#[test]
+fn a_fist_is_shown_by_blend_skinning_and_with_flesh() {
+    let folder = support::fresh_folder("artist-fist");
+    let sets = [
+        "body.hand.mesh.cell=\"9 mm\"",
+        "duration=\"0.9166667 s\"",
+        "record={ size = [64, 48] }",
+        // The page looks for crossings all the same, and at depth in two frames.
+        "contact.check=false",
+    ];
+    let overrides: Vec<_> = sets.iter().map(|set| sinew::scene::Override::from(set.to_string())).collect();
+    let path = support::root().join("scenes/character/fist_large.toml");
+    let mut scene = Scene::load_with(path, &overrides).unwrap_or_else(|error| panic!("{error}"));
+    scene.expect.clear();
+    let outcome = run(&scene, &options(&folder, false), &mut ()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.frames, 22);
+    let (page, facts) = read(&folder);
+    assert_eq!(facts["crossing"]["triangle_pairs"]["value"], 0);
+    assert_eq!(facts["crossing"]["depth"]["value"], 0.0);
+    let body = &facts["bodies"][0];
+    assert_eq!(body["inverted_cells"]["value"], 0);
+    assert!(body["blend_skinning"]["triangle_pairs"]["value"].as_u64() > Some(100), "{}", body["blend_skinning"]);
+    let comparison = &body["comparison"];
+    assert!(comparison["contacts"].as_u64() > Some(100), "{comparison}");
+    assert!(comparison["farthest"].as_f64() > Some(0.003), "{comparison}");
+    assert_ne!(picture_before(&page, "blend skinning"), picture_before(&page, "flesh"));
 }
 
 /// Without contact nobody keeps flesh apart; crossings are counted all the same.

@@ -68,6 +68,10 @@ pub struct BodyFacts {
     pub cells: usize,
     /// Edge of a cell [m].
     pub cell: f64,
+    /// What it is made of.
+    pub layers: LayerFacts,
+    /// Blend skinning beside what was simulated; `None` before there is a frame.
+    pub comparison: Option<ComparisonFacts>,
     /// Its flesh by joint.
     pub regions: Vec<RegionFacts>,
     /// Most cells that are inside out at their centre.
@@ -109,16 +113,42 @@ pub struct StretchFacts {
     /// Stretches at the ends of the colours of the map; one is in the middle.
     pub range: [f64; 2],
     /// The map, from two sides.
-    pub pictures: Vec<StretchPicture>,
+    pub pictures: Vec<NamedPicture>,
 }
 
-/// A view of the stretch map.
+/// A picture and what it shows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct StretchPicture {
-    /// From where.
-    pub view: String,
+pub struct NamedPicture {
+    /// What, or from where.
+    pub name: String,
     /// A PNG file.
     pub png: Vec<u8>,
+}
+
+/// What a character is made of, at rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LayerFacts {
+    /// Number of bones.
+    pub bones: usize,
+    /// Number of triangles of the skin.
+    pub triangles: usize,
+    /// Bones, cells and skin, from one camera.
+    pub pictures: Vec<NamedPicture>,
+}
+
+/// The same moment by blend skinning and as it was simulated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparisonFacts {
+    /// The frame: that in which the two are farthest apart, by the root mean square over the vertices.
+    pub frame: usize,
+    /// That distance [m].
+    pub distance: f64,
+    /// The largest distance of a vertex in this frame [m].
+    pub farthest: f64,
+    /// Points in contact in this frame.
+    pub contacts: usize,
+    /// Blend skinning and flesh, from one camera.
+    pub pictures: Vec<NamedPicture>,
 }
 
 /// How a surface passes through itself when blend skinning alone moves it.

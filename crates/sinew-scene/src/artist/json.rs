@@ -70,8 +70,16 @@ fn body(body: &BodyFacts) -> Value {
         "name": body.name,
         "cells": body.cells,
         "cell": body.cell,
+        "bones": body.layers.bones,
+        "skin_triangles": body.layers.triangles,
         "inverted_cells": worst(&body.inverted),
         "inverted_cells_at_gauss_points": worst(&body.folded),
+        "comparison": body.comparison.as_ref().map(|comparison| json!({
+            "frame": comparison.frame,
+            "distance": comparison.distance,
+            "farthest": comparison.farthest,
+            "contacts": comparison.contacts,
+        })),
         "regions": body.regions.iter().map(region).collect::<Vec<_>>(),
         "stretch": {
             "frame": body.stretch.frame,

@@ -3,7 +3,7 @@
 //! - `watch`: looks at the frames as they are recorded, or shown once more after `--resume`, so that both tell the same
 //! - `facts`: what was seen, as plain data; `json`: the same for programs
 //! - `stretch`: how triangles of skin are stretched
-//! - `pictures`: the strip of frames and the stretch map
+//! - `pictures`: the strip of frames, what a character is made of, blend skinning beside flesh, and the stretch map
 //! - `advice`: rules from facts to keys of the scene
 //!
 //! The page itself is made in `report/artist.rs`.
@@ -15,9 +15,10 @@ mod pictures;
 mod stretch;
 mod watch;
 
+pub(crate) use advice::length;
 pub use advice::{Advice, Remedy};
 pub use facts::{
-    ArtistFacts, BlendFacts, BodyFacts, CrossingFacts, RegionFacts, SlowFrame, StretchFacts, StretchPicture,
-    StripPicture, TimeFacts, Worst,
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, NamedPicture, RegionFacts,
+    SlowFrame, StretchFacts, StripPicture, TimeFacts, Worst,
 };
 pub(crate) use watch::{Spent, Watch};

@@ -1,15 +1,17 @@
-//! The strip of frames and the stretch map.
+//! The strip of frames, the layers of a character, blend skinning beside flesh, and the stretch map.
 
 use sinew_fem::Frame;
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_io::MeshData;
 use sinew_math::Vec3;
 
-use super::facts::StretchPicture;
+use super::facts::NamedPicture;
 use super::stretch::Skin;
 use crate::raster::{Bounds, Camera, ColorMap, Finish, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View};
 use crate::record::shapes::{ground_level, points_f32};
 use crate::record::{encode_indexed_pngs, up_axis};
 use crate::spec::Scene;
-use crate::still::{camera_of, placed_mesh};
+use crate::still::{Lines, camera_of, draw_edges, placed_mesh};
 
 /// Width and height of a picture of the strip [pixels].
 const STRIP_SIZE: [usize; 2] = [280, 210];
@@ -23,6 +25,16 @@ const PATCH: f32 = 2.0;
 const LEAST_SPAN: f64 = 0.1;
 /// They end at zero.
 const MOST_SPAN: f64 = 1.0;
+
+/// Colours of bones, of the lattice, of triangles that cross others, and of obstacles.
+const BONE: Rgb = Rgb([0.89, 0.86, 0.78]);
+const CELLS: Rgb = Rgb([0.80, 0.78, 0.73]);
+const CROSSING: Rgb = Rgb([0.80, 0.06, 0.10]);
+const PROP: Rgb = Rgb([0.62, 0.64, 0.67]);
+/// Skin differs where it is moved by at least this part of the largest difference.
+const DIFFERENT: f32 = 0.1;
+/// Pairs of triangles that are painted as crossing at most.
+const MOST_MARKS: usize = 20_000;
 
 /// What is kept of a frame to be drawn.
 pub(super) struct Snapshot {
@@ -65,11 +77,8 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
     let ground = level.or(lowest).filter(|_| scene.record.ground);
     let [width, height] = STRIP_SIZE;
     let renderer = Renderer::draft(width, height);
-    let mut camera = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
-    if scene.record.camera.eye.is_none() {
-        let points = snapshots.iter().flat_map(|snapshot| snapshot.bodies.iter().flatten().copied());
-        camera = closer(camera, renderer.aspect(), points);
-    }
+    let points = snapshots.iter().flat_map(|snapshot| snapshot.bodies.iter().flatten().copied());
+    let camera = near_camera(scene, &stage, renderer.aspect(), points);
     let draw = |snapshot: &Snapshot| {
         let bodies = snapshot.bodies.iter().zip(triangles).enumerate();
         let mut surfaces: Vec<Surface<'_>> = bodies
@@ -78,7 +87,7 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
             })
             .collect();
         for shape in &snapshot.shapes {
-            surfaces.push(Surface::solid(&shape.positions, &shape.triangles, Rgb([0.62, 0.64, 0.67]), Finish::MATTE));
+            surfaces.push(Surface::solid(&shape.positions, &shape.triangles, PROP, Finish::MATTE));
         }
         renderer.render(&view(camera, up, ground, stage, surfaces))
     };
@@ -100,7 +109,7 @@ pub(super) fn stretch_map(
     positions: &[Vec3],
     stretches: &[f64],
     range: [f64; 2],
-) -> Vec<StretchPicture> {
+) -> Vec<NamedPicture> {
     let up = up_axis(scene.up);
     let positions = points_f32(positions);
     let values = skin.at_vertices(stretches);
@@ -119,8 +128,103 @@ pub(super) fn stretch_map(
         renderer.render(&view(camera, up, None, stage, vec![surface]))
     };
     let pictures = encode_indexed_pngs(&[front, from_behind(front, up)].map(draw));
-    let named = ["from the camera", "from behind"].into_iter().zip(pictures);
-    named.map(|(view, png)| StretchPicture { view: view.into(), png }).collect()
+    named(["from the camera", "from behind"], pictures)
+}
+
+fn named<const N: usize>(names: [&str; N], pictures: Vec<Vec<u8>>) -> Vec<NamedPicture> {
+    names.into_iter().zip(pictures).map(|(name, png)| NamedPicture { name: name.into(), png }).collect()
+}
+
+/// What a character is made of, at rest, all with the same camera: its bones, the outer faces of its cells, its skin.
+pub(super) fn layers(
+    scene: &Scene,
+    number: usize,
+    bones: &[ShapeMesh],
+    mesh: &CellMesh,
+    skin: &Skin,
+) -> Vec<NamedPicture> {
+    let up = up_axis(scene.up);
+    let lattice = crate::inspect::Skin::of(&MeshData::from(mesh));
+    let (nodes, skin_places) = (points_f32(mesh.positions()), points_f32(skin.rest()));
+    let mut stage = Bounds::of(&nodes);
+    stage.union(&Bounds::of(&skin_places));
+    let [width, height] = MAP_SIZE;
+    let renderer = Renderer::draft(width, height);
+    let camera = near_camera(scene, &stage, renderer.aspect(), nodes.iter().chain(&skin_places).copied());
+    let ground = scene.record.ground.then(|| stage.min[up.index()]);
+    let draw = |surfaces: Vec<Surface<'_>>| renderer.render(&view(camera, up, ground, stage, surfaces));
+    let skeleton = bones.iter().map(|bone| Surface::solid(&bone.positions, &bone.triangles, BONE, Finish::MATTE));
+    let skeleton = draw(skeleton.collect());
+    let mut cells = draw(vec![Surface::solid(&nodes, &lattice.triangles, CELLS, Finish::MATTE)]);
+    let mut lines = Lines::new(&camera, width, height);
+    lines.cover(&nodes, &lattice.triangles);
+    draw_edges(&mut cells, &lines, &nodes, &lattice.edges);
+    let skin = draw(vec![Surface::solid(&skin_places, skin.triangles(), Rgb::of_body(number), Finish::FLESH)]);
+    named(["bones", "cells", "skin"], encode_indexed_pngs(&[skeleton, cells, skin]))
+}
+
+/// A moment as blend skinning has it and as it was simulated, with the same camera. Triangles of the skin that cross others are red.
+pub(super) fn comparison(
+    scene: &Scene,
+    triangles: &[Vec<[u32; 3]>],
+    moment: &Snapshot,
+    body: usize,
+    blended: &[Vec3],
+) -> Vec<NamedPicture> {
+    let up = up_axis(scene.up);
+    let mut by_blending = moment.bodies.clone();
+    by_blending[body] = points_f32(blended);
+    let mut stage = bounds_of(&moment.bodies);
+    stage.union(&bounds_of(&by_blending));
+    let [width, height] = MAP_SIZE;
+    let renderer = Renderer::draft(width, height);
+    // Near to where they differ, whatever the scene says: that is what is to be seen.
+    let pairs = || moment.bodies[body].iter().copied().zip(by_blending[body].iter().copied());
+    let distance = |[a, b]: [[f32; 3]; 2]| (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f32>().sqrt();
+    let least = DIFFERENT * pairs().map(|(a, b)| distance([a, b])).fold(0.0, f32::max);
+    let different = pairs().filter(|&(a, b)| distance([a, b]) >= least).flat_map(|(a, b)| [a, b]);
+    let camera = camera_of(&scene.record.camera, &stage, up, renderer.aspect());
+    let camera = closer(camera, renderer.aspect(), different);
+    let ground = moment.level.or(Some(stage.min[up.index()])).filter(|_| scene.record.ground);
+    let draw = |bodies: &[Vec<[f32; 3]>]| {
+        let split: Vec<[Vec<[u32; 3]>; 2]> = bodies
+            .iter()
+            .zip(triangles)
+            .map(|(positions, triangles)| apart_and_crossing(positions, triangles))
+            .collect();
+        let mut surfaces = Vec::new();
+        for (number, (positions, [apart, crossing])) in bodies.iter().zip(&split).enumerate() {
+            surfaces.push(Surface::solid(positions, apart, Rgb::of_body(number), Finish::FLESH));
+            surfaces.push(Surface::solid(positions, crossing, CROSSING, Finish::MATTE));
+        }
+        for shape in &moment.shapes {
+            surfaces.push(Surface::solid(&shape.positions, &shape.triangles, PROP, Finish::MATTE));
+        }
+        renderer.render(&view(camera, up, ground, stage, surfaces))
+    };
+    let pictures = encode_indexed_pngs(&[draw(&by_blending), draw(&moment.bodies)]);
+    named(["blend skinning", "flesh"], pictures)
+}
+
+/// Triangles that cross no other of their surface, and those that do.
+fn apart_and_crossing(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> [Vec<[u32; 3]>; 2] {
+    let places = positions.iter().map(|&x| Vec3::from(x.map(f64::from))).collect();
+    let pairs = TriMesh::new(places, triangles.to_vec()).map_or(Vec::new(), |skin| skin.self_intersections(MOST_MARKS));
+    let mut is_crossing = vec![false; triangles.len()];
+    pairs.iter().flatten().for_each(|&triangle| is_crossing[triangle as usize] = true);
+    [false, true].map(|wanted| {
+        let all = triangles.iter().zip(&is_crossing);
+        all.filter(|(_, is)| **is == wanted).map(|(triangle, _)| *triangle).collect()
+    })
+}
+
+/// The camera of the scene, brought near to what it sees where the scene does not place it.
+fn near_camera(scene: &Scene, stage: &Bounds, aspect: f32, points: impl Iterator<Item = [f32; 3]>) -> Camera {
+    let camera = camera_of(&scene.record.camera, stage, up_axis(scene.up), aspect);
+    match scene.record.camera.eye {
+        None => closer(camera, aspect, points),
+        Some(_) => camera,
+    }
 }
 
 fn view<'a>(camera: Camera, up: UpAxis, ground: Option<f32>, stage: Bounds, surfaces: Vec<Surface<'a>>) -> View<'a> {
@@ -169,6 +273,20 @@ mod tests {
             assert!((low + high - 2.0).abs() < 1e-12 && low >= 0.0 && high >= 1.1 - 1e-12, "{most}: {low} {high}");
         }
         assert!((colour_range(1.34)[1] - 1.4).abs() < 1e-12);
+    }
+
+    /// Of three triangles two pass through each other.
+    #[test]
+    fn triangles_that_cross_are_told_from_those_that_do_not() {
+        let flat = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]];
+        let through = [[1.0, 1.0, -1.0], [1.0, 1.0, 1.0], [2.0, 3.0, 1.0]];
+        let above = flat.map(|[x, y, _]| [x, y, 5.0]);
+        let positions = [flat, above, through].concat();
+        let [apart, crossing] = apart_and_crossing(&positions, &[[0, 1, 2], [3, 4, 5], [6, 7, 8]]);
+        assert_eq!(
+            (apart.as_slice(), crossing.as_slice()),
+            ([[3, 4, 5]].as_slice(), [[0, 1, 2], [6, 7, 8]].as_slice())
+        );
     }
 
     #[test]

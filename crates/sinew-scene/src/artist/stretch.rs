@@ -54,6 +54,11 @@ impl Skin {
         Self { rest, triangles: triangles.to_vec(), areas, area }
     }
 
+    /// Vertices at rest [m].
+    pub fn rest(&self) -> &[Vec3] {
+        &self.rest
+    }
+
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }

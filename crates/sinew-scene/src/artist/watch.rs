@@ -15,16 +15,19 @@ use sinew_math::Vec3;
 
 use super::advice::{Settings, advise};
 use super::facts::{
-    ArtistFacts, BlendFacts, BodyFacts, CrossingFacts, RegionFacts, SlowFrame, StretchFacts, StripPicture, TimeFacts,
-    Worst,
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, RegionFacts, SlowFrame,
+    StretchFacts, StripPicture, TimeFacts, Worst,
 };
-use super::pictures::{Snapshot, colour_range, stretch_map, strip};
+use super::pictures::{Snapshot, colour_range, comparison, layers, stretch_map, strip};
 use super::stretch::Skin;
 use crate::character::Character;
-use crate::raster::UpAxis;
+use crate::compile::bones_at_rest;
+use crate::raster::{ShapeMesh, UpAxis};
 use crate::record::up_axis;
 use crate::spec::Scene;
 use crate::spec::mesh::Mesh;
+use crate::spec::rig::Rig;
+use crate::still::placed_mesh;
 use crate::timing::Stopwatch;
 
 /// Pictures of the strip.
@@ -72,6 +75,8 @@ struct Suspect {
 struct Watched {
     body: usize,
     character: Character,
+    /// What the scene says of its skeleton.
+    settings: Rig,
     /// From the file to the scene.
     scale: f64,
     place: Pose,
@@ -82,6 +87,8 @@ struct Watched {
     facts: BodyFacts,
     /// Skin in the frame in which it is stretched most, and stretches of its triangles.
     worst_skin: (Vec<Vec3>, Vec<f64>),
+    /// The frame in which blend skinning and flesh are compared.
+    moment: Option<Snapshot>,
 }
 
 impl Watch {
@@ -122,6 +129,7 @@ impl Watch {
         }
         for watched in &mut self.characters {
             watched.look(frame.index, &frame.bodies[watched.body]);
+            watched.look_for_moment(frame, self.up);
         }
         self.look_for_crossings(model, frame);
         watch.add_to(&mut self.time);
@@ -183,8 +191,12 @@ impl Watch {
         });
         let strip = strip.collect();
         let places = SurfacePlaces::of_state(model, &model.initial_state());
-        let bodies =
-            self.characters.into_iter().map(|watched| watched.finish(scene, model, &places, &frames)).collect();
+        let triangles = &self.triangles;
+        let bodies = self
+            .characters
+            .into_iter()
+            .map(|watched| watched.finish(scene, model, triangles, &places, &frames))
+            .collect();
         let mut sums = StepTiming::default();
         reports.iter().for_each(|report| sums += report.timing);
         watch.add_to(&mut self.time);
@@ -221,6 +233,7 @@ impl Watched {
         Some(Self {
             body,
             character,
+            settings: settings.clone(),
             scale: data.scale,
             place: crate::compile::pose(data.position, data.rotation.as_ref()),
             is_kept_apart: group.is_some_and(|group| model.surfaces.rule(group, group).is_some()),
@@ -228,6 +241,7 @@ impl Watched {
             skin: Skin::new(surface.positions(of_model.mesh.positions()), &surface.triangles),
             facts,
             worst_skin: (Vec::new(), Vec::new()),
+            moment: None,
         })
     }
 
@@ -258,9 +272,33 @@ impl Watched {
         }
     }
 
+    /// Keeps the frame in which flesh is farthest from where blend skinning puts it.
+    fn look_for_moment(&mut self, frame: &Frame<'_>, up: UpAxis) {
+        let flesh = &frame.bodies[self.body].surface_positions;
+        let squares: Vec<f64> =
+            self.blended(frame.time).iter().zip(flesh.iter()).map(|(a, b)| (*a - *b).norm_squared()).collect();
+        let distance = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+        if self.facts.comparison.as_ref().is_none_or(|known| distance > known.distance) {
+            self.facts.comparison = Some(ComparisonFacts {
+                frame: frame.index,
+                distance,
+                farthest: squares.iter().copied().fold(0.0, f64::max).sqrt(),
+                contacts: frame.report.contacts,
+                pictures: Vec::new(),
+            });
+            self.moment = Some(Snapshot::of(frame, up));
+        }
+    }
+
+    /// The skin where blend skinning alone has it at a time of the run.
+    fn blended(&self, time: f64) -> Vec<Vec3> {
+        let blended = self.character.flesh.blend(&self.character.performance(&self.settings).motions(time));
+        blended.iter().map(|x| self.place.to_world(*x * self.scale)).collect()
+    }
+
     /// Frame of the animation at a time of the run, counted as files of skins count.
     fn animation_frame(&self, scene: &Scene, time: f64) -> Option<f64> {
-        let settings = scene.body[self.body].rig.as_ref()?;
+        let settings = &self.settings;
         let rate = scene.frame_rate / scene.record.every.max(1) as f64;
         // Half a frame of rounding: sums of times are not exact.
         let is_begun = time >= settings.preroll - 0.5 / scene.frame_rate;
@@ -268,32 +306,49 @@ impl Watched {
         is_begun.then(|| (frame * 1e3).round() / 1e3)
     }
 
-    fn finish(mut self, scene: &Scene, model: &Model, places: &SurfacePlaces, frames: &[(usize, f64)]) -> BodyFacts {
+    fn finish(
+        mut self,
+        scene: &Scene,
+        model: &Model,
+        triangles: &[Vec<[u32; 3]>],
+        places: &SurfacePlaces,
+        frames: &[(usize, f64)],
+    ) -> BodyFacts {
+        let bones: Vec<ShapeMesh> = bones_at_rest(scene, self.body, &self.character)
+            .iter()
+            .map(|(shape, pose)| placed_mesh(shape, pose, 0.0))
+            .collect();
+        self.facts.layers = LayerFacts {
+            bones: bones.len(),
+            triangles: self.skin.triangles().len(),
+            pictures: layers(scene, self.body, &bones, &model.bodies[self.body].mesh, &self.skin),
+        };
+        let pictures = self.moment.as_ref().map(|moment| {
+            let blended = self.blended(moment.time);
+            comparison(scene, triangles, moment, self.body, &blended)
+        });
+        if let Some(facts) = &mut self.facts.comparison {
+            facts.pictures = pictures.unwrap_or_default();
+        }
         let (positions, stretches) = &self.worst_skin;
         if !positions.is_empty() {
             let range = self.facts.stretch.range;
             self.facts.stretch.pictures = stretch_map(scene, &self.skin, positions, stretches, range);
         }
-        self.facts.blend = self.blend(scene, model, places, frames);
+        self.facts.blend = self.blend(model, places, frames);
         self.facts
     }
 
     /// What blend skinning alone would do in some frames.
-    fn blend(
-        &self,
-        scene: &Scene,
-        model: &Model,
-        places: &SurfacePlaces,
-        frames: &[(usize, f64)],
-    ) -> Option<BlendFacts> {
-        let settings = scene.body[self.body].rig.as_ref().filter(|_| self.is_kept_apart)?;
-        let performance = self.character.performance(settings);
+    fn blend(&self, model: &Model, places: &SurfacePlaces, frames: &[(usize, f64)]) -> Option<BlendFacts> {
+        if !self.is_kept_apart {
+            return None;
+        }
         let mut places = places.clone();
         let mut facts = BlendFacts::default();
         let mut worst: Option<SurfacePlaces> = None;
         for &(frame, time) in frames {
-            let blended = self.character.flesh.blend(&performance.motions(time));
-            let blended: Vec<Vec3> = blended.iter().map(|x| self.place.to_world(*x * self.scale)).collect();
+            let blended = self.blended(time);
             if !places.move_body(model, self.body, &blended) {
                 return None;
             }

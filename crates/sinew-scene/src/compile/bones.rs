@@ -14,6 +14,7 @@ use super::{Compiler, list_some};
 use crate::character::Character;
 use crate::diagnostic::Diagnostic;
 use crate::import::load_surface;
+use crate::spec::Scene;
 use crate::spec::body::Body;
 use crate::spec::rig::{self as spec, Hold, Rig};
 use crate::suggest::nearest;
@@ -84,6 +85,21 @@ impl RigBone {
             Form::Surface { set, .. } => Ok((AnyShape::LevelSet(set.clone()), Pose::identity())),
         }
     }
+}
+
+/// The bones of a character as the simulation has them, at rest in the world. Those without a form are left out.
+pub(crate) fn bones_at_rest(scene: &Scene, index: usize, character: &Character) -> Vec<(AnyShape, Pose)> {
+    let body = &scene.body[index];
+    let Some(rig) = &body.rig else { return Vec::new() };
+    let place = super::pose(body.position, body.rotation.as_ref());
+    // A scene that runs has bones without mistakes.
+    let bones = Compiler::new(scene).bones(index, body, rig, character).unwrap_or_default();
+    let shapes = bones.iter().filter_map(|bone| bone.shape().ok());
+    let in_world = |local: Pose| Pose {
+        translation: place.to_world(local.translation),
+        rotation: place.rotation * local.rotation,
+    };
+    shapes.map(|(shape, local)| (shape, in_world(local))).collect()
 }
 
 impl Compiler<'_> {

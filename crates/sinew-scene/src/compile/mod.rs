@@ -26,6 +26,7 @@ use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
 
 use self::body::CompiledBody;
+pub(crate) use self::bones::bones_at_rest;
 use self::drive::{ChannelMotion, TrackDriver};
 pub(crate) use self::shapes::pose;
 use crate::diagnostic::{Diagnostic, SceneError};
@@ -34,15 +35,7 @@ use crate::suggest::nearest;
 
 /// Builds the simulation a scene describes.
 pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
-    Compiler {
-        scene,
-        problems: Vec::new(),
-        notes: Vec::new(),
-        builder: ModelBuilder::new(),
-        driver: TrackDriver::default(),
-        bones: Vec::new(),
-    }
-    .run()
+    Compiler::new(scene).run()
 }
 
 /// Work in progress.
@@ -54,6 +47,19 @@ struct Compiler<'a> {
     driver: TrackDriver,
     /// Bones over which flesh slides: colliders behind those of the scene.
     bones: Vec<ColliderParams>,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(scene: &'a Scene) -> Self {
+        Self {
+            scene,
+            problems: Vec::new(),
+            notes: Vec::new(),
+            builder: ModelBuilder::new(),
+            driver: TrackDriver::default(),
+            bones: Vec::new(),
+        }
+    }
 }
 
 impl Compiler<'_> {

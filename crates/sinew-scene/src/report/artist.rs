@@ -6,7 +6,10 @@ use sinew_io::base64;
 
 use super::html::{section, timing_row};
 use super::plot::short;
-use crate::artist::{Advice, ArtistFacts, BodyFacts, CrossingFacts, Remedy, StretchFacts, StripPicture, TimeFacts};
+use crate::artist::{
+    Advice, ArtistFacts, BodyFacts, ComparisonFacts, CrossingFacts, NamedPicture, Remedy, StretchFacts, StripPicture,
+    TimeFacts, length,
+};
 use crate::raster::ColorMap;
 use crate::record::escaped;
 use crate::report::TimingRow;
@@ -23,10 +26,17 @@ pub(super) fn sections(html: &mut String, facts: &ArtistFacts) {
     if !facts.strip.is_empty() {
         section(html, "Frames", &strip(&facts.strip));
     }
+    let of = |body: &BodyFacts| if facts.bodies.len() > 1 { format!(" of {}", body.name) } else { String::new() };
+    for body in &facts.bodies {
+        section(html, &format!("What it is made of{}", of(body)), &layers(body));
+        if let Some(facts) = &body.comparison {
+            section(html, &format!("Blend skinning and flesh{}", of(body)), &comparison(facts, &body.name));
+        }
+    }
     section(html, "What to change", &advice(&facts.advice));
     section(html, "Does it pass through itself?", &crossing(&facts.crossing, &facts.bodies));
     for body in &facts.bodies {
-        let of = if facts.bodies.len() > 1 { format!(" of {}", body.name) } else { String::new() };
+        let of = of(body);
         section(html, &format!("Stretch of the skin{of}"), &stretch(&body.stretch));
         section(html, &format!("Volume by joint{of}"), &regions(body));
     }
@@ -156,15 +166,52 @@ fn count(value: usize, frame: usize, of: &str) -> String {
     if value == 0 { "none".into() } else { format!("{value} {of} in frame {frame}") }
 }
 
-fn stretch(stretch: &StretchFacts) -> String {
-    let pictures: String = stretch
+fn layers(body: &BodyFacts) -> String {
+    let cell = length(body.cell);
+    let parts = [
+        counted(body.layers.bones, "bone"),
+        format!("{} of {cell}", counted(body.cells, "cell")),
+        format!("skin of {}", counted(body.layers.triangles, "triangle")),
+    ];
+    let pictures: String = body
+        .layers
         .pictures
         .iter()
-        .map(|view| {
-            let alt = format!("Skin in frame {} coloured by its stretch, {}", stretch.frame, view.view);
-            format!("<figure>{}<figcaption>{}</figcaption></figure>", picture(&view.png, &alt), escaped(&view.view))
-        })
+        .zip(&parts)
+        .map(|(view, part)| figure(view, &format!("{} of {} at rest", view.name, body.name), part))
         .collect();
+    format!(
+        "<div class=\"card stretch\"><div class=\"views thirds\">{pictures}</div>\
+         <p class=\"note\">At rest. Bones move the cells around them, the other cells find their balance, and the skin goes with the cells it lies in.</p></div>"
+    )
+}
+
+fn comparison(facts: &ComparisonFacts, name: &str) -> String {
+    let pictures: String = facts
+        .pictures
+        .iter()
+        .map(|view| figure(view, &format!("{name} in frame {}: {}", facts.frame, view.name), &view.name))
+        .collect();
+    format!(
+        "<div class=\"card stretch\"><div class=\"views\">{pictures}</div>\
+         <p class=\"note\">Frame {}, in which they differ most: by up to {}, with {}. Skin that passes through itself is red.</p></div>",
+        facts.frame,
+        length(facts.farthest),
+        counted(facts.contacts, "contact"),
+    )
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn figure(view: &NamedPicture, alt: &str, caption: &str) -> String {
+    format!("<figure>{}<figcaption>{}</figcaption></figure>", picture(&view.png, alt), escaped(caption))
+}
+
+fn stretch(stretch: &StretchFacts) -> String {
+    let alt = |view: &NamedPicture| format!("Skin in frame {} coloured by its stretch, {}", stretch.frame, view.name);
+    let pictures: String = stretch.pictures.iter().map(|view| figure(view, &alt(view), &view.name)).collect();
     let [low, high] = stretch.range;
     let colours: Vec<String> = (0..STOPS)
         .map(|k| {
@@ -266,7 +313,7 @@ fn time(time: &TimeFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artist::{BlendFacts, RegionFacts, SlowFrame, StretchPicture, Worst};
+    use crate::artist::{BlendFacts, LayerFacts, RegionFacts, SlowFrame, Worst};
     use crate::report::page;
     use crate::report::tests::example;
 
@@ -277,6 +324,7 @@ mod tests {
             volume_change: Worst { value: change, frame: 7 },
             ..RegionFacts::default()
         };
+        let shot = |name: &str| NamedPicture { name: name.into(), png: vec![4] };
         ArtistFacts {
             strip: (0..3)
                 .map(|k| StripPicture {
@@ -295,6 +343,18 @@ mod tests {
                 name: "arm".into(),
                 cells: 80,
                 cell: 0.01,
+                layers: LayerFacts {
+                    bones: 1,
+                    triangles: 120,
+                    pictures: ["bones", "cells", "skin"].map(shot).to_vec(),
+                },
+                comparison: Some(ComparisonFacts {
+                    frame: 8,
+                    distance: 0.002,
+                    farthest: 0.0123,
+                    contacts: 55,
+                    pictures: ["blend skinning", "flesh"].map(shot).to_vec(),
+                }),
                 regions: vec![region("elbow", -0.034), region("wrist", 0.001)],
                 stretch: StretchFacts {
                     frame: 5,
@@ -302,7 +362,7 @@ mod tests {
                     largest: 2.0,
                     smallest: 0.4,
                     range: [0.7, 1.3],
-                    pictures: vec![StretchPicture { view: "front".into(), png: vec![4] }],
+                    pictures: vec![shot("front")],
                 },
                 blend: Some(BlendFacts { crossings: Worst { value: 3, frame: 8 }, depth: 0.004 }),
                 ..BodyFacts::default()
@@ -337,10 +397,15 @@ mod tests {
             "A higher <code>x</code> helps",
             "before the animation",
             "no more than 1.30",
+            "<figcaption>1 bone</figcaption>",
+            "<figcaption>80 cells of 1 cm</figcaption>",
+            "<figcaption>skin of 120 triangles</figcaption>",
+            "<figcaption>blend skinning</figcaption>",
+            "Frame 8, in which they differ most: by up to 12 mm, with 55 contacts",
         ] {
             assert!(html.contains(part), "{part} is missing");
         }
-        assert_eq!(html.matches("<img ").count(), 4);
+        assert_eq!(html.matches("<img ").count(), 9);
         assert_eq!(html.matches(" src=\"").count(), html.matches(" src=\"data:image/png;base64,").count());
         for tag in
             ["section", "div", "figure", "figcaption", "table", "ul", "li", "dl", "p", "span", "b", "i", "script"]

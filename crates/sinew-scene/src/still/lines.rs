@@ -4,7 +4,7 @@ use crate::raster::{Camera, Image};
 
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pen {
+pub(crate) struct Pen {
     pub color: [u8; 3],
     /// [pixels]
     pub width: f32,
@@ -16,7 +16,7 @@ pub(super) struct Pen {
 type Screen = [f32; 3];
 
 /// Projection and depth of a picture.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     camera: Camera,
     focal: f32,
     near: f32,

@@ -14,7 +14,7 @@ pub(crate) use arrows::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest
 
 use crate::inspect::Skin;
 use crate::raster::{Bounds, Camera, Finish, FitParams, Image, Renderer, Rgb, Surface, UpAxis, View};
-use lines::{Lines, Pen};
+pub(crate) use lines::{Lines, Pen};
 
 /// What is shown of a mesh besides its surface.
 #[derive(Clone, Debug, Default)]
@@ -80,14 +80,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
     let mut image = renderer.render(&view);
     let mut lines = Lines::new(&camera, image.width, image.height);
     lines.cover(&points, &skin.triangles);
-    if skin.edges.len() <= MOST_EDGES {
-        // Fine meshes get fainter lines, so that the shading stays visible.
-        let typical = lines.typical_length(&points, &skin.edges);
-        let pen = Pen { color: INK, width: 1.0, opacity: (typical / 26.0).clamp(0.10, 0.55) };
-        for &[a, b] in &skin.edges {
-            lines.draw_visible(&mut image, [points[a as usize], points[b as usize]], &pen);
-        }
-    }
+    draw_edges(&mut image, &lines, &points, &skin.edges);
     let pen = Pen { color: RED, width: 1.5, opacity: 0.8 };
     let edges = cell_edges(data, picture.marked_cells);
     let marked =
@@ -99,6 +92,18 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
     let places: Vec<[f32; 3]> = picture.rings.iter().map(|&place| f32s(place)).collect();
     lines.rings(&mut image, &places, radius, &Pen { color: RED, width: 2.2, opacity: 0.95 });
     Some(image)
+}
+
+/// Draws the edges of cells that nothing hides, fainter where they are dense, so that the shading stays visible.
+pub(crate) fn draw_edges(image: &mut Image, lines: &Lines, points: &[[f32; 3]], edges: &[[u32; 2]]) {
+    if edges.len() > MOST_EDGES {
+        return;
+    }
+    let typical = lines.typical_length(points, edges);
+    let pen = Pen { color: INK, width: 1.0, opacity: (typical / 26.0).clamp(0.10, 0.55) };
+    for &[a, b] in edges {
+        lines.draw_visible(image, [points[a as usize], points[b as usize]], &pen);
+    }
 }
 
 /// Triangles by colour, one per label.
