@@ -6,12 +6,12 @@ mod deny;
 mod json;
 mod judges;
 mod peers;
+mod pictures;
 mod scenes;
 mod step;
 mod test;
 mod venv;
 
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use step::{Outcome, root};
@@ -25,7 +25,7 @@ Commands:
   test [--full] [--only NAME]...  Everything CI runs: format, lints, tests, scenes, examples, licences
                                   --full adds the large sizes; --only keeps the steps whose name contains NAME
   docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts
-  demo                            Run the demo and write the picture of the README (docs/images/demo.png)
+  demo                            Run the demo and write the pictures of README and guide (docs/images/)
   bench                           Run `sinew bench svd3` and `sinew bench beam` and print their JSON
   bench peers [OPTIONS]           Time the beam in other engines and in ours, in one run; installs them below target/peers
                                   --size S|L        size of the mesh [default: S]
@@ -83,37 +83,17 @@ fn docs() -> ExitCode {
     finish(&step::stream("docs", &mut command))
 }
 
-/// Runs the demo and keeps one of its pictures for the README.
+/// Runs the demo and keeps its pictures for the README and the guide.
 fn demo() -> ExitCode {
     let mut command = step::cargo(["run", "--quiet", "--release", "--", "demo"]);
     let outcome = step::stream("demo", &mut command);
-    if !outcome.is_failure() {
-        let picture = root().join("docs/images/demo.png");
-        match poster(&root().join("out/demo")) {
-            Some(found) => match std::fs::create_dir_all(root().join("docs/images"))
-                .and_then(|()| std::fs::copy(&found, &picture))
-            {
-                Ok(_) => eprintln!("wrote docs/images/demo.png"),
-                Err(error) => {
-                    eprintln!("error: cannot write {}: {error}", picture.display());
-                    return ExitCode::from(2);
-                }
-            },
-            None => {
-                eprintln!("error: the demo wrote no PNG");
-                return ExitCode::from(2);
-            }
-        }
+    if !outcome.is_failure()
+        && let Err(message) = pictures::keep(&root().join("out/demo"), &root().join("docs/images"))
+    {
+        eprintln!("error: {message}");
+        return ExitCode::from(2);
     }
     finish(&outcome)
-}
-
-/// The picture that stands for the demo: the still at the moment of the strongest squash, frame 18 of 120.
-fn poster(folder: &std::path::Path) -> Option<PathBuf> {
-    let mut pictures = scenes::files_below(&folder.join("frames"), "png");
-    pictures.sort();
-    let moment = pictures.len() * 18 / 120;
-    pictures.into_iter().nth(moment)
 }
 
 /// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`. `bench peers` is a chore of its own.

@@ -130,12 +130,19 @@ impl Settings {
 /// Everything else is left out: the meshes it names may be gone, and materials may have got other names since.
 fn presentation(header: &Header) -> Option<(Option<String>, Up, Record)> {
     const KEPT: [&str; 3] = ["title", "up", "record"];
+    const SKIN: &str = "skin";
     let mut table: toml::Table = header.scene_text.parse().ok()?;
     table.retain(|key, _| KEPT.contains(&key));
     table.insert("duration".into(), "1 s".into());
+    // Skins are written during the run only, and belong to bodies that are left out here.
+    if let Some(record) = table.get_mut("record").and_then(toml::Value::as_table_mut) {
+        record.retain(|key, _| !key.starts_with(SKIN));
+    }
     let text = toml::to_string(&table).ok()?;
-    let concerns =
-        |set: &&String| set.trim_start().split(['.', '=', '[', ' ']).next().is_some_and(|key| KEPT.contains(&key));
+    let concerns = |set: &&String| {
+        let mut keys = set.split(['.', '=', '[', ' ']).filter(|key| !key.is_empty());
+        keys.next().is_some_and(|key| KEPT.contains(&key)) && !keys.next().is_some_and(|key| key.starts_with(SKIN))
+    };
     let sets = header.overrides.iter().filter(concerns);
     let overrides: Vec<Override> = sets.map(|set| Override::from(set.as_str())).collect();
     let scene = Scene::from_text(&text, &header.scene_name, ".", &overrides).ok()?;
@@ -160,6 +167,10 @@ mod tests {
         let (title, up, record) = presentation(&header(text, &sets)).unwrap();
         assert_eq!((title.as_deref(), up, record.size), (Some("T"), Up::Y, [64, 32]));
         assert_eq!(record.color.as_deref(), Some("J"));
+        // Nor do the characters whose skins were written.
+        let text = "up = \"y\"\n[record]\nsize = [100, 50]\nskin = [\"a.usda\"]\nskin_frames = [1, 2]\n";
+        let (_, up, record) = presentation(&header(text, &["record.skin=[\"b.usda\"]"])).unwrap();
+        assert_eq!((up, record.size), (Up::Y, [100, 50]));
         let mut notes = Vec::new();
         let settings =
             Settings::new(&header("[record]\nnew_key = 1", &[]), &ConvertOptions::default(), &mut notes).unwrap();
