@@ -163,6 +163,5 @@ fn contacts_are_no_anchors() {
     system.set_contacts(&contacts);
     system.linearize(&rest, TangentKind::Definite, 1.0).unwrap();
     let taken = iterations_of(&mut system, &fixed, &contacts);
-    // The coarsest level does without, so what presses the whole arms together is left to conjugate gradients.
     assert!(2 * taken <= anchored && 2 * taken <= unaware, "{taken}, {anchored} and {unaware}");
 }
