@@ -6,8 +6,8 @@ use sinew_geometry::mesh::vertex_normals;
 use sinew_geometry::procedural::icosphere;
 use sinew_math::Vec3;
 use sinew_rig::characters::{Character, CharacterParams, generate};
-use sinew_rig::{Animation, Channel, Flesh, FleshParams, Interpolation, Keys, Node, Rig, Transform};
-use support::flesh::{PREROLL, Stage, distance, skins};
+use sinew_rig::{Animation, Channel, Flesh, FleshParams, Interpolation, Keys, Rig};
+use support::flesh::{PREROLL, Stage, add_root, distance, skins};
 use support::fresh_folder;
 
 fn arm() -> Rig {
@@ -91,17 +91,7 @@ fn what_moves_along_presses_all_the_same() {
     // A root that goes away, at 9 cm per frame.
     let place = |frame: usize| Vec3::new(0.06, 0.05, -0.05) * frame as f64;
     let mut rig = arm();
-    let root = rig.nodes.len();
-    rig.nodes.iter_mut().filter(|node| node.parent.is_none()).for_each(|node| node.parent = Some(root));
-    rig.nodes.push(Node {
-        name: "root".into(),
-        parent: None,
-        transform: Transform::identity(),
-        surface: None,
-        skin: None,
-        morph_weights: None,
-        is_shown: true,
-    });
+    let root = add_root(&mut rig);
     rig.animations = vec![Animation {
         name: "leave".into(),
         channels: vec![Channel {

@@ -8,8 +8,8 @@ use std::path::Path;
 use sinew_fem::Simulation;
 use sinew_math::{Quaternion, Vec3};
 use sinew_rig::characters::{Character, CharacterParams, generate};
-use sinew_rig::{Animation, Channel, Interpolation, Keys, Node, Rig, Transform};
-use support::flesh::{Stage, distance, skins};
+use sinew_rig::{Animation, Channel, Interpolation, Keys, Rig, Transform};
+use support::flesh::{Stage, add_root, distance, skins};
 use support::fresh_folder;
 
 const FRAME_RATE: f64 = 24.0;
@@ -67,17 +67,7 @@ fn roots_go_far_and_turn() {
     let mut rig = arm();
     rig.animations = vec![bend(&rig, 8.0, frames, frames)];
     let at_home = skins(&mut simulation(&folder, &rig, "bend", frames, 1.0), frames);
-    let root = rig.nodes.len();
-    rig.nodes.iter_mut().filter(|node| node.parent.is_none()).for_each(|node| node.parent = Some(root));
-    rig.nodes.push(Node {
-        name: "root".into(),
-        parent: None,
-        transform: Transform::identity(),
-        surface: None,
-        skin: None,
-        morph_weights: None,
-        is_shown: true,
-    });
+    let root = add_root(&mut rig);
     let times: Vec<f64> = (0..=frames).map(|frame| frame as f64 / FRAME_RATE).collect();
     let place = |frame: usize| Vec3::new(100.0, 3.0, -20.0) * (frame as f64 / frames as f64);
     let turn = |frame: usize| Quaternion::from_axis_angle(Vec3::unit(1), TAU * frame as f64 / frames as f64);

@@ -6,7 +6,7 @@ use sinew_fem::Simulation;
 use sinew_fem::contact::SurfaceCheck;
 use sinew_io::gltf::write_rig;
 use sinew_math::Vec3;
-use sinew_rig::Rig;
+use sinew_rig::{Node, Rig, Transform};
 use sinew_scene::Scene;
 use sinew_scene::compile::compile;
 
@@ -82,4 +82,20 @@ pub fn skin(simulation: &Simulation) -> Vec<Vec3> {
 pub fn distance(a: &[Vec3], b: &[Vec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+}
+
+/// A node above all others, by which a character can be led away; returns its number.
+pub fn add_root(rig: &mut Rig) -> usize {
+    let root = rig.nodes.len();
+    rig.nodes.iter_mut().filter(|node| node.parent.is_none()).for_each(|node| node.parent = Some(root));
+    rig.nodes.push(Node {
+        name: "root".into(),
+        parent: None,
+        transform: Transform::identity(),
+        surface: None,
+        skin: None,
+        morph_weights: None,
+        is_shown: true,
+    });
+    root
 }
