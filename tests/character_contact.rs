@@ -70,7 +70,9 @@ fn what_presses_from_outside_leaves_a_dent_and_no_trace() {
         let free = rest.iter().map(|x| x.distance(middle)).fold(f64::INFINITY, f64::min);
         // Triangles touch the ball beside their vertices, which are off by up to e²/6r.
         let slack = 0.2 * stage.cell + 0.016f64.powi(2) / (6.0 * BALL.radius);
-        assert!(nearest < free.max(BALL.radius + slack), "frame {frame}: {nearest}, and {free} if nothing moved");
+        // What a step leaves over keeps the skin a little off.
+        let most = free.max(BALL.radius + slack) + 1e-6 * stage.cell;
+        assert!(nearest < most, "frame {frame}: {nearest}, and {free} if nothing moved");
     }
     let deepest = distance(&skins[BALL.frames - 1], &rest);
     assert!(deepest > 0.03, "{deepest}");

@@ -1,6 +1,7 @@
 //! A running simulation: model, state, control, solver, and the tracks that move the controls.
 
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
 use sinew_geometry::shape::Pose;
@@ -62,10 +63,9 @@ pub struct Simulation {
     drivers: Vec<Box<dyn Driver>>,
     probes: Vec<Box<dyn Probe>>,
     probe_names: Vec<String>,
-    probe_values: Vec<f64>,
-    summaries: Vec<BodySummary>,
-    contact_finder: ContactFinder,
-    contact_points: Vec<ContactPoint>,
+    /// What was read off the current frame, once somebody has asked; and memory for the next.
+    observed: OnceCell<Box<Observed>>,
+    spare: Cell<Option<Box<Observed>>>,
     /// Commands at both ends of a step that is cut into increments.
     increments: (Vec<f64>, Vec<f64>),
     /// Commands of what flesh follows, within such a step.
@@ -116,7 +116,7 @@ impl Simulation {
         let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
         let channels = vec![0.0; control.values().len()];
-        let mut simulation = Self {
+        Self {
             model,
             backup: state.clone(),
             state,
@@ -125,10 +125,8 @@ impl Simulation {
             drivers,
             probes: all,
             probe_names,
-            probe_values: Vec::new(),
-            summaries: Vec::new(),
-            contact_finder: ContactFinder::default(),
-            contact_points: Vec::new(),
+            observed: OnceCell::new(),
+            spare: Cell::new(None),
             increments: (channels.clone(), channels),
             leader_values: Vec::new(),
             params,
@@ -138,9 +136,7 @@ impl Simulation {
             step_backup,
             size,
             notes: Vec::new(),
-        };
-        simulation.evaluate_probes();
-        simulation
+        }
     }
 
     /// The constant part.
@@ -177,7 +173,7 @@ impl Simulation {
         self.state = state;
         let time = self.state.time;
         self.drive(time);
-        self.evaluate_probes();
+        self.forget_observed();
     }
 
     /// The commanded channels.
@@ -202,7 +198,7 @@ impl Simulation {
 
     /// Value of a probe at the current frame.
     pub fn probe(&self, name: &str) -> Option<f64> {
-        self.probe_names.iter().position(|n| n == name).map(|i| self.probe_values[i])
+        self.probe_names.iter().position(|n| n == name).map(|i| self.observed().values[i])
     }
 
     /// Applies a command from now on.
@@ -210,6 +206,8 @@ impl Simulation {
         let (Command::SetChannel { channel, .. } | Command::ReleaseChannel { channel }) = command;
         let id =
             self.control.table().find(channel).ok_or_else(|| ControlError::UnknownChannel { name: channel.clone() })?;
+        // Probes are of the commands that led to this frame.
+        self.observed();
         // A refused value changes nothing, not even what was held before.
         if let Command::SetChannel { value, .. } = command {
             self.control.set_by_name(channel, *value)?;
@@ -232,6 +230,7 @@ impl Simulation {
     }
 
     fn compute_frame(&mut self) -> Result<StepReport, StepError> {
+        self.forget_observed();
         self.backup.clone_from(&self.state);
         self.solver.begin_frame();
         let start = self.frame_index as f64 / self.params.frame_rate;
@@ -253,7 +252,6 @@ impl Simulation {
         report.rollbacks = rollbacks;
         self.frame_index += 1;
         self.report = report;
-        self.evaluate_probes();
         Ok(report)
     }
 
@@ -526,24 +524,26 @@ impl Simulation {
         }
     }
 
-    fn evaluate_probes(&mut self) {
-        self.probe_values.clear();
-        self.summaries.clear();
-        let bodies = 0..self.model.bodies.len();
-        let summary = |body| summarize(&self.model, body, &self.state.positions, &self.control);
-        self.summaries.extend(bodies.map(summary));
-        let Self { contact_finder, model, state, control, report, summaries, probes, probe_values, .. } = self;
-        contact_finder.find(model, state, control, &mut self.contact_points);
-        let ctx = ProbeContext { model, state, control, report, summaries, contacts: &self.contact_points };
-        for probe in probes {
-            probe.evaluate(&ctx, probe_values);
+    /// What can be read off the current frame.
+    fn observed(&self) -> &Observed {
+        self.observed.get_or_init(|| {
+            let mut observed = self.spare.take().unwrap_or_default();
+            let Self { model, state, control, report, probes, .. } = self;
+            observed.look(model, state, control, report, probes);
+            debug_assert_eq!(observed.values.len(), self.probe_names.len(), "one value per name");
+            observed
+        })
+    }
+
+    fn forget_observed(&mut self) {
+        if let Some(observed) = self.observed.take() {
+            self.spare.set(Some(observed));
         }
-        debug_assert_eq!(self.probe_values.len(), self.probe_names.len(), "one value per name");
     }
 
     /// What can be seen now.
     pub fn frame(&self) -> Frame<'_> {
-        let model = &self.model;
+        let (model, observed) = (&self.model, self.observed());
         let x = &self.state.positions;
         let bodies = model
             .bodies
@@ -588,10 +588,40 @@ impl Simulation {
             topology_revision: 0,
             bodies,
             shapes: rigid.chain(colliders).collect(),
-            contacts: &self.contact_points,
+            contacts: &observed.contacts,
             probe_names: &self.probe_names,
-            probe_values: &self.probe_values,
+            probe_values: &observed.values,
             report: &self.report,
+        }
+    }
+}
+
+/// What is read off a frame: probes, and where bodies touch. Found when somebody asks, since it takes as long as an evaluation of all forces.
+#[derive(Default)]
+struct Observed {
+    values: Vec<f64>,
+    contacts: Vec<ContactPoint>,
+    summaries: Vec<BodySummary>,
+    finder: ContactFinder,
+}
+
+impl Observed {
+    fn look(
+        &mut self,
+        model: &Model,
+        state: &State,
+        control: &Control,
+        report: &StepReport,
+        probes: &[Box<dyn Probe>],
+    ) {
+        let Self { values, contacts, summaries, finder } = self;
+        values.clear();
+        summaries.clear();
+        summaries.extend((0..model.bodies.len()).map(|body| summarize(model, body, &state.positions, control)));
+        finder.find(model, state, control, contacts);
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts };
+        for probe in probes {
+            probe.evaluate(&ctx, values);
         }
     }
 }

@@ -78,7 +78,7 @@ impl ContactFinder {
         if model.contact.is_empty() {
             return;
         }
-        self.stage.begin_step(model, state, control, dt);
+        self.stage.find_contacts(model, state, control, dt);
         self.seen.clear();
         self.seen.resize(model.contact.vertex_count(), false);
         for (active, force) in self.stage.forces() {

@@ -115,6 +115,13 @@ struct Chunk {
     energy: f64,
 }
 
+impl Chunk {
+    fn clear(&mut self) {
+        self.active.clear();
+        self.energy = 0.0;
+    }
+}
+
 /// A half-space in the world.
 #[derive(Clone, Copy, Debug)]
 struct WorldPlane {
@@ -154,6 +161,11 @@ pub(crate) struct ContactStage {
     progress: f64,
     y: Vec<Vec3>,
     swept: Vec<Vec3>,
+    placed: Vec<Vec3>,
+    /// Whether contacts are those at `y`, and nothing that they depend on has changed since.
+    is_current: bool,
+    /// Whether contacts do more than push: then those at the start of a step matter.
+    has_lagged: bool,
     /// Slip over which friction grows to its largest [m].
     epsilon: f64,
     /// Pairs that have a restitution, with the speeds at which they met.
@@ -181,13 +193,14 @@ impl ContactStage {
             return;
         }
         self.chunks.resize_with(1, Chunk::default);
-        for list in [&mut self.start, &mut self.end, &mut self.y, &mut self.swept] {
+        for list in [&mut self.start, &mut self.end, &mut self.y, &mut self.swept, &mut self.placed] {
             list.clear();
             list.resize(count, Vec3::zero());
         }
         self.memory = vec![NOWHERE; count];
         self.allowed = vec![0.0; count];
         self.depths = vec![0.0; count];
+        self.has_lagged = contact.pairs().any(|(_, _, rule)| rule.friction > 0.0 || rule.bounce > 0.0);
         self.margins = contact.groups.iter().map(|group| group.margin).collect();
         if contact.has(ContactMode::Barrier) {
             let groups = contact.groups.iter().enumerate();
@@ -223,6 +236,19 @@ impl ContactStage {
             return;
         }
         self.prepare(model);
+        self.begin(model, state, control, dt, self.has_lagged);
+    }
+
+    /// Finds the contacts at the start of a step.
+    pub fn find_contacts(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
+        if Self::is_idle(model) {
+            return;
+        }
+        self.prepare(model);
+        self.begin(model, state, control, dt, true);
+    }
+
+    fn begin(&mut self, model: &Model, state: &State, control: &Control, dt: f64, needs_contacts: bool) {
         let contact = &model.contact;
         self.epsilon = contact.creep * dt;
         self.fading = 1.0;
@@ -257,9 +283,14 @@ impl ContactStage {
             self.allowed[exit.vertex as usize] = self.excess(contact, exit);
             self.memory[exit.vertex as usize] = exit.triangle;
         }
-        self.evaluate(model, &state.positions);
+        if needs_contacts {
+            self.evaluate(model, &state.positions);
+        } else {
+            self.chunks.iter_mut().for_each(Chunk::clear);
+        }
         self.meet(model, state, dt);
         self.lag(contact, state);
+        self.is_current = false;
         self.fading = (-dt / FADE_TIME).exp();
         self.allowed.iter_mut().for_each(|depth| *depth *= self.fading);
         if !self.has_moving_obstacles() {
@@ -361,6 +392,7 @@ impl ContactStage {
 
     /// Puts colliders at a share of their way; candidates must be found anew.
     pub fn set_progress(&mut self, progress: f64) {
+        self.is_current = false;
         self.progress = progress;
     }
 
@@ -398,6 +430,7 @@ impl ContactStage {
     /// Finds the exits of penalty contact at `x`, if there is any such contact.
     pub fn find_exits(&mut self, model: &Model, x: &[Vec3]) {
         let Some(mut flesh) = self.flesh.take() else { return };
+        self.is_current = false;
         let mut y = std::mem::take(&mut self.y);
         self.place(&model.contact, x, self.progress, &mut y);
         flesh.find(&model.contact, x, &y, &self.memory, &mut self.exits);
@@ -470,6 +503,7 @@ impl ContactStage {
         if self.tree.is_none() {
             return 1.0;
         }
+        self.is_current = false;
         let contact = &model.contact;
         let (mut y, mut swept) = (std::mem::take(&mut self.y), std::mem::take(&mut self.swept));
         self.place(contact, from, self.progress, &mut y);
@@ -522,24 +556,28 @@ impl ContactStage {
             return 0.0;
         }
         let contact = &model.contact;
-        let mut y = std::mem::take(&mut self.y);
-        self.place(contact, x, self.progress, &mut y);
-        self.y = y;
+        let mut placed = std::mem::take(&mut self.placed);
+        self.place(contact, x, self.progress, &mut placed);
+        if self.is_current && placed == self.y {
+            self.placed = placed;
+            return self.stored_energy() + self.lagged_energy();
+        }
+        (self.y, self.placed) = (placed, std::mem::take(&mut self.y));
+        self.is_current = true;
         let lists = [&self.candidates.point_triangle, &self.candidates.edge_edge, &self.plane_vertices];
         let count = lists.iter().map(|list| list.len()).sum::<usize>() + self.exits.len();
         let mut chunks = std::mem::take(&mut self.chunks);
         chunks.resize_with(count.div_ceil(BLOCK).max(1), Chunk::default);
         for_each_block_mut(&mut chunks[..], 1, |first, block| {
             for (k, chunk) in block.iter_mut().enumerate() {
-                chunk.active.clear();
-                chunk.energy = 0.0;
+                chunk.clear();
                 for item in (first + k) * BLOCK..((first + k + 1) * BLOCK).min(count) {
                     self.evaluate_item(contact, item, chunk);
                 }
             }
         });
         self.chunks = chunks;
-        self.chunks.iter().map(|chunk| chunk.energy).sum::<f64>() + self.lagged_energy()
+        self.stored_energy() + self.lagged_energy()
     }
 
     fn evaluate_item(&self, contact: &ContactModel, item: usize, chunk: &mut Chunk) {

@@ -12,10 +12,12 @@ use std::time::Instant;
 use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
+use super::acceleration::Past;
 use super::cycles::Cycles;
 use super::guide::Guide;
+use super::integrator::Regime;
 use super::newton::ORDINARY_ITERATIONS;
-use super::params::SolverParams;
+use super::params::{ResidualNorm, SolverParams};
 use super::problem::{Merit, Problem};
 use super::search::{Caution, Direction, MOST_SHIFT, Step};
 use super::system::{LinearSystem, SolveFailure};
@@ -26,6 +28,8 @@ use crate::report::{StepReport, StepTiming};
 /// Steps shorter than this fraction are slow; so many of them in a row lead nowhere.
 const SLOW_STEP: f64 = 1e-3;
 const MAX_SLOW_STEPS: usize = 10;
+/// Steps shorter than this fraction say nothing about the next.
+const SHORT_STEP: f64 = 0.5;
 /// Residuals this many times the rounding of the positions are converged when nothing lowers them any more, or a step leaves this share of them.
 const STALLED_ROUNDINGS: f64 = 1e3;
 const STALLED_SHARE: f64 = 0.5;
@@ -36,6 +40,8 @@ const STALLED_STRIDE: f64 = 1e-7;
 /// steps per frame); in quasistatics the first steps are far from the solution anyway.
 const DYNAMIC_FORCING: f64 = 0.02;
 pub(super) const STATIC_FORCING: f64 = 0.1;
+/// The first of a step that starts where bones have carried flesh, which is as good a start.
+const FOLLOWED_FORCING: f64 = 0.03;
 /// How many times `max_newton` a step may take that starts with inverted cells, and one that nothing else will help while its energy falls.
 const SCRAMBLED_PATIENCE: usize = 4;
 const LAST_PATIENCE: usize = 30;
@@ -62,6 +68,7 @@ pub(super) struct Work {
     pub rhs: Vec<Vec3>,
     /// Motions of what flesh follows.
     pub motions: Vec<Motion>,
+    pub past: Past,
 }
 
 impl Work {
@@ -73,7 +80,15 @@ impl Work {
         for v in [&mut self.gradient, &mut self.trial_gradient, &mut self.direction, &mut self.rhs] {
             v.resize(unknowns, Vec3::zero());
         }
+        if creeps(model) {
+            self.past.resize(unknowns);
+        }
     }
+}
+
+/// Whether iterations among contacts may creep: rotations of free rigid bodies are no vectors that could be combined.
+fn creeps(model: &Model) -> bool {
+    !model.contact.is_empty() && model.driven.len() == model.rigid_bodies.len()
 }
 
 /// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
@@ -147,12 +162,15 @@ pub(super) struct Attempt<'a> {
 impl Attempt<'_> {
     /// Iterates until the residual is small enough, or gives up.
     pub(super) fn run(&mut self, report: &mut StepReport) -> Result<(), Failure> {
-        let (reference_norm, mut merit) = self.start(report)?;
+        let (reference, mut merit) = self.start(report)?;
+        let goal = self.params.tolerance * reference;
         let cap = if self.params.regime.is_dynamic() { DYNAMIC_FORCING } else { STATIC_FORCING };
         let mut residual = norm(&self.work.gradient);
-        let mut previous_residual = f64::INFINITY;
+        let mut previous_size = f64::INFINITY;
         let mut caution = Caution::none();
         let mut slow = 0;
+        let creeps = self.params.regime == Regime::Quasistatic && creeps(self.problem.model);
+        self.work.past.forget();
         let mut is_running_away = false;
         let mut most = None;
         let mut best = Best { residual: f64::INFINITY, age: 0 };
@@ -170,11 +188,12 @@ impl Attempt<'_> {
             if !residual.is_finite() || !merit.magnitude.is_finite() {
                 return Err(Failure::NotFinite);
             }
-            let relative = if reference_norm > 0.0 { residual / reference_norm } else { 0.0 };
+            let size = self.size(&self.work.gradient);
+            let relative = if reference > 0.0 { size / reference } else { 0.0 };
             report.residual = residual;
             report.relative_residual = relative;
             let rounding = self.system.rounding_floor(&self.work.q);
-            if residual <= self.params.tolerance * reference_norm || residual <= rounding {
+            if size <= goal || residual <= rounding {
                 return Ok(());
             }
             if cycles.go_on(relative) {
@@ -197,26 +216,35 @@ impl Attempt<'_> {
                 return Err(Failure::Exhausted);
             }
             report.newton_iterations += 1;
-            let forcing = forcing_term(residual, previous_residual, self.params.tolerance * reference_norm, cap);
+            let is_carried = iterations == 0 && !self.problem.model.following.is_empty();
+            let cap = if is_carried { cap.min(FOLLOWED_FORCING) } else { cap };
+            let forcing = forcing_term(size, previous_size, goal, cap);
             if merit.potential.is_none() {
                 caution.shift = caution.shift.max(best.calming_shift(residual));
             }
             let direction = self.find_direction(&caution, forcing, report)?;
             is_running_away = direction.is_cut;
+            if creeps && self.problem.contact.is_repelling() {
+                let Work { q, gradient, direction, past, .. } = &mut *self.work;
+                past.accelerate(&q.vectors, gradient, direction);
+            }
             let slope = dot(&self.work.gradient, &self.work.direction);
-            previous_residual = residual;
+            previous_size = size;
             match self.line_search(merit, slope, report) {
                 // Forces of a barrier change by orders within a fraction of its gap: where a whole step moves next to nothing, they say no more.
                 Some(step)
                     if self.problem.contact.has_barriers() && self.is_still(&step) || self.is_rounding(residual) =>
                 {
                     report.residual = norm(&self.work.gradient);
-                    report.relative_residual =
-                        if reference_norm > 0.0 { report.residual / reference_norm } else { 0.0 };
+                    let size = self.size(&self.work.gradient);
+                    report.relative_residual = if reference > 0.0 { size / reference } else { 0.0 };
                     return Ok(());
                 }
                 Some(step) => {
                     caution.learn(&direction, &step);
+                    if step.fraction < SHORT_STEP {
+                        self.work.past.forget();
+                    }
                     slow = if step.fraction < SLOW_STEP { slow + 1 } else { 0 };
                     merit = step.merit;
                     residual = norm(&self.work.gradient);
@@ -230,6 +258,14 @@ impl Attempt<'_> {
             if slow > MAX_SLOW_STEPS {
                 return Err(Failure::Stalled { relative_residual: relative });
             }
+        }
+    }
+
+    /// Size of some forces, as the tolerance measures them.
+    pub(super) fn size(&self, forces: &[Vec3]) -> f64 {
+        match self.params.norm {
+            ResidualNorm::Euclidean => norm(forces),
+            ResidualNorm::Largest => largest(forces),
         }
     }
 
@@ -338,7 +374,7 @@ impl Attempt<'_> {
 }
 
 /// Relative accuracy of the linear solve: Eisenstat–Walker, at most `cap`, no tighter than the goal needs [EisenstatWalker96].
-fn forcing_term(residual: f64, previous: f64, goal: f64, cap: f64) -> f64 {
-    let quadratic = if previous.is_finite() { 0.9 * (residual / previous).powi(2) } else { cap };
-    quadratic.clamp(1e-5, cap).max((0.3 * goal / residual).min(cap))
+fn forcing_term(size: f64, previous: f64, goal: f64, cap: f64) -> f64 {
+    let quadratic = if previous.is_finite() { 0.9 * (size / previous).powi(2) } else { cap };
+    quadratic.clamp(1e-5, cap).max((0.3 * goal / size).min(cap))
 }

@@ -30,7 +30,7 @@ const SHORTEST_DRIVE: f64 = 1e-4;
 
 impl Attempt<'_> {
     /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
-    /// nodes leads. Returns the reference residual, ‖g‖ at (xⁿ, vⁿ) under the new boundary data, and the merit of the iterate, whose
+    /// nodes leads. Returns the reference residual, the size of g at (xⁿ, vⁿ) under the new boundary data, and the merit of the iterate, whose
     /// gradient is in place.
     pub(super) fn start(&mut self, report: &mut StepReport) -> Result<(f64, Merit), Failure> {
         let model = self.problem.model;
@@ -65,14 +65,14 @@ impl Attempt<'_> {
                 self.work.x.copy_from_slice(&previous.positions);
                 self.drive(report)?;
                 let merit = self.gradient_at_iterate();
-                return Ok((reference.min(self.force_scale()), merit));
+                return Ok((self.reference(reference), merit));
             }
             stage.set_progress(1.0);
         }
         let merit = self.gradient_at_iterate();
         self.largest_at_start = largest(&self.work.gradient);
         let is_valid = merit.magnitude.is_finite();
-        let reference = norm(&self.work.gradient).min(self.force_scale());
+        let reference = self.reference(self.size(&self.work.gradient));
         if let Some(guided) = self.untangle(merit, report) {
             return Ok((reference, guided));
         }
@@ -88,7 +88,7 @@ impl Attempt<'_> {
             self.problem.contact.refresh(model, &self.work.x);
             self.drive(report)?;
             let merit = self.gradient_at_iterate();
-            let reference = if is_valid { reference } else { norm(&self.work.gradient).min(self.force_scale()) };
+            let reference = if is_valid { reference } else { self.reference(self.size(&self.work.gradient)) };
             return Ok((reference, merit));
         }
         if !is_valid {
@@ -122,7 +122,7 @@ impl Attempt<'_> {
             std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
             let merit = self.gradient_at_iterate();
             if merit.magnitude.is_finite() {
-                return Ok((reference.min(self.force_scale()), merit));
+                return Ok((self.reference(reference), merit));
             }
         }
         let way = if free < 1.0 && free > SHORTEST_FOLLOWING { free } else { 0.0 };
@@ -141,7 +141,7 @@ impl Attempt<'_> {
         self.problem.contact.refresh(model, &self.work.x);
         self.drive(report)?;
         let merit = self.gradient_at_iterate();
-        Ok((reference.min(self.force_scale()), merit))
+        Ok((self.reference(reference), merit))
     }
 
     /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.
@@ -182,21 +182,22 @@ impl Attempt<'_> {
         kinematics.pull_back(&work.q, &work.point_gradient, &mut work.gradient);
         kinematics.filter(&mut work.gradient);
         self.largest_at_start = largest(&work.gradient);
-        norm(&work.gradient)
+        self.size(&self.work.gradient)
     }
 
-    /// Residual of a body strained by one everywhere, with its loads: in quasistatics a worse start (a scrambled body) does not make the goal
-    /// easier.
-    fn force_scale(&mut self) -> f64 {
-        if self.params.regime != Regime::Quasistatic {
-            return f64::INFINITY;
+    /// What residuals are compared with, given that of the start: at most that of a body strained by one everywhere, with its loads. In quasistatics a
+    /// worse start (a scrambled body) does not make the goal easier.
+    fn reference(&mut self, start: f64) -> f64 {
+        // Written so that a start that is no number is not taken.
+        if self.params.regime != Regime::Quasistatic || start <= self.unit_strain_force {
+            return start;
         }
         let work = &mut *self.work;
         self.problem.external_gradient(&work.x, &mut work.trial_point_gradient);
         let kinematics = &self.problem.model.kinematics;
         kinematics.pull_back(&work.q, &work.trial_point_gradient, &mut work.trial_gradient);
         kinematics.filter(&mut work.trial_gradient);
-        norm(&work.trial_gradient) + self.unit_strain_force
+        start.min(self.size(&self.work.trial_gradient) + self.unit_strain_force)
     }
 
     /// Tries qₙ + h q̇ₙ (+ half the change of the rate): kept only when the merit is lower there.

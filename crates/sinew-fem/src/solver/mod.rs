@@ -1,5 +1,6 @@
 //! From one state to the next: Newton's method around a linear solver, or explicit steps.
 
+mod acceleration;
 mod assembly;
 mod attempt;
 #[cfg(test)]
@@ -26,7 +27,7 @@ mod v_cycle;
 pub use explicit::{ExplicitError, ExplicitSolver};
 pub use integrator::{NewmarkParams, Regime};
 pub use newton::NewtonSolver;
-pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, SolverParams};
+pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, ResidualNorm, SolverParams};
 
 pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 pub(crate) use problem::{Problem, ProblemScratch};

@@ -9,7 +9,7 @@ use super::Solver;
 use super::attempt::{Attempt, Failure, Work, largest};
 use super::guide::Guide;
 use super::integrator::Regime;
-use super::params::{NonlinearSolver, SolverParams};
+use super::params::{NonlinearSolver, ResidualNorm, SolverParams};
 use super::problem::{Problem, ProblemScratch};
 use super::system::LinearSystem;
 use crate::contact::ContactStage;
@@ -25,6 +25,10 @@ use crate::state::State;
 /// A Newton step of quasistatics that goes this many times the size of the model is cut to that length.
 const MAX_STRIDE: f64 = 10.0;
 
+/// Strain whose forces are the most that the largest of a step is compared with: that of flesh at the end of a bone which turns by six degrees and leaves it
+/// behind is three.
+const LARGEST_STRAIN: f64 = 4.0;
+
 /// Iterations of a step that count as ordinary, and how many times `max_newton` the steps of a frame may take beyond those: flesh that goes wild would
 /// otherwise be followed for hours.
 pub(super) const ORDINARY_ITERATIONS: usize = 50;
@@ -39,7 +43,7 @@ pub struct NewtonSolver {
     stage: ContactStage,
     previous: State,
     system: Option<LinearSystem>,
-    /// Norm of the elastic forces of the model when every cell is strained by one [N].
+    /// Size of the elastic forces of the model when every cell is strained by one [N], by the norm of the choices.
     unit_strain_force: f64,
     /// The guide of `untangle`, once a step has asked for it; `Some(None)` when the model gives it nothing to hold on to.
     guide: Option<Option<Guide>>,
@@ -95,7 +99,10 @@ impl NewtonSolver {
             let mut forces = vec![0.0; model.kinematics.point_count()];
             model.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
             model.lattices.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
-            self.unit_strain_force = forces.iter().map(|f| f * f).sum::<f64>().sqrt();
+            self.unit_strain_force = match self.params.norm {
+                ResidualNorm::Euclidean => forces.iter().map(|f| f * f).sum::<f64>().sqrt(),
+                ResidualNorm::Largest => LARGEST_STRAIN * forces.iter().copied().fold(0.0, f64::max),
+            };
         }
         self.system.get_or_insert_with(|| LinearSystem::new(model, &self.params))
     }

@@ -41,6 +41,16 @@ pub enum NonlinearSolver {
     Fas,
 }
 
+/// How large forces that are left over are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResidualNorm {
+    /// The root of the sum of their squares.
+    #[default]
+    Euclidean,
+    /// The largest on any node.
+    Largest,
+}
+
 /// What a step may cost, counted in iterations so that every machine gets the same result.
 ///
 /// A step that has used it up is accepted as it is: the iterate is finite and its merit no higher than at the start, only the residual
@@ -61,6 +71,8 @@ pub struct SolverParams {
     /// Residual to reach, over its norm at the start of the step under the new boundary data; in (0, 1). The default of 1e-6 leaves
     /// errors far below those of the mesh.
     pub tolerance: f64,
+    /// How that is measured.
+    pub norm: ResidualNorm,
     /// Newton iterations after which a step has failed. Four times as many where it starts with inverted cells, and thirty times as many as a last
     /// resort of quasistatics, where shorter steps do not help and the energy still falls. A converging step takes fewer than 10, a hard one 30, flesh that was thrown
     /// together at random some hundreds.
@@ -85,6 +97,7 @@ impl Default for SolverParams {
         Self {
             regime: Regime::Quasistatic,
             tolerance: 1e-6,
+            norm: ResidualNorm::Euclidean,
             max_newton: 100,
             projection: Projection::OnDemand,
             linear: LinearSolver::Auto,

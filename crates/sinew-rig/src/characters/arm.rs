@@ -145,10 +145,13 @@ fn curl(part: f64) -> super::motion::Turns {
     vec![(2, turn(HINGE, (130.0 - REST_BEND) * part)), (3, turn(HINGE, 15.0 * part))]
 }
 
+/// Part of a whole curl to which a punch folds the elbow: forearm and upper arm touch.
+const PUNCH: f64 = 0.85;
+
 /// The elbow folds, then the folded arm swings at the shoulder.
 fn punch(time: f64) -> super::motion::Turns {
-    let (part, swing) = fold_and_swing(time, 130.0 - REST_BEND);
-    let mut turns = curl(part);
+    let (part, swing) = fold_and_swing(time, PUNCH * (130.0 - REST_BEND));
+    let mut turns = curl(PUNCH * part);
     turns.push((1, turn(Vec3::unit(1), -swing)));
     turns
 }

@@ -358,10 +358,13 @@ fn roll(time: f64) -> Turns {
     closed(fingers, thumb, -12.0 * (way(0.1, 0.8) - way(ROLL_HOLD, 0.7)))
 }
 
+/// Part of a whole fist to which fingers close for a knock: bones of a whole one come too near each other for flesh to keep its volume.
+const KNOCK: f64 = 0.66;
+
 /// The fist closes, then knocks.
 fn knock(time: f64) -> Turns {
-    let (part, swing) = fold_and_swing(time, 90.0);
-    let mut turns = fist(part);
+    let (part, swing) = fold_and_swing(time, KNOCK * 90.0);
+    let mut turns = fist(KNOCK * part);
     turns[0].1 = turn(Vec3::unit(0), swing) * turns[0].1;
     turns
 }

@@ -295,10 +295,13 @@ fn press(part: f64) -> Turns {
     turns
 }
 
-/// Arms press against the body, then the trunk turns with them.
+/// Part of a whole press to which arms come while the trunk rocks: they touch it along their length.
+const ROCK: f64 = 0.8;
+
+/// Arms come to the body, then the trunk turns with them.
 fn rock(time: f64) -> Turns {
-    let (part, swing) = fold_and_swing(time, 130.0);
-    let mut turns = press(part);
+    let (part, swing) = fold_and_swing(time, ROCK * 130.0);
+    let mut turns = press(ROCK * part);
     turns.push((SPINE, turn(Vec3::unit(1), swing)));
     turns
 }

@@ -5,7 +5,7 @@ use sinew_fem::model::Model;
 use sinew_fem::pacing::AdaptiveParams;
 use sinew_fem::solver::{
     Budget, ExplicitError, ExplicitSolver, LinearSolver, NewmarkParams, NewtonSolver, NonlinearSolver, Projection,
-    Regime, Solver, SolverParams,
+    Regime, ResidualNorm, Solver, SolverParams,
 };
 
 use super::Compiler;
@@ -99,6 +99,10 @@ fn solver_params(scene: &Scene, regime: Regime) -> SolverParams {
     SolverParams {
         regime,
         tolerance: settings.tolerance,
+        norm: match settings.norm {
+            spec::ResidualNorm::Euclidean => ResidualNorm::Euclidean,
+            spec::ResidualNorm::Largest => ResidualNorm::Largest,
+        },
         max_newton: settings.max_newton,
         projection: match settings.projection {
             spec::Projection::OnDemand => Projection::OnDemand,

@@ -108,6 +108,16 @@ words! {
 }
 
 words! {
+    /// How the forces that are left over are measured.
+    pub enum ResidualNorm {
+        /// The root of the sum of their squares.
+        "euclidean" => Euclidean,
+        /// The largest on any node.
+        "largest" => Largest,
+    }
+}
+
+words! {
     /// When element Hessians are made definite.
     pub enum Projection {
         /// Only when negative curvature shows: keeps the quadratic convergence of Newton's method.
@@ -124,6 +134,8 @@ table! {
         kind as "type": SolverKind = word(), default("implicit_euler");
         /// Newton stops when the residual is this fraction of the residual before the step.
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
+        /// How the residual is measured.
+        norm: ResidualNorm = word(), default("euclidean");
         /// Most Newton iterations of a step before it is given up and halved. Four times as many where it starts with inverted cells, thirty times as
         /// many as a last resort of quasistatics while the energy falls; a frame may take forty times as many besides ordinary steps. Few steps
         /// take more than 10; flesh that was thrown together at random has a long way to go.
