@@ -64,6 +64,13 @@ fn stiffer(scene: &Scene) -> Vec<Override> {
                 set("c01", law.c01);
                 set("bulk", law.bulk);
             }
+            Material::TransverselyIsotropic(law) => {
+                set("along_shear", law.along_shear);
+                set("cross_shear", law.cross_shear);
+                set("bulk", law.bulk);
+            }
+            Material::Muscle(law) => set_constants(&mut set, law.constants(law.preset.muscle())),
+            Material::Tendon(law) => set_constants(&mut set, law.constants(law.preset.tendon())),
             Material::NeoHookean(law) => set("young", law.young),
             Material::FiberReinforced(law) => set("young", law.young),
             Material::Linear(law)
@@ -73,6 +80,12 @@ fn stiffer(scene: &Scene) -> Vec<Override> {
         }
     }
     overrides
+}
+
+fn set_constants(set: &mut impl FnMut(&str, f64), [c10, c01, bulk]: [f64; 3]) {
+    set("c10", c10);
+    set("c01", c01);
+    set("bulk", bulk);
 }
 
 /// A test that passes with wrong physics is none: Young's modulus × 1.1 must make validation scenes fail.

@@ -9,8 +9,10 @@ mod completions;
 mod convert;
 mod demo;
 mod doctor;
+mod lab;
 mod manual;
 mod mesh;
+mod muscle;
 mod new;
 mod panic;
 mod play;
@@ -62,6 +64,10 @@ enum Command {
     New(new::Arguments),
     /// Looks into mesh files, checks, converts and fills them
     Mesh(mesh::Arguments),
+    /// Tells what muscles are made of
+    Muscle(muscle::Arguments),
+    /// Takes a muscle of a scene through a protocol of physiology
+    Lab(lab::Arguments),
     /// Plays a recording in the terminal, or tells it in numbers
     Play(play::Arguments),
     /// Tells how runs fare, and how to continue those that ended early
@@ -100,6 +106,9 @@ enum Failure {
     /// A run stopped. The text carries its own `error:` lines.
     #[error("{0}")]
     Run(#[from] sinew_scene::run::RunError),
+    /// A protocol has no result. The text carries its own `error:` lines.
+    #[error("{0}")]
+    Lab(#[from] sinew_scene::lab::LabError),
     /// Output that is asked for cannot be written.
     #[error("error: cannot write {what}: {source}")]
     Write {
@@ -152,6 +161,8 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         Command::Convert(arguments) => convert::execute(&arguments, talk),
         Command::New(arguments) => new::execute(&arguments, talk),
         Command::Mesh(arguments) => mesh::execute(&arguments, talk),
+        Command::Muscle(arguments) => muscle::execute(&arguments, talk),
+        Command::Lab(arguments) => lab::execute(&arguments, talk),
         Command::Play(arguments) => play::execute(&arguments, talk),
         Command::Status(arguments) => status::execute(&arguments, talk),
         Command::Demo(arguments) => demo::execute(&arguments, talk),

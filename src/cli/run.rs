@@ -80,9 +80,9 @@ pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> 
         // Refused when `--threads` has made the pool already, which is the order of precedence we want.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let mut watch = Watch { talk, progress: Progress::new(talk), interrupted: interrupt_flag(), told: BTreeSet::new() };
+    let mut watch = Watch::new(talk);
     let result = sinew_scene::run::run(scene, options, &mut watch);
-    watch.progress.clear();
+    watch.clear();
     let outcome = result?;
     if json {
         talk::print(&format!("{}\n", outcome.to_json()))?;
@@ -163,12 +163,23 @@ pub(super) fn interrupt_flag() -> Arc<AtomicBool> {
 }
 
 /// Shows progress and stops the run when asked to.
-struct Watch {
+pub(super) struct Watch {
     talk: Talk,
     progress: Progress,
     interrupted: Arc<AtomicBool>,
     /// Notes that were told when they came up.
     told: BTreeSet<String>,
+}
+
+impl Watch {
+    pub(super) fn new(talk: Talk) -> Self {
+        Self { talk, progress: Progress::new(talk), interrupted: interrupt_flag(), told: BTreeSet::new() }
+    }
+
+    /// Clears the line of progress, so that what follows stands alone.
+    pub(super) fn clear(&mut self) {
+        self.progress.clear();
+    }
 }
 
 impl Observer for Watch {
@@ -192,7 +203,7 @@ impl Observer for Watch {
 }
 
 /// The expectations as a table: what was expected, what came, and a word.
-fn expectation_table(checks: &[Checked]) -> String {
+pub(super) fn expectation_table(checks: &[Checked]) -> String {
     let mut rows = vec![["", "probe", "expected", "got", "time"].map(String::from).to_vec()];
     for check in checks {
         let word = if check.passed { "ok" } else { "FAILED" };

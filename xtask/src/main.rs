@@ -5,6 +5,7 @@
 mod deny;
 mod json;
 mod judges;
+mod opensim;
 mod peers;
 mod pictures;
 mod scenes;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::deny;
 use crate::judges;
+use crate::opensim;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, cargo, has_cargo_command, root, stream, target};
 
@@ -40,7 +41,7 @@ impl Options {
     }
 }
 
-const STEPS: [(&str, fn(&Options) -> Outcome); 9] = [
+const STEPS: [(&str, fn(&Options) -> Outcome); 10] = [
     ("format", format),
     ("lint", lint),
     ("tests", tests),
@@ -49,6 +50,7 @@ const STEPS: [(&str, fn(&Options) -> Outcome); 9] = [
     ("scenes", scenes::run),
     ("examples", examples),
     (judges::NAME, judges::run),
+    (opensim::NAME, opensim::run),
     ("licences", deny::run),
 ];
 

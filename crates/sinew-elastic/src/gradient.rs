@@ -9,6 +9,7 @@ use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::ChunkWriter;
 use sinew_math::{LaneScalar, Vec3};
 
+use crate::fibers::{Actuation, PulledCell};
 use crate::pack::{PackView, cell_volume, lane_sum, weighted_energy};
 use crate::{ElasticBlock, PACK};
 
@@ -16,6 +17,7 @@ use crate::{ElasticBlock, PACK};
 pub(crate) struct GradientOf<'a, 'w> {
     pub block: &'a ElasticBlock,
     pub x: &'a [Vec3],
+    pub actuation: &'a Actuation<'a>,
     pub scale: f64,
     pub packs: Range<usize>,
     pub writer: &'a mut ChunkWriter<'w, Vec3>,
@@ -49,7 +51,7 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for GradientKernel<
 impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q> {
     #[inline(always)]
     fn body<S: LaneScalar<Element = f64>>(self) {
-        let GradientOf { block, x, scale, packs, writer, pack_energies } = self.of;
+        let GradientOf { block, x, actuation, scale, packs, writer, pack_energies } = self.of;
         for pack in packs {
             let view = PackView::<N, Q>::new(block, pack);
             let mut energies = [0.0; PACK];
@@ -60,12 +62,17 @@ impl<M: Material, const N: usize, const Q: usize> GradientKernel<'_, '_, M, N, Q
                 let (F, w) = view.deformations(&x, first);
                 let volume = cell_volume(&self.law, block.volume, &point, &F, &w);
                 let mut energy = volume.energy;
+                let pulled = PulledCell::<S, Q>::new::<M, N>(&view, block, actuation, (pack, first));
                 let mut nodal = [Vec3::<S>::zero(); N];
                 for k in 0..Q {
                     let g = view.shape_gradients::<S>(k, first);
-                    let (psi, mut P) = self.law.energy_and_stress(&F[k], &volume.point);
+                    let (mut psi, mut P) = self.law.energy_and_stress(&F[k], &volume.point);
                     if Q > 1 && block.volume == VolumeForm::Mean {
                         P += volume.stress::<M>(&F[k]);
+                    }
+                    if let Some(pull) = pulled.at(k, &F[k]) {
+                        psi += pull.energy;
+                        P += pull.fiber.stress(pull.tension);
                     }
                     energy = weighted_energy(w[k], psi, energy);
                     let wP = P * (w[k] * S::splat(scale));

@@ -11,6 +11,7 @@
 
 #![allow(non_snake_case)]
 
+mod fibers;
 mod gradient;
 mod pack;
 mod point;
@@ -27,6 +28,8 @@ use sinew_math::parallel::{ScatterPlan, reduce_blocks, sum};
 use sinew_math::sparse::PackReal;
 use sinew_math::{Mat3, Vec3};
 
+use fibers::Fibers;
+pub use fibers::{Actuation, CellFiber, FiberGroup, FiberSummary, MOST_GROUPS};
 use gradient::GradientOf;
 use point::{ExcessOf, PointsOf};
 use summary::SummaryOf;
@@ -61,6 +64,8 @@ pub struct ElasticBlock {
     parameters: Vec<f64>,
     parameter_count: usize,
     has_potential: bool,
+    /// Muscle fibres, where some cell has them.
+    fibers: Option<Fibers>,
     /// Where the packs add nodal gradients.
     nodal: ScatterPlan,
 }
@@ -133,8 +138,42 @@ impl ElasticBlock {
             parameters,
             parameter_count,
             has_potential: specs.iter().all(MaterialSpec::has_potential),
+            fibers: None,
             nodal,
         }
+    }
+
+    /// Gives cells muscle fibres: `fibers` has those of each cell of the body, by its number. All groups answer to the same kind of stretch, and the law takes
+    /// fibres.
+    ///
+    /// # Panics
+    /// When the law does not, or the groups differ in that.
+    pub fn set_fibers(&mut self, groups: Vec<FiberGroup>, fibers: &[CellFiber]) {
+        assert!(self.law.takes_fibers(), "the law {} takes no fibres", self.law.name());
+        assert!(groups.windows(2).all(|pair| pair[0].measure == pair[1].measure), "one kind of stretch per block");
+        let last = self.cells.len() - 1;
+        let order = (0..self.pack_count() * PACK).map(|slot| self.cells[slot.min(last)] as usize);
+        self.fibers = Some(Fibers::new(groups, fibers, order));
+    }
+
+    /// Whether cells have muscle fibres.
+    pub fn has_fibers(&self) -> bool {
+        self.fibers.is_some()
+    }
+
+    /// Whether the force of some fibres depends on their speed, so that steps must tell where points come from.
+    pub fn needs_motion(&self) -> bool {
+        self.fibers.as_ref().is_some_and(Fibers::need_motion)
+    }
+
+    /// What the groups of fibres have in common; empty without fibres.
+    pub fn fiber_groups(&self) -> &[FiberGroup] {
+        self.fibers.as_ref().map_or(&[], |fibers| fibers.groups())
+    }
+
+    /// The fibres of a cell.
+    pub fn fiber_of(&self, cell: usize) -> CellFiber {
+        self.fibers.as_ref().map_or(CellFiber::NONE, |fibers| fibers.cell(cell))
     }
 
     /// Whether the stress of every cell is the derivative of its energy, so that a line search may look at the energy.
@@ -189,12 +228,14 @@ impl ElasticBlock {
     }
 
     /// Weight, deformation gradient and first Piola–Kirchhoff stress at the quadrature points of a cell, by the scalar path.
-    pub fn evaluate_cell(&self, cell: usize, x: &[Vec3], mut visit: impl FnMut(f64, Mat3, Mat3)) {
-        self.evaluate_points(cell, x, &mut visit);
-    }
-
-    fn evaluate_points(&self, cell: usize, x: &[Vec3], visit: &mut dyn FnMut(f64, Mat3, Mat3)) {
-        self.law.visit(PointsOf { block: self, cell, x, visit });
+    pub fn evaluate_cell(
+        &self,
+        cell: usize,
+        x: &[Vec3],
+        actuation: &Actuation<'_>,
+        mut visit: impl FnMut(f64, Mat3, Mat3),
+    ) {
+        self.law.visit(PointsOf { block: self, cell, x, actuation, visit: &mut visit });
     }
 
     /// Number, weight and deformation gradient of each quadrature point of a cell.
@@ -218,7 +259,7 @@ impl ElasticBlock {
     pub fn projection_excess(&self, cell: usize, x: &[Vec3]) -> f64 {
         let point = self.parameters_of(cell);
         let mut most = 0.0f64;
-        self.evaluate_cell(cell, x, |_, F, _| most = most.max(self.law.visit(ExcessOf { F, point })));
+        self.evaluate_deformation(cell, x, |_, _, F| most = most.max(self.law.visit(ExcessOf { F, point })));
         most
     }
 
@@ -227,24 +268,33 @@ impl ElasticBlock {
         self.law.is_isotropic()
     }
 
-    /// Strain energy [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
-    pub fn energy(&self, x: &[Vec3]) -> f64 {
+    /// Strain energy with that of active fibres [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
+    pub fn energy(&self, x: &[Vec3], actuation: &Actuation<'_>) -> f64 {
         // A kernel of its own would be a third faster, and a quarter more code for every law, kind of cell and instruction set.
-        self.summarize(x).energy
+        self.summarize(x, actuation).potential
     }
 
     /// Sums and extremes over all quadrature points.
-    pub fn summarize(&self, x: &[Vec3]) -> BlockSummary {
+    pub fn summarize(&self, x: &[Vec3], actuation: &Actuation<'_>) -> BlockSummary {
         self.check_positions(x);
-        let packs = |packs| self.law.visit(SummaryOf { block: self, x, packs });
+        self.check_motion(actuation);
+        let packs = |packs| self.law.visit(SummaryOf { block: self, x, actuation, packs });
         reduce_blocks(self.pack_count(), SUMMARY_PACKS, packs, BlockSummary::join).unwrap_or_default()
     }
 
     /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J]. `pack_energies` is scratch with one entry per pack.
-    pub fn add_gradient(&self, x: &[Vec3], scale: f64, gradient: &mut [Vec3], pack_energies: &[AtomicU64]) -> f64 {
+    pub fn add_gradient(
+        &self,
+        x: &[Vec3],
+        actuation: &Actuation<'_>,
+        scale: f64,
+        gradient: &mut [Vec3],
+        pack_energies: &[AtomicU64],
+    ) -> f64 {
         self.check_positions(x);
+        self.check_motion(actuation);
         self.nodal.for_each_chunk(gradient, |packs, writer| {
-            self.law.visit(GradientOf { block: self, x, scale, packs, writer, pack_energies });
+            self.law.visit(GradientOf { block: self, x, actuation, scale, packs, writer, pack_energies });
         });
         scale * sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
     }
@@ -254,14 +304,16 @@ impl ElasticBlock {
     pub fn add_tangent<S: PackReal>(
         &self,
         x: &[Vec3],
+        actuation: &Actuation<'_>,
         tangent: Tangent,
         scale: f64,
         plan: &ScatterPlan,
         values: &mut [Mat3<S>],
     ) {
         self.check_positions(x);
+        self.check_motion(actuation);
         plan.for_each_chunk(values, |packs, writer| {
-            self.tangent_packs(packs, x, tangent, scale, &mut PrecisionSink(writer));
+            self.tangent_packs(packs, x, actuation, tangent, scale, &mut PrecisionSink(writer));
         });
     }
 
@@ -271,16 +323,26 @@ impl ElasticBlock {
         &self,
         packs: Range<usize>,
         x: &[Vec3],
+        actuation: &Actuation<'_>,
         tangent: Tangent,
         visit: &mut dyn FnMut(usize, usize, usize, Mat3),
     ) {
         self.check_positions(x);
-        self.tangent_packs(packs, x, tangent, 1.0, &mut VisitSink { block: self, visit });
+        self.check_motion(actuation);
+        self.tangent_packs(packs, x, actuation, tangent, 1.0, &mut VisitSink { block: self, visit });
     }
 
     /// Not generic, so that whoever adds to a matrix of whatever precision compiles no kernel.
-    fn tangent_packs(&self, packs: Range<usize>, x: &[Vec3], tangent: Tangent, scale: f64, sink: &mut dyn PackSink) {
-        self.law.visit(TangentOf { block: self, x, tangent, scale, packs, sink });
+    fn tangent_packs(
+        &self,
+        packs: Range<usize>,
+        x: &[Vec3],
+        actuation: &Actuation<'_>,
+        tangent: Tangent,
+        scale: f64,
+        sink: &mut dyn PackSink,
+    ) {
+        self.law.visit(TangentOf { block: self, x, actuation, tangent, scale, packs, sink });
     }
 
     /// Largest λ/μ of a cell.
@@ -305,6 +367,12 @@ impl ElasticBlock {
     /// The packed kernels read positions without asking again.
     fn check_positions(&self, x: &[Vec3]) {
         assert_eq!(x.len(), self.nodal.target_length(), "one position per point of the model");
+    }
+
+    fn check_motion(&self, actuation: &Actuation<'_>) {
+        if let Some((previous, _)) = actuation.motion {
+            self.check_positions(previous);
+        }
     }
 
     /// Parameters of the law in one cell.

@@ -5,8 +5,9 @@ use sinew_cell::material::{Material, MaterialPoint, MaterialVisitor, projection_
 use sinew_geometry::CellKind;
 use sinew_math::{Mat3, Vec3};
 
-use crate::ElasticBlock;
+use crate::fibers::Actuation;
 use crate::pack::cell_volume;
+use crate::{ElasticBlock, PACK};
 
 impl ElasticBlock {
     /// Deformation gradients and weights at the points of one cell, by the scalar path.
@@ -25,6 +26,7 @@ pub(crate) struct PointsOf<'a> {
     pub block: &'a ElasticBlock,
     pub cell: usize,
     pub x: &'a [Vec3],
+    pub actuation: &'a Actuation<'a>,
     pub visit: &'a mut dyn FnMut(f64, Mat3, Mat3),
 }
 
@@ -43,8 +45,18 @@ impl PointsOf<'_> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) {
         let (F, w) = self.block.cell_points::<N, Q>(self.cell, self.x);
         let volume = cell_volume(&law, self.block.volume, &self.block.parameters_of(self.cell), &F, &w);
+        let previous = match (self.block.needs_motion(), self.actuation.motion) {
+            (true, Some((x, _))) => Some(self.block.cell_points::<N, Q>(self.cell, x).0),
+            _ => None,
+        };
         for k in 0..Q {
-            (self.visit)(w[k], F[k], law.stress(&F[k], &volume.point) + volume.stress::<M>(&F[k]));
+            let mut P = law.stress(&F[k], &volume.point) + volume.stress::<M>(&F[k]);
+            if let Some(fibers) = &self.block.fibers {
+                let at = (self.cell / PACK, self.cell % PACK);
+                let pull = fibers.pull(at, &F[k], previous.as_ref().map(|F| &F[k]), self.actuation);
+                P += pull.fiber.stress(pull.tension);
+            }
+            (self.visit)(w[k], F[k], P);
         }
     }
 }

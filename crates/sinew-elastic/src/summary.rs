@@ -7,6 +7,7 @@ use sinew_geometry::CellKind;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 
+use crate::fibers::{Actuation, PulledCell};
 use crate::pack::{PackView, cell_volume, lane_sum, weighted_energy};
 use crate::{ElasticBlock, PACK};
 
@@ -23,8 +24,10 @@ pub fn von_mises<S: Scalar>(sigma: &Mat3<S>) -> S {
 /// Sums and extremes over the quadrature points of a block; see [`ElasticBlock::summarize`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSummary {
-    /// Strain energy [J].
+    /// Strain energy, that of stretched fibres included [J].
     pub energy: f64,
+    /// The same with what active fibres could still do [J], up to a constant of the step: the energy whose derivative the forces are.
+    pub potential: f64,
     /// Rest volume Σ w [m³].
     pub rest_volume: f64,
     /// Volume Σ w J [m³].
@@ -51,6 +54,7 @@ impl Default for BlockSummary {
     fn default() -> Self {
         Self {
             energy: 0.0,
+            potential: 0.0,
             rest_volume: 0.0,
             volume: 0.0,
             inverted_cells: 0,
@@ -70,6 +74,7 @@ impl BlockSummary {
     pub fn stiffened(self, factor: f64) -> Self {
         Self {
             energy: self.energy * factor,
+            potential: self.potential * factor,
             max_von_mises: self.max_von_mises * factor,
             piola: self.piola * factor,
             kirchhoff: self.kirchhoff * factor,
@@ -81,6 +86,7 @@ impl BlockSummary {
     pub fn join(self, other: Self) -> Self {
         Self {
             energy: self.energy + other.energy,
+            potential: self.potential + other.potential,
             rest_volume: self.rest_volume + other.rest_volume,
             volume: self.volume + other.volume,
             inverted_cells: self.inverted_cells + other.inverted_cells,
@@ -99,6 +105,7 @@ impl BlockSummary {
 pub(crate) struct SummaryOf<'a> {
     pub block: &'a ElasticBlock,
     pub x: &'a [Vec3],
+    pub actuation: &'a Actuation<'a>,
     pub packs: Range<usize>,
 }
 
@@ -115,15 +122,13 @@ impl MaterialVisitor for SummaryOf<'_> {
 
 impl SummaryOf<'_> {
     fn run<M: Material, const N: usize, const Q: usize>(self, law: M) -> BlockSummary {
-        dispatch(SummaryKernel::<M, N, Q> { law, block: self.block, x: self.x, packs: self.packs })
+        dispatch(SummaryKernel::<M, N, Q> { law, of: self })
     }
 }
 
 struct SummaryKernel<'a, M, const N: usize, const Q: usize> {
     law: M,
-    block: &'a ElasticBlock,
-    x: &'a [Vec3],
-    packs: Range<usize>,
+    of: SummaryOf<'a>,
 }
 
 impl<M: Material, const N: usize, const Q: usize> LaneKernel for SummaryKernel<'_, M, N, Q> {
@@ -134,36 +139,45 @@ impl<M: Material, const N: usize, const Q: usize> LaneKernel for SummaryKernel<'
     }
 }
 
-/// Numbers that a quadrature point adds to the sums: energy, volumes, three tensors.
-const SUMMANDS: usize = 3 + 27;
+/// Numbers that a quadrature point adds to the sums: energy, volumes, three tensors, potential.
+const SUMMANDS: usize = 3 + 27 + 1;
 
 impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
     #[inline(always)]
     fn body<S: LaneScalar<Element = f64>>(self) -> BlockSummary {
         let mut total = BlockSummary::default();
         let mut sums = [0.0; SUMMANDS];
-        for pack in self.packs {
-            let view = PackView::<N, Q>::new(self.block, pack);
+        let SummaryOf { block, x, actuation, packs } = self.of;
+        for pack in packs {
+            let view = PackView::<N, Q>::new(block, pack);
             let mut lanes = [[0.0; PACK]; SUMMANDS];
             let (mut lowest, mut highest, mut mises) = ([0.0; PACK], [0.0; PACK], [0.0; PACK]);
             for first in (0..PACK).step_by(S::LANES) {
-                let x = view.positions::<S>(self.x, first);
+                let x = view.positions::<S>(x, first);
                 let point = view.parameters::<S, M>(first);
                 let (deformations, weights) = view.deformations(&x, first);
-                let volume = cell_volume(&self.law, self.block.volume, &point, &deformations, &weights);
+                let volume = cell_volume(&self.law, block.volume, &point, &deformations, &weights);
                 let mut summands = [S::zero(); SUMMANDS];
-                summands[0] = volume.energy;
+                let pulled = PulledCell::<S, Q>::new::<M, N>(&view, block, actuation, (pack, first));
+                (summands[0], summands[30]) = (volume.energy, volume.energy);
                 let (mut low, mut high) = (S::splat(f64::INFINITY), S::splat(f64::NEG_INFINITY));
                 let mut worst = S::zero();
                 for k in 0..Q {
                     let (w, F) = (weights[k], deformations[k]);
-                    let (psi, mut P) = self.law.energy_and_stress(&F, &volume.point);
-                    if Q > 1 && self.block.volume == VolumeForm::Mean {
+                    let (mut psi, mut P) = self.law.energy_and_stress(&F, &volume.point);
+                    if Q > 1 && block.volume == VolumeForm::Mean {
                         P += volume.stress::<M>(&F);
+                    }
+                    let mut potential = psi;
+                    if let Some(pull) = pulled.at(k, &F) {
+                        psi += pull.stored;
+                        potential += pull.energy;
+                        P += pull.fiber.stress(pull.tension);
                     }
                     let J = F.determinant();
                     let kirchhoff = P.mul_transpose(&F);
                     summands[0] = weighted_energy(w, psi, summands[0]);
+                    summands[30] = weighted_energy(w, potential, summands[30]);
                     summands[1] += w;
                     summands[2] += w * J;
                     for i in 0..3 {
@@ -189,7 +203,7 @@ impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
             for (sum, lanes) in sums.iter_mut().zip(&lanes) {
                 *sum += lane_sum(lanes);
             }
-            let real = (self.block.cells.len() - pack * PACK).min(PACK);
+            let real = (block.cells.len() - pack * PACK).min(PACK);
             for lane in 0..real {
                 total.inverted_cells += usize::from(lowest[lane] <= 0.0);
                 total.flattened_cells += usize::from(lowest[lane] <= FLATTENED);
@@ -202,6 +216,7 @@ impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
             |first: usize| Mat3::new(std::array::from_fn(|i| std::array::from_fn(|j| sums[first + 3 * i + j])));
         BlockSummary {
             energy: sums[0],
+            potential: sums[30],
             rest_volume: sums[1],
             volume: sums[2],
             piola: tensor(3),

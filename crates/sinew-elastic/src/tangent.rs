@@ -7,8 +7,9 @@ use sinew_geometry::CellKind;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::ChunkWriter;
 use sinew_math::sparse::PackReal;
-use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
+use sinew_math::{LaneScalar, Mat3, Vec3};
 
+use crate::fibers::{Actuation, PulledCell};
 use crate::pack::{PackView, cell_volume};
 use crate::{ElasticBlock, PACK};
 
@@ -19,6 +20,7 @@ const MAX_ENTRIES: usize = 9 * 10 * 11 / 2;
 pub(crate) struct TangentOf<'a> {
     pub block: &'a ElasticBlock,
     pub x: &'a [Vec3],
+    pub actuation: &'a Actuation<'a>,
     pub tangent: Tangent,
     pub scale: f64,
     pub packs: Range<usize>,
@@ -95,12 +97,13 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
     fn body<S: LaneScalar<Element = f64>>(self) {
         // In the order of `matrix_slots`. Every entry of this kind of cell is written for every pack.
         let mut entries = [[0.0; PACK]; MAX_ENTRIES];
-        let TangentOf { block, x, tangent, scale, packs, sink } = self.of;
+        let TangentOf { block, x, actuation, tangent, scale, packs, sink } = self.of;
         for pack in packs {
             let view = PackView::<N, Q>::new(block, pack);
             for first in (0..PACK).step_by(S::LANES) {
                 let x = view.positions::<S>(x, first);
                 let point = view.parameters::<S, M>(first);
+                let pulled = PulledCell::<S, Q>::new::<M, N>(&view, block, actuation, (pack, first));
                 let mut element = ElementBlocks::<S, N>::zero();
                 let (F, mut w) = view.deformations(&x, first);
                 w.iter_mut().for_each(|w| *w *= S::splat(scale));
@@ -108,7 +111,7 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
                     &self.law,
                     &cell_volume(&self.law, block.volume, &point, &F, &w),
                     (block.volume, tangent),
-                    (&F, &w),
+                    (&F, &w, &pulled),
                     |k| view.shape_gradients::<S>(k, first),
                     &mut element,
                 );
@@ -132,17 +135,19 @@ impl<M: Material, const N: usize, const Q: usize> TangentKernel<'_, M, N, Q> {
 
 /// The tangent of one cell: of its points, and of the mean volume that couples them.
 #[inline(always)]
-fn add_cell_tangent<M: Material, S: Scalar, const N: usize, const Q: usize>(
+fn add_cell_tangent<M: Material, S: LaneScalar<Element = f64>, const N: usize, const Q: usize>(
     law: &M,
     volume: &CellVolume<S>,
     (form, tangent): (VolumeForm, Tangent),
-    (F, w): (&[Mat3<S>; Q], &[S; Q]),
+    (F, w, pulled): (&[Mat3<S>; Q], &[S; Q], &PulledCell<'_, S, Q>),
     gradients: impl Fn(usize) -> [Vec3<S>; N],
     element: &mut ElementBlocks<S, N>,
 ) {
     for k in 0..Q {
         let g = gradients(k);
-        if Q > 1 {
+        if let Some(pull) = pulled.at(k, &F[k]) {
+            pull.add_blocks(law, volume, &F[k], tangent, &g, w[k], element);
+        } else if Q > 1 {
             volume.add_point_blocks(law, &F[k], tangent, &g, w[k], element);
         } else {
             law.tangent_blocks(&F[k], &volume.point, tangent, &g, w[k], element);

@@ -23,7 +23,7 @@ use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
 use crate::control::Control;
-use crate::elastic::{ElasticBlock, PACK};
+use crate::elastic::{Actuation, ElasticBlock, PACK};
 use crate::force::Linearized;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
@@ -163,7 +163,7 @@ pub(crate) fn visit_damping(
     let (beta, gamma) = (scale * model.stiffness_damping[index], scale * model.tissue_damping[index]);
     if beta != 0.0 {
         let visit = &mut |cell, a, b, k: Mat3| visit(cell, a, b, k * beta);
-        block.visit_tangents(packs.clone(), x, Tangent::Definite, visit);
+        block.visit_tangents(packs.clone(), x, &Actuation::PASSIVE, Tangent::Definite, visit);
     }
     if gamma != 0.0 {
         for cell in packs.start * PACK..block.cell_count().min(packs.end * PACK) {
@@ -207,7 +207,7 @@ impl DampingMatrix {
             match (plan.elastic(index), &mut self.matrix) {
                 (Some(plan), Some(matrix)) => {
                     if beta != 0.0 {
-                        block.add_tangent(x, Tangent::Definite, beta, plan, matrix.values_mut());
+                        block.add_tangent(x, &Actuation::PASSIVE, Tangent::Definite, beta, plan, matrix.values_mut());
                     }
                     if gamma != 0.0 {
                         add_tissue(model, block, x, gamma, plan, matrix.values_mut());
@@ -285,9 +285,15 @@ pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec
                     }
                 }
                 if beta != 0.0 {
-                    block.visit_tangents(pack..pack + 1, x, Tangent::Definite, &mut |cell, a, b, K| {
-                        out[a * PACK + cell % PACK] += K * v[block.point(cell, b) as usize] * beta;
-                    });
+                    block.visit_tangents(
+                        pack..pack + 1,
+                        x,
+                        &Actuation::PASSIVE,
+                        Tangent::Definite,
+                        &mut |cell, a, b, K| {
+                            out[a * PACK + cell % PACK] += K * v[block.point(cell, b) as usize] * beta;
+                        },
+                    );
                 }
                 writer.add_all(pack, &out[..n * PACK]);
             }

@@ -7,7 +7,7 @@ use sinew_math::{Mat3, Vec3};
 use crate::control::Control;
 pub use crate::elastic::FLATTENED;
 
-use crate::elastic::BlockSummary;
+use crate::elastic::{Actuation, BlockSummary};
 use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::report::Blame;
@@ -39,9 +39,12 @@ pub struct BodySummary {
 }
 
 /// Walks all quadrature points of a body once; `control` has its stiffness.
-pub fn summarize(model: &Model, body: usize, x: &[Vec3], control: &Control) -> BodySummary {
+pub fn summarize(model: &Model, body: usize, state: &State, control: &Control) -> BodySummary {
     let blocks = &model.elastic[model.bodies[body].elastic.clone()];
-    let cells = blocks.iter().map(|block| block.summarize(x));
+    let x = &state.positions;
+    let activations = model.activations(body, control);
+    let actuation = Actuation { activations: &activations, motion: model.last_motion(&state.history) };
+    let cells = blocks.iter().map(|block| block.summarize(x, &actuation));
     let stiffness = model.body_stiffness(body, control);
     let lattice = model.lattice_of(body).map(|block| block.summarize(x, &block.activations(control, stiffness)));
     let s = cells.chain(lattice).fold(BlockSummary::default(), BlockSummary::join);
@@ -140,7 +143,7 @@ pub(crate) fn find_blame(model: &Model, x: &[Vec3], gradient: &[Vec3]) -> Blame 
         for k in 0..block.cell_count() {
             let touches = (0..block.kind().nodes_per_cell()).any(|a| block.point(k, a) as usize == point);
             if touches {
-                block.evaluate_cell(k, x, |_, F, _| {
+                block.evaluate_deformation(k, x, |_, _, F| {
                     let J = F.determinant();
                     if J < cell.1 || J.is_nan() {
                         cell = (block.cells()[k] as usize, J);

@@ -5,7 +5,7 @@
 
 #![allow(non_snake_case)]
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_lattice::{Fibers, LatticeElastic, ModeStiffness, VolumeLaw};
@@ -13,17 +13,15 @@ use sinew_math::parallel::reduce_blocks;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
-use crate::control::{ChannelId, Control};
+use crate::control::Control;
 use crate::elastic::{BlockSummary, FLATTENED, von_mises};
+use crate::muscle::{Activations, Muscle};
 
 /// Cells per parallel piece of a summary.
 const PIECE: usize = 512;
 
 /// What a change of volume costs.
 pub(crate) const VOLUME_LAW: VolumeLaw = VolumeLaw::Determinant;
-
-/// Muscles that a body on a lattice may have.
-pub const MOST_MUSCLES: usize = 64;
 
 /// The cells of one body on a lattice.
 pub struct LatticeBlock {
@@ -36,25 +34,6 @@ pub struct LatticeBlock {
     elastic: LatticeElastic,
     muscles: Vec<Muscle>,
     fibers: Option<Fibers>,
-}
-
-/// A group of fibres of a body on a lattice.
-#[derive(Clone, Debug)]
-pub struct Muscle {
-    /// Name, unique in the body.
-    pub name: String,
-    /// How active it is, from 0 to 1.
-    pub activation: ChannelId,
-}
-
-/// Activations of the muscles of a body, over the factor on its stiffness, which multiplies all that cells do.
-pub struct Activations([f64; MOST_MUSCLES]);
-
-impl Deref for Activations {
-    type Target = [f64];
-    fn deref(&self) -> &[f64] {
-        &self.0
-    }
 }
 
 impl LatticeBlock {
@@ -100,11 +79,7 @@ impl LatticeBlock {
 
     /// How active its muscles are where its stiffness has this factor. Activation is kept between 0 and 1.
     pub fn activations(&self, control: &Control, stiffness: f64) -> Activations {
-        let mut values = [0.0; MOST_MUSCLES];
-        for (value, muscle) in values.iter_mut().zip(&self.muscles) {
-            *value = control.get(muscle.activation).clamp(0.0, 1.0) / stiffness;
-        }
-        Activations(values)
+        Activations::of(&self.muscles, control, stiffness)
     }
 
     /// Mean stretch |F a| of the fibres of a muscle.

@@ -23,6 +23,7 @@ pub mod lattice;
 pub mod manufactured;
 pub mod modal;
 pub mod model;
+pub mod muscle;
 pub mod pacing;
 pub mod probe;
 pub mod regions;

@@ -74,6 +74,7 @@ impl Probe for GlobalProbe {
             "time_error",
             "work.pins",
             "work.damping",
+            "work.muscles",
         ]
         .map(String::from)
         .to_vec();
@@ -99,6 +100,7 @@ impl Probe for GlobalProbe {
             report.local_error,
             state.history.work.pins,
             state.history.work.damping,
+            state.history.work.muscles,
         ]);
         let all = 0..model.kinematics.point_count();
         push_vector(momentum(model, state, all.clone()), out);
@@ -151,9 +153,14 @@ impl Probe for BodyProbe {
             names.extend(vector_names(&format!("{body}.force.{}", pin.name)));
             names.extend(vector_names(&format!("{body}.torque.{}", pin.name)));
         }
-        for muscle in model.lattice_of(self.body).into_iter().flat_map(|block| block.muscles()) {
+        for muscle in model.muscles_of(self.body) {
             names.push(format!("{body}.activation.{}", muscle.name));
             names.push(format!("{body}.fiber_stretch.{}", muscle.name));
+            if model.lattice_of(self.body).is_none() {
+                for what in MUSCLE {
+                    names.push(format!("{body}.{what}.{}", muscle.name));
+                }
+            }
         }
         if has_fibers(model, self.body) {
             names.push(format!("{body}.projection_excess"));
@@ -210,11 +217,31 @@ impl Probe for BodyProbe {
                 out.extend([ctx.control.get(muscle.activation), block.fiber_stretch(k, x)]);
             }
         }
+        if model.lattice_of(self.body).is_none() {
+            for (k, muscle) in model.muscles_of(self.body).iter().enumerate() {
+                let s = model.fiber_summary(self.body, k, state, ctx.control);
+                out.extend([ctx.control.get(muscle.activation), s.stretch]);
+                out.extend([s.shortest, s.longest, s.tension, s.active]);
+                push_vector(s.direction, out);
+            }
+        }
         if has_fibers(model, self.body) {
             out.push(projection_excess(model, self.body, x));
         }
     }
 }
+
+/// What a muscle of a body on a mesh tells besides activation and mean stretch: extremes of the stretch, tension per rest area and its active part
+/// [Pa], and the mean direction of its fibres.
+const MUSCLE: [&str; 7] = [
+    "fiber_stretch.min",
+    "fiber_stretch.max",
+    "fiber_tension",
+    "fiber_tension.active",
+    "fiber_direction.x",
+    "fiber_direction.y",
+    "fiber_direction.z",
+];
 
 /// Whether a law of the body knows a direction, so that its definite tangent may differ from the nearest one.
 fn has_fibers(model: &Model, body: usize) -> bool {

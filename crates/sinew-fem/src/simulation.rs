@@ -13,7 +13,8 @@ use crate::contact::{ContactFinder, ContactPoint, allow_start, increments_of_mot
 use crate::control::{ChannelId, Control, ControlError};
 use crate::cover::CoverProbe;
 use crate::diagnostics::{BodySummary, summarize};
-use crate::elastic::ElasticBlock;
+use crate::elastic::{Actuation, ElasticBlock};
+use crate::force::strand::{StrandProbe, TendonProbe};
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::lattice::LatticeBlock;
 use crate::model::Model;
@@ -107,6 +108,8 @@ impl Simulation {
         };
         let mut all: Vec<Box<dyn Probe>> = vec![Box::new(GlobalProbe)];
         all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
+        all.extend((0..model.strands.len()).map(|strand| Box::new(StrandProbe { strand }) as Box<dyn Probe>));
+        all.extend((0..model.tendons.len()).map(|tendon| Box::new(TendonProbe { tendon }) as Box<dyn Probe>));
         all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
         all.extend((0..model.contacts.len()).map(|contact| Box::new(ColliderProbe { contact }) as Box<dyn Probe>));
         all.extend((0..model.bones.len()).map(|bone| Box::new(CoverProbe::new(&model, bone)) as Box<dyn Probe>));
@@ -564,6 +567,7 @@ impl Simulation {
                         model,
                         control: &self.control,
                         blocks: body.elastic.clone(),
+                        motion: model.last_motion(&self.state.history),
                         lattice: model.lattice_of(index),
                         x,
                         cells: body.mesh.cell_count(),
@@ -617,7 +621,7 @@ impl Observed {
         let Self { values, contacts, summaries, finder } = self;
         values.clear();
         summaries.clear();
-        summaries.extend((0..model.bodies.len()).map(|body| summarize(model, body, &state.positions, control)));
+        summaries.extend((0..model.bodies.len()).map(|body| summarize(model, body, state, control)));
         finder.find(model, state, control, contacts);
         let ctx = ProbeContext { model, state, control, report, summaries, contacts };
         for probe in probes {
@@ -631,6 +635,8 @@ struct BodyCells<'a> {
     model: &'a Model,
     control: &'a Control,
     blocks: Range<usize>,
+    /// Where points were before, where that matters to fibres.
+    motion: Option<(&'a [Vec3], f64)>,
     lattice: Option<&'a LatticeBlock>,
     x: &'a [Vec3],
     cells: usize,
@@ -642,9 +648,11 @@ impl CellSource for BodyCells<'_> {
         let mut stress = vec![Mat3::zero(); self.cells];
         let blocks: &[ElasticBlock] = &self.model.elastic[self.blocks.clone()];
         for block in blocks {
+            let activations = self.model.activations(block.body, self.control);
+            let actuation = Actuation { activations: &activations, motion: self.motion };
             for (k, &cell) in block.cells().iter().enumerate() {
                 let (mut f, mut p) = (Mat3::zero(), Mat3::zero());
-                block.evaluate_cell(k, self.x, |weight, deformation, stress| {
+                block.evaluate_cell(k, self.x, &actuation, |weight, deformation, stress| {
                     f += deformation * weight;
                     p += stress * weight;
                 });

@@ -78,6 +78,10 @@ pub struct History {
     /// Speed at which the two of each pair with a restitution met [m/s], 0 for those that do not touch: pairs of the collision surface, then contacts with
     /// colliders. Empty without restitution.
     pub meeting_speeds: Vec<f64>,
+    /// Activation of every muscle, body after body, then of every strand, at the time of the state.
+    pub activations: Vec<f64>,
+    /// Positions at the start of the last step, where the force of fibres depends on their speed; empty elsewhere [m].
+    pub fiber_start: Vec<Vec3>,
 }
 
 /// Work over all accepted steps [J].
@@ -87,6 +91,8 @@ pub struct Work {
     pub pins: f64,
     /// Taken by mass, stiffness and tissue damping, not negative.
     pub damping: f64,
+    /// Done by active muscle fibres and force generators: tension times shortening, by the mean of the active tensions at both ends of each step.
+    pub muscles: f64,
 }
 
 /// By hand, as for [`State`].
@@ -114,6 +120,8 @@ impl Clone for History {
             contact_depths,
             contact_memory,
             meeting_speeds,
+            activations,
+            fiber_start,
         } = source;
         self.rates.clone_from(rates);
         self.previous_rates.clone_from(previous_rates);
@@ -121,6 +129,8 @@ impl Clone for History {
         self.last_dt = *last_dt;
         self.collider_poses.clone_from(collider_poses);
         self.rounding = *rounding;
+        self.activations.clone_from(activations);
+        self.fiber_start.clone_from(fiber_start);
         self.previous_positions.clone_from(previous_positions);
         self.previous_velocities.clone_from(previous_velocities);
         self.accelerations.clone_from(accelerations);

@@ -4,8 +4,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sinew_fem::force::strand::StrandScaling;
 use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
-use sinew_fem::model::{AttachTarget, ColliderParams, PinParams, RigidParams};
+use sinew_fem::model::{
+    AttachTarget, ColliderParams, FleshPlace, PinParams, RigidParams, Slack, StrandParams, TendonParams,
+};
 use sinew_fem::pacing::AdaptiveParams;
 use sinew_fem::solver::{LinearSolver, NewmarkParams};
 use sinew_fem::{
@@ -17,6 +20,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::procedural::{TetPattern, box_hexes, box_tets};
 use sinew_geometry::shape::{Plane, Pose, Sphere};
 use sinew_math::Vec3;
+use sinew_muscle::{Curve, FiberCurves};
 
 struct Counting;
 
@@ -97,6 +101,27 @@ fn model() -> Model {
     });
     builder.attach(cube, "spring".into(), vec![26], AttachTarget::Rigid(ball), 100.0);
     builder.pressure(beam, "inside".into(), triangles);
+    let place = |x: f64| FleshPlace::Place { body: beam, place: Vec3::new(x, 0.05, 0.05) };
+    builder.strand(StrandParams {
+        body: beam,
+        name: "strand".into(),
+        columns: vec![vec![place(0.2), place(0.3), place(0.4)]],
+        force: 1.0,
+        passive_force: 1.0,
+        scaling: StrandScaling::Physical,
+        factors: Vec::new(),
+        curves: FiberCurves::chen(),
+        max_velocity: 10.0,
+    });
+    builder.tendon(TendonParams {
+        body: beam,
+        name: "tendon".into(),
+        ends: vec![(place(0.4), Vec3::new(0.8, 0.05, 0.05))],
+        target: AttachTarget::World,
+        force: 1.0,
+        curve: Curve::tendon_zajac(),
+        slack: Slack::Factor(1.0),
+    });
     builder.add_collider(ColliderParams {
         name: "floor".into(),
         shape: Plane::new(Vec3::zero(), Vec3::unit(1)).unwrap().into(),
@@ -135,6 +160,7 @@ fn steps_after_the_first_do_not_allocate() {
                 let model = model();
                 let (mut state, mut control) = (model.initial_state(), model.initial_control());
                 control.set_by_name("beam.pressure.inside", 100.0).unwrap();
+                control.set_by_name("beam.activation.strand", 0.5).unwrap();
                 let mut solver = NewtonSolver::new(params);
                 let mut most = 0;
                 for step in 0..12 {

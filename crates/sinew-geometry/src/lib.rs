@@ -1,8 +1,9 @@
-//! Shapes without time: meshes, procedural bodies, embedding, filling, colliders and regions.
+//! Shapes without time: meshes, procedural bodies, fibres, embedding, filling, colliders and regions.
 //!
 //! - [`mesh`]: [`CellMesh`] (volumes) and [`TriMesh`] (surfaces), checked on construction
-//! - [`procedural`]: boxes, spheres, cylinders, tori and muscle bellies from a few numbers
+//! - [`procedural`]: boxes, spheres, cylinders, tori and whole muscles from a few numbers
 //! - [`embedding`]: points bound to cells; positions go down, forces come back
+//! - [`fibers`]: directions of muscle fibres, from B-spline solids and from Laplace's equation
 //! - [`fill`]: a closed surface becomes a lattice of tetrahedra with the surface bound to it
 //! - [`lattice`]: a closed surface becomes cubes that keep apart what shares a cube but no flesh, on many levels
 //! - [`proximity`]: closest points, safe motion and contact candidates of moving triangles
@@ -13,6 +14,7 @@ mod bvh;
 mod predicates;
 
 pub mod embedding;
+pub mod fibers;
 pub mod fill;
 pub mod lattice;
 pub mod mesh;

@@ -16,7 +16,7 @@ use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-4\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-5\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,11 +88,13 @@ impl Checkpoint {
             previous_velocities,
             accelerations,
             next_dt,
-            work: Work { pins, damping },
+            work: Work { pins, damping, muscles },
             contact_exits,
             contact_depths,
             contact_memory,
             meeting_speeds,
+            activations,
+            fiber_start,
         } = history;
         out.vectors(rates);
         out.vectors(previous_rates);
@@ -106,7 +108,7 @@ impl Checkpoint {
         for list in [previous_positions, previous_velocities, accelerations] {
             out.vectors(list);
         }
-        for number in [*next_dt, *pins, *damping] {
+        for number in [*next_dt, *pins, *damping, *muscles] {
             out.f64(number);
         }
         out.u32s(contact_exits);
@@ -116,6 +118,8 @@ impl Checkpoint {
             out.vector(memory.slip);
         });
         out.f64s(meeting_speeds);
+        out.f64s(activations);
+        out.vectors(fiber_start);
         out.list(self.held.iter(), |out, (name, value)| {
             out.text(name);
             out.f64(*value);
@@ -166,7 +170,7 @@ impl Checkpoint {
             previous_velocities: input.vectors(what)?,
             accelerations: input.vectors(what)?,
             next_dt: input.f64(what)?,
-            work: Work { pins: input.f64(what)?, damping: input.f64(what)? },
+            work: Work { pins: input.f64(what)?, damping: input.f64(what)?, muscles: input.f64(what)? },
             contact_exits: input.u32s(what)?,
             contact_depths: input.f64s(what)?,
             contact_memory: input.list(40, what, |input| {
@@ -175,6 +179,8 @@ impl Checkpoint {
                 Ok(ContactMemory { key, slip: input.vector(what)? })
             })?,
             meeting_speeds: input.f64s(what)?,
+            activations: input.f64s(what)?,
+            fiber_start: input.vectors(what)?,
         };
         let unknowns = Unknowns { vectors, rotations };
         Ok(Checkpoint {
@@ -256,11 +262,13 @@ mod tests {
                     previous_velocities: vectors.clone(),
                     accelerations: Vec::new(),
                     next_dt: 1e-3,
-                    work: Work { pins: 0.5, damping: 0.25 },
+                    work: Work { pins: 0.5, damping: 0.25, muscles: 0.125 },
                     contact_exits: vec![3, u32::MAX],
                     contact_depths: vec![0.5, 0.0],
                     contact_memory: vec![ContactMemory { key: [1, 2, 3, 4], slip: Vec3::splat(0.1) }],
                     meeting_speeds: vec![0.0, 1.5],
+                    activations: vec![0.0, 0.75],
+                    fiber_start: vectors.clone(),
                 },
             },
             held: vec![("arm".into(), 0.3)],

@@ -32,6 +32,7 @@ pub mod import;
 pub mod inspect;
 mod journal;
 mod json;
+pub mod lab;
 mod load;
 pub mod manifest;
 pub mod output;

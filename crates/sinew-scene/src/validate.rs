@@ -1,11 +1,15 @@
 //! Checks that need more than one value: names and references, sizes, files, times, alternatives.
 
+mod lab;
+mod muscle;
 mod rig;
 mod solver;
+mod strand;
 
 use sinew_geometry::procedural::FIGURE_ENDS;
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::muscle::{MUSCLE_REGIONS, has_young};
 use crate::{
     decode::codec::MOST_PROBLEMS,
     diagnostic::Diagnostic,
@@ -16,7 +20,7 @@ use crate::{
         MOST_FRAMES, Probe, Scene,
         body::{Body, VolumeTerm},
         expect::{Expectation, Instant, TimeSpan},
-        material::Material,
+        material::{Fibers, Material},
         mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
         motion::Motion,
         region::{BUILTIN_REGIONS, Region},
@@ -58,6 +62,7 @@ pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic
     if let Some(study) = &scene.study {
         checker.check_study(study, is_sound);
     }
+    checker.check_lab();
 }
 
 struct Checker<'a> {
@@ -134,6 +139,7 @@ impl Checker<'_> {
             Material::StVenantKirchhoff(_) => Some(""),
             Material::NeoHookean(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
             Material::MooneyRivlin(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
+            Material::Muscle(law) | Material::Tendon(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
             _ => None,
         };
         if let (Some(VolumeTerm::Mean), Some(how)) = (body.volume, without_volume_term) {
@@ -157,8 +163,8 @@ impl Checker<'_> {
                 let problem = self.at(&format!("{at}.range"), "the two values of a range must differ");
                 self.report(problem);
             }
-            if matches!(body.material, Material::MooneyRivlin(_)) {
-                let message = "the law `mooney_rivlin` has no Young's modulus to paint";
+            if !has_young(&body.material) {
+                let message = format!("the law `{}` has no Young's modulus to paint", body.material.word());
                 let problem = self.at(&at, message);
                 self.report(problem);
             }
@@ -166,11 +172,13 @@ impl Checker<'_> {
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
             self.check_region(body, &entry.region, &format!("{at}.region"));
-            let mooney = matches!(body.material, Material::MooneyRivlin(_));
-            let fibers = matches!(body.material, Material::FiberReinforced(_));
+            let law = entry.material.as_ref().unwrap_or(&body.material);
+            let mooney = matches!(law, Material::MooneyRivlin(_) | Material::Muscle(_) | Material::Tendon(_));
+            let young = !mooney && !matches!(law, Material::TransverselyIsotropic(_));
+            let fibers = matches!(law, Material::FiberReinforced(_));
             let given = [
-                ("young", entry.young, !mooney),
-                ("poisson", entry.poisson, !mooney),
+                ("young", entry.young, young),
+                ("poisson", entry.poisson, young),
                 ("c10", entry.c10, mooney),
                 ("c01", entry.c01, mooney),
                 ("bulk", entry.bulk, mooney),
@@ -178,7 +186,7 @@ impl Checker<'_> {
             ];
             for (key, value, is_parameter) in given {
                 if value.is_some() && !is_parameter {
-                    let message = format!("`{key}` is no parameter of the law `{}`", body.material.word());
+                    let message = format!("`{key}` is no parameter of the law `{}`", law.word());
                     let problem = self.at(&format!("{at}.{key}"), message);
                     self.report(problem);
                 }
@@ -188,13 +196,8 @@ impl Checker<'_> {
                 self.report(problem.label(format!("both are {:?}", gradient.to)));
             }
         }
-        for (i, muscle) in body.muscle.iter().enumerate() {
-            self.check_region(body, &muscle.region, &format!("{path}.muscle[{i}].region"));
-        }
-        if !body.muscle.is_empty() && !body.mesh.is_lattice() {
-            let problem = self.at(&format!("{path}.muscle"), "muscles live in bodies on lattices");
-            self.report(problem.hint("give the mesh `element = \"lattice\"`"));
-        }
+        self.check_muscles(body, path);
+        self.check_strands(body, path);
         if body.rig.is_some()
             && !matches!(&body.mesh, Mesh::Fill(mesh) if is_gltf(&mesh.surface) && body.mesh.is_lattice())
         {
@@ -268,15 +271,21 @@ impl Checker<'_> {
         if word != Some(body.material.word()) {
             return;
         }
-        let (has_fibers, needs_fibers) = (body.fibers.is_some(), matches!(body.material, Material::FiberReinforced(_)));
+        let needs_fibers = matches!(body.material, Material::FiberReinforced(_) | Material::TransverselyIsotropic(_));
+        let has_fibers = body.fibers.is_some() || matches!(body.mesh, Mesh::Muscle(_));
         if needs_fibers && !has_fibers {
             let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
             let problem = self.at(&format!("{path}.material"), message);
             self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
-        } else if has_fibers && !needs_fibers {
+        } else if body.fibers.is_some() && !needs_fibers && body.muscle.is_empty() {
             let message = format!("the law `{}` has no fibres", body.material.word());
             let problem = self.at(&format!("{path}.fibers"), message);
-            self.report(problem.hint("use `type = \"fiber_reinforced\"`, or leave `fibers` out"));
+            self.report(
+                problem.hint("use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out"),
+            );
+        }
+        if let Some(Fibers::Between(between)) = &body.fibers {
+            self.check_between(body, between, &format!("{path}.fibers"));
         }
     }
 
@@ -308,6 +317,7 @@ impl Checker<'_> {
                 }
                 (20.0 * mesh.radius * mesh.tube.powi(2), mesh.cell)
             }
+            Mesh::Muscle(mesh) => return self.check_muscle_mesh(mesh, path),
             Mesh::Fusiform(mesh) => {
                 if !(0.1 * mesh.radius..=mesh.radius).contains(&mesh.end_radius) {
                     let message = "`end_radius` must lie between a tenth of `radius` and `radius`";
@@ -489,7 +499,11 @@ impl Checker<'_> {
 
     /// Names that a mesh file may bring are only known when it is read.
     fn check_region(&mut self, body: &Body, name: &str, path: &str) {
-        let own: &[&str] = if matches!(body.mesh, Mesh::Figure(_)) { &FIGURE_ENDS } else { &[] };
+        let own: &[&str] = match &body.mesh {
+            Mesh::Figure(_) => &FIGURE_ENDS,
+            Mesh::Muscle(_) => &MUSCLE_REGIONS,
+            _ => &[],
+        };
         let known = BUILTIN_REGIONS.contains(&name) || own.contains(&name) || body.regions.contains_key(name);
         // What a file brings is known only when it is read.
         if known || name.is_empty() || matches!(body.mesh, Mesh::File(_) | Mesh::Fill(_)) {

@@ -236,7 +236,7 @@ fn single_mistakes_are_named() {
         (
             "fibers = { along = [1, 0, 0] }",
             "the law `corotated` has no fibres",
-            "use `type = \"fiber_reinforced\"`, or leave `fibers` out",
+            "use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out",
         ),
         ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is no parameter of the law `corotated`", ""),
         (

@@ -5,6 +5,7 @@ mod beam;
 mod contact;
 mod io;
 mod meshes;
+mod muscle;
 mod pile;
 mod scaling;
 mod scramble;
@@ -41,6 +42,8 @@ enum Benchmark {
     Scaling(scaling::Arguments),
     /// Iteration counts on irregular meshes (torus, figure, fusiform muscle, graded cells) beside those on the beam
     Meshes(meshes::Arguments),
+    /// Active muscle beside neo-Hookean flesh: seconds per Newton iteration on the beam of fifty thousand tetrahedra
+    Muscle(muscle::Arguments),
     /// A scrambled figure of 384,000 tetrahedra finds its rest shape
     Scramble(scramble::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
@@ -64,6 +67,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Beam(arguments) => (beam::measure(arguments, talk)?, arguments.json),
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
         Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),
+        Benchmark::Muscle(arguments) => (muscle::measure(arguments, talk)?, arguments.json),
         Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
         Benchmark::Contact(arguments) => (contact::measure(arguments, talk)?, arguments.json),
         Benchmark::Pile(arguments) => (pile::measure(arguments, talk)?, arguments.json),

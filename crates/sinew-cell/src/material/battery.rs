@@ -401,7 +401,7 @@ once_per_law!(
                     // The strain that F really has after rounding, to first order.
                     let E = green_strain(&F);
                     let mut quadratic = point.mu * E.norm_squared() + 0.5 * point.lambda * E.trace() * E.trace();
-                    if !M::ISOTROPIC {
+                    if law == Law::FiberReinforced {
                         // Fibres come on top where they are taut; at rest, by definition, they are not.
                         quadratic += 0.5 * point.extra[0] * point.fiber.dot(E * point.fiber).max(0.0).powi(2);
                     }
@@ -460,7 +460,11 @@ once_per_law!(
         }
         for shear in [-0.6, 0.1, 1.0] {
             let F = Mat3::new([[1.0, shear, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
-            let block = closed_form::simple_shear(&spec, shear).unwrap();
+            // Sheared fibres lie in no principal axis of the one law that has no closed form for them.
+            let Ok(block) = closed_form::simple_shear(&spec, shear) else {
+                assert_eq!(law, Law::TransverselyIsotropic);
+                continue;
+            };
             check(F, block.nominal_stress, "shear");
             if M::OBJECTIVE {
                 assert_close(&material.stress(&F, &point).mul_transpose(&F), &block.cauchy_stress, point.mu, 1e-11, M::NAME);

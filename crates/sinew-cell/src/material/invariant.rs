@@ -21,7 +21,8 @@ use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::jacobi::SymmetricEigen;
 use super::law::{Material, MaterialPoint};
-use super::tangent::{Tangent9, unit_direction};
+use super::tangent::{BlockSink, Tangent9, unit_direction};
+use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// The invariants of C = FᵀF and a fibre direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,12 +82,28 @@ pub trait InvariantLaw: Copy + Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether ψ does not depend on I₄ and I₅.
     const ISOTROPIC: bool;
+    /// Whether ψ = +∞ for det F ≤ 0; see [`Material::BARRIER`].
+    const BARRIER: bool = false;
+    /// How ψ depends on the volume; see [`Material::VOLUME_TERM`].
+    const VOLUME_TERM: VolumeTerm = VolumeTerm::Inseparable;
 
     /// Energy density ψ [J/m³].
     fn energy_density<S: Scalar>(&self, invariants: &Invariants<S>, point: &MaterialPoint<S>) -> S;
 
+    /// The same from F, for laws that can then keep their digits near rest.
+    #[inline(always)]
+    fn energy_density_at<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
+        self.energy_density(&Invariants::of(F, point.fiber), point)
+    }
+
     /// Derivatives of ψ [Pa].
     fn derivatives<S: Scalar>(&self, invariants: &Invariants<S>, point: &MaterialPoint<S>) -> InvariantDerivatives<S>;
+
+    /// Parameters without the volume term; see [`Material::without_volume_term`].
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        MaterialPoint { lambda: pointwise_lambda(point), ..*point }
+    }
 }
 
 /// The law L as a [`Material`]: P = F S, the tangent from Ŝ and T̂.
@@ -99,11 +116,14 @@ pub struct ByInvariants<L>(pub L);
 impl<L: InvariantLaw> Material for ByInvariants<L> {
     const NAME: &'static str = L::NAME;
     const ISOTROPIC: bool = L::ISOTROPIC;
+    const BARRIER: bool = L::BARRIER;
+    const TAKES_FIBERS: bool = !L::ISOTROPIC;
+    const VOLUME_TERM: VolumeTerm = L::VOLUME_TERM;
     const PARAMETERS: usize = MaterialPoint::<f64>::LEN;
 
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
-        self.0.energy_density(&Invariants::of(F, point.fiber), point)
+        self.0.energy_density_at(F, point)
     }
 
     #[inline(always)]
@@ -119,7 +139,39 @@ impl<L: InvariantLaw> Material for ByInvariants<L> {
 
     #[inline(always)]
     fn definite_tangent<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Tangent9<S> {
-        let tangent = InvariantTangent::exact(&self.0, F, point);
+        self.definite_under_pressure(F, point, S::zero())
+    }
+
+    #[inline(always)]
+    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        self.definite_under_pressure(F, point, pressure).nodal_blocks(gradients, weight, sink);
+    }
+
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        self.0.without_volume_term(point)
+    }
+}
+
+impl<L: InvariantLaw> ByInvariants<L> {
+    /// The definite tangent of ψ + pJ: with J = √I₃ that adds p/(2J) to ψ₃ and −p/(4J³) to ψ₃₃; not for flat cells.
+    #[inline(always)]
+    fn definite_under_pressure<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>, pressure: S) -> Tangent9<S> {
+        let invariants = Invariants::of(F, point.fiber);
+        let mut derivatives = self.0.derivatives(&invariants, point);
+        let is_flat = invariants.J.abs().lt(S::splat(1e-12));
+        let over = S::select(is_flat, S::zero(), S::select(is_flat, S::one(), invariants.J).recip());
+        derivatives.first[2] += pressure * over * S::splat(0.5);
+        derivatives.second[2][2] -= pressure * over * over * over * S::splat(0.25);
+        let tangent = InvariantTangent::new(F, point.fiber, &derivatives);
         let exact = tangent.to_tangent9();
         let is_definite = exact.is_positive_definite();
         if S::all(is_definite) {

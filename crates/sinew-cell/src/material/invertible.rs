@@ -259,6 +259,7 @@ struct Extended<S: Scalar> {
 impl<L: IsotropicLaw> Material for Invertible<L> {
     /// The law as scenes name it: the extension is an option of it.
     const NAME: &'static str = L::NAME;
+    const TAKES_FIBERS: bool = L::TAKES_FIBERS;
     const PARAMETERS: usize = 6;
 
     #[inline(always)]

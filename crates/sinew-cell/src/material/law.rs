@@ -80,6 +80,9 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// Whether ψ(FQ) = ψ(F) for rotations Q: no direction of the rest state is special.
     const ISOTROPIC: bool = true;
 
+    /// Whether cells of this law may have fibres that pull ([`StretchedFiber`](super::StretchedFiber)). Every such law is a little more to compile.
+    const TAKES_FIBERS: bool = false;
+
     /// How many numbers of [`MaterialPoint::into_array`] the law reads, from the first.
     const PARAMETERS: usize = 2;
     /// How ψ depends on the volume: which term may be evaluated with the mean over a cell ([`VolumeForm`](super::VolumeForm)).

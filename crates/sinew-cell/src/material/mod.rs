@@ -10,7 +10,10 @@
 //! | [`MooneyRivlin`] | isochoric I₁, I₂ and ln J | nearly incompressible tissue; barrier at J = 0 |
 //! | [`Invertible`] | one of the others, extended below a stretch | barrier laws in cells that may invert |
 //! | [`FiberReinforced`] | [`StableNeoHookean`] and the stretch of fibres | tissue that is stiffer along one direction |
+//! | [`TransverselyIsotropic`] | shears along and across fibres, ln J | muscle whose fibres slide along each other; barrier at J = 0 |
 //! | [`ByInvariants`] | any function of I₁ … I₅ | laws written by their derivatives; Rust only |
+//!
+//! Muscle is one of these with fibres that pull ([`StretchedFiber`]).
 //!
 //! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and may
 //! vary from cell to cell. Scenes name laws by [`MaterialSpec`], and loops over cells dispatch once per block by
@@ -20,6 +23,7 @@
 //! the rest; then replace the complex step defaults by closed forms where speed matters.
 
 mod corotated;
+mod fiber_pull;
 mod fiber_reinforced;
 mod invariant;
 mod invertible;
@@ -36,6 +40,7 @@ mod st_venant_kirchhoff;
 mod stable_neo_hookean;
 mod strain;
 mod tangent;
+mod transversely_isotropic;
 mod volume;
 
 pub mod closed_form;
@@ -44,6 +49,7 @@ pub mod closed_form;
 mod battery;
 
 pub use corotated::Corotated;
+pub use fiber_pull::{FiberStretch, StretchedFiber};
 pub use fiber_reinforced::{FiberCurve, FiberReinforced};
 pub use invariant::{ByInvariants, InvariantDerivatives, InvariantLaw, InvariantTangent, Invariants};
 pub use invertible::{Extension, Inversion, Invertible};
@@ -57,4 +63,5 @@ pub use spec::{DEFAULT_FIBER_STIFFENING, ElasticModuli, Law, MaterialError, Mate
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
 pub use tangent::{BlockSink, ElementBlocks, ProjectionExcess, Tangent, Tangent9, projection_excess};
-pub use volume::{CellVolume, VolumeForm, VolumeTerm};
+pub use transversely_isotropic::TransverselyIsotropic;
+pub use volume::{CellVolume, VolumeForm, VolumeTerm, add_pressure_blocks};

@@ -89,6 +89,7 @@ impl<S: Scalar> State<S> {
 impl Material for MooneyRivlin {
     const NAME: &'static str = "mooney_rivlin";
     const BARRIER: bool = true;
+    const TAKES_FIBERS: bool = true;
     const PARAMETERS: usize = 4;
     const VOLUME_TERM: VolumeTerm = VolumeTerm::Logarithmic;
 

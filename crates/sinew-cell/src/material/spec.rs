@@ -7,8 +7,8 @@ use super::law::{Material, MaterialPoint};
 use super::rest_state::RestDefect;
 use super::volume::VolumeTerm;
 use super::{
-    Corotated, Extension, FiberReinforced, Inversion, Invertible, Linear, MooneyRivlin, NeoHookean, StVenantKirchhoff,
-    StableNeoHookean,
+    ByInvariants, Corotated, Extension, FiberReinforced, Inversion, Invertible, Linear, MooneyRivlin, NeoHookean,
+    StVenantKirchhoff, StableNeoHookean, TransverselyIsotropic,
 };
 
 /// Two moduli of isotropic elasticity in the small-strain limit.
@@ -89,6 +89,8 @@ pub enum Law {
     InvertibleMooneyRivlin,
     /// [`FiberReinforced`]
     FiberReinforced,
+    /// [`TransverselyIsotropic`]
+    TransverselyIsotropic,
 }
 
 /// Something to be done with a law whose type is known only at run time; generic inside, so that loops are compiled for
@@ -102,7 +104,7 @@ pub trait MaterialVisitor {
 
 impl Law {
     /// All laws.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Linear,
         Self::Corotated,
         Self::StVenantKirchhoff,
@@ -112,6 +114,7 @@ impl Law {
         Self::InvertibleNeoHookean,
         Self::InvertibleMooneyRivlin,
         Self::FiberReinforced,
+        Self::TransverselyIsotropic,
     ];
 
     /// Calls the visitor with the type of this law.
@@ -127,6 +130,7 @@ impl Law {
             Self::InvertibleNeoHookean => visitor.visit(Invertible(NeoHookean)),
             Self::InvertibleMooneyRivlin => visitor.visit(Invertible(MooneyRivlin)),
             Self::FiberReinforced => visitor.visit(FiberReinforced),
+            Self::TransverselyIsotropic => visitor.visit(ByInvariants(TransverselyIsotropic)),
         }
     }
 
@@ -188,6 +192,18 @@ impl Law {
             }
         }
         self.visit(Volume)
+    }
+
+    /// Whether cells of this law may have fibres that pull.
+    pub fn takes_fibers(self) -> bool {
+        struct Takes;
+        impl MaterialVisitor for Takes {
+            type Output = bool;
+            fn visit<M: Material>(self, _: M) -> bool {
+                M::TAKES_FIBERS
+            }
+        }
+        self.visit(Takes)
     }
 
     /// Whether ψ = +∞ where det F ≤ 0.
@@ -254,6 +270,19 @@ pub enum MaterialSpec {
         /// Unit vector along the fibres at rest.
         fiber: Vec3,
     },
+    /// [`TransverselyIsotropic`]
+    TransverselyIsotropic {
+        /// Modulus G₁ of shear along the fibres [Pa], positive.
+        along_shear: f64,
+        /// Modulus G₂ of shear across the fibres [Pa], positive.
+        cross_shear: f64,
+        /// Modulus μ₃ of stretch along the fibres at constant volume [Pa], positive.
+        stretch: f64,
+        /// Bulk modulus κ [Pa], positive.
+        bulk: f64,
+        /// Unit vector along the fibres at rest.
+        fiber: Vec3,
+    },
 }
 
 /// Exponent of the stiffening of passive fibres: that of the passive curve of skeletal muscle [Weiss96].
@@ -261,7 +290,8 @@ pub const DEFAULT_FIBER_STIFFENING: f64 = 6.6;
 
 impl MaterialSpec {
     /// A material of this law with the small-strain limit (E, ν). For Mooney–Rivlin half of the shear modulus comes from
-    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)). Fibres run along x and have the modulus E.
+    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)); the transversely isotropic law has G₁ = G₂ = μ/2 and μ₃ = μ. Fibres run along x and have the
+    /// modulus E.
     pub fn with_young(law: Law, young: f64, poisson: f64) -> Self {
         let moduli = ElasticModuli::YoungPoisson { young, poisson };
         match law {
@@ -284,6 +314,16 @@ impl MaterialSpec {
                 fiber_stiffening: DEFAULT_FIBER_STIFFENING,
                 fiber: Vec3::unit(0),
             },
+            Law::TransverselyIsotropic => {
+                let half = moduli.lame().0 / 2.0;
+                Self::TransverselyIsotropic {
+                    along_shear: half,
+                    cross_shear: half,
+                    stretch: 2.0 * half,
+                    bulk: young / (3.0 * (1.0 - 2.0 * poisson)),
+                    fiber: Vec3::unit(0),
+                }
+            }
         }
     }
 
@@ -327,7 +367,9 @@ impl MaterialSpec {
             Self::FiberReinforced { fiber_stiffness, fiber_stiffening, fiber, .. } => {
                 Self::FiberReinforced { moduli: new, fiber_stiffness, fiber_stiffening, fiber }
             }
-            Self::MooneyRivlin { .. } | Self::InvertibleMooneyRivlin { .. } => self,
+            Self::MooneyRivlin { .. } | Self::InvertibleMooneyRivlin { .. } | Self::TransverselyIsotropic { .. } => {
+                self
+            }
         }
     }
 
@@ -343,6 +385,7 @@ impl MaterialSpec {
             Self::InvertibleNeoHookean { .. } => Law::InvertibleNeoHookean,
             Self::InvertibleMooneyRivlin { .. } => Law::InvertibleMooneyRivlin,
             Self::FiberReinforced { .. } => Law::FiberReinforced,
+            Self::TransverselyIsotropic { .. } => Law::TransverselyIsotropic,
         }
     }
 
@@ -358,6 +401,10 @@ impl MaterialSpec {
             | Self::FiberReinforced { moduli, .. } => moduli,
             Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
                 ElasticModuli::Lame { mu: 2.0 * (c10 + c01), lambda: bulk - 4.0 / 3.0 * (c10 + c01) }
+            }
+            Self::TransverselyIsotropic { along_shear, cross_shear, bulk, .. } => {
+                let mu = along_shear + cross_shear;
+                ElasticModuli::Lame { mu, lambda: bulk - 2.0 / 3.0 * mu }
             }
         }
     }
@@ -377,6 +424,10 @@ impl MaterialSpec {
             }
             Self::FiberReinforced { fiber_stiffness, fiber_stiffening, fiber, .. } => {
                 (point.extra[0], point.extra[1]) = (fiber_stiffness, fiber_stiffening);
+                point.fiber = fiber;
+            }
+            Self::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber } => {
+                point.extra = [along_shear, cross_shear, bulk, stretch];
                 point.fiber = fiber;
             }
             _ => {}
@@ -408,6 +459,15 @@ impl MaterialSpec {
                 fiber_stiffening,
                 fiber,
             },
+            Self::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber } => {
+                Self::TransverselyIsotropic {
+                    along_shear: along_shear * factor,
+                    cross_shear: cross_shear * factor,
+                    stretch: stretch * factor,
+                    bulk: bulk * factor,
+                    fiber,
+                }
+            }
             other => other.with_moduli(scale(other.moduli())),
         }
     }
@@ -432,12 +492,14 @@ impl MaterialSpec {
                 if !(0.0..MOST_FIBER_STIFFENING).contains(&fiber_stiffening) {
                     return Err(MaterialError::Stiffening { value: fiber_stiffening });
                 }
-                // Written so that NaN fails too.
-                if (fiber.norm() - 1.0).abs() <= 1e-9 {
-                    Ok(())
-                } else {
-                    Err(MaterialError::Fiber { length: fiber.norm() })
-                }
+                unit_fiber(fiber)
+            }
+            Self::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber } => {
+                positive("along_shear", along_shear)?;
+                positive("cross_shear", cross_shear)?;
+                positive("stretch", stretch)?;
+                positive("bulk", bulk)?;
+                unit_fiber(fiber)
             }
             _ => self.moduli().validate(),
         }
@@ -512,6 +574,11 @@ pub enum MaterialError {
         /// What is wrong, and what to do.
         defect: RestDefect,
     },
+}
+
+fn unit_fiber(fiber: Vec3) -> Result<(), MaterialError> {
+    // Written so that NaN fails too.
+    if (fiber.norm() - 1.0).abs() <= 1e-9 { Ok(()) } else { Err(MaterialError::Fiber { length: fiber.norm() }) }
 }
 
 fn finite(parameter: &'static str, value: f64) -> Result<(), MaterialError> {

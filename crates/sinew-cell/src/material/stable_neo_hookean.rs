@@ -36,6 +36,7 @@ impl StableNeoHookean {
 
 impl Material for StableNeoHookean {
     const NAME: &'static str = "stable_neo_hookean";
+    const TAKES_FIBERS: bool = true;
     const VOLUME_TERM: VolumeTerm = VolumeTerm::Quadratic;
 
     /// With H = F − I the linear terms cancel exactly: I₁ − 3 − 2(J − 1) = H:H − 2 i₂(H) − 2 det H.

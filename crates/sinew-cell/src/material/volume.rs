@@ -134,13 +134,7 @@ impl<S: Scalar> CellVolume<S> {
             Tangent::Exact => {
                 law.nodal_blocks(F, &self.point, gradients, weight, sink);
                 if const { !matches!(M::VOLUME_TERM, VolumeTerm::Trace | VolumeTerm::Inseparable) } {
-                    let pressure = self.pressure * weight;
-                    for a in 0..N {
-                        let pressure_a = gradients[a] * pressure;
-                        for b in 0..a {
-                            sink.add(a, b, Mat3::skew(*F * gradients[b].cross(pressure_a)));
-                        }
-                    }
+                    add_pressure_blocks(F, self.pressure, gradients, weight, sink);
                 }
             }
         }
@@ -173,6 +167,24 @@ impl<S: Scalar> CellVolume<S> {
             for b in 0..=a {
                 sink.add(a, b, Mat3::outer(scaled, G[b]));
             }
+        }
+    }
+}
+
+/// Adds the exact blocks of w p ∂²J/∂F² for a given number p.
+#[inline(always)]
+pub fn add_pressure_blocks<S: Scalar, const N: usize>(
+    F: &Mat3<S>,
+    pressure: S,
+    gradients: &[Vec3<S>; N],
+    weight: S,
+    sink: &mut impl BlockSink<S>,
+) {
+    let pressure = pressure * weight;
+    for a in 0..N {
+        let pressure_a = gradients[a] * pressure;
+        for b in 0..a {
+            sink.add(a, b, Mat3::skew(*F * gradients[b].cross(pressure_a)));
         }
     }
 }

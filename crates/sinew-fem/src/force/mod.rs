@@ -7,6 +7,7 @@ mod contact;
 mod gravity;
 mod load;
 mod pressure;
+pub mod strand;
 
 use sinew_math::{Mat3, Vec3};
 
@@ -15,6 +16,7 @@ pub use contact::{Collider, ContactForce, ContactMotion};
 pub use gravity::Gravity;
 pub use load::Load;
 pub use pressure::Pressure;
+pub use strand::{Strand, TendonStrand};
 
 use crate::contacts::Contacts;
 use crate::control::Control;

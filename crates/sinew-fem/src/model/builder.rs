@@ -1,15 +1,18 @@
 //! Puts a [`Model`] together piece by piece.
 
 mod assembler;
+mod strands;
 
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 use thiserror::Error;
 
 use assembler::Assembler;
+pub use strands::{FleshPlace, Slack, StrandParams, TendonParams};
 
 use super::{BodyParams, Model, RigidParams};
 use crate::contact::{ContactRule, Party};
+use crate::elastic::FiberGroup;
 use crate::element::ElementError;
 use crate::force::Force;
 use crate::material::MaterialError;
@@ -105,6 +108,26 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+    /// A muscle of force generators that cannot be.
+    #[error("body \"{body}\", strand \"{strand}\": {reason}")]
+    Strand {
+        /// The body.
+        body: String,
+        /// The strand.
+        strand: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Tendons that cannot be.
+    #[error("body \"{body}\", tendon \"{tendon}\": {reason}")]
+    Tendon {
+        /// The body.
+        body: String,
+        /// The group of tendons.
+        tendon: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A place to attach is not in the flesh.
     #[error("body \"{body}\": {reason}")]
     Outside {
@@ -123,7 +146,7 @@ pub enum ModelError {
     },
 }
 
-/// Muscle fibres in cells of a body on a lattice.
+/// Muscle fibres in cells of a body.
 #[derive(Clone, Debug)]
 pub struct MuscleParams {
     /// The body.
@@ -136,6 +159,8 @@ pub struct MuscleParams {
     pub directions: Vec<Vec3>,
     /// Stress of each at rest length and full activation [Pa].
     pub stress: Vec<f64>,
+    /// How their tension depends on length and speed. Cells of lattices know only that of [`FiberGroup::default`] with the full stretch.
+    pub group: FiberGroup,
 }
 
 /// A group of nodes to pin.
@@ -253,6 +278,8 @@ pub struct ModelBuilder {
     follows: Vec<FollowParams>,
     attachments: Vec<AttachParams>,
     muscles: Vec<MuscleParams>,
+    strands: Vec<StrandParams>,
+    tendons: Vec<TendonParams>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
@@ -337,9 +364,21 @@ impl ModelBuilder {
         self
     }
 
-    /// Muscle fibres in cells of a body on a lattice, active by the channel `BODY.activation.NAME` from 0 to 1. Where muscles share cells the last one has them.
+    /// Muscle fibres in cells of a body, active by the channel `BODY.activation.NAME` from 0 to 1. Where muscles share cells the last one has them.
     pub fn muscle(&mut self, muscle: MuscleParams) -> &mut Self {
         self.muscles.push(muscle);
+        self
+    }
+
+    /// A muscle of force generators between points of flesh, active by the channel `BODY.activation.NAME` from 0 to 1.
+    pub fn strand(&mut self, strand: StrandParams) -> &mut Self {
+        self.strands.push(strand);
+        self
+    }
+
+    /// Strings from points of flesh to anchors; those in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
+    pub fn tendon(&mut self, tendon: TendonParams) -> &mut Self {
+        self.tendons.push(tendon);
         self
     }
 

@@ -18,7 +18,8 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
 pub use builder::{
-    AttachTarget, ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side,
+    AttachTarget, ColliderParams, FleshPlace, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams,
+    PinParams, Side, Slack, StrandParams, TendonParams,
 };
 pub use collisions::Bone;
 pub use faces::balanced_triangles;
@@ -29,10 +30,13 @@ pub use rigid::{RigidBody, RigidParams};
 use crate::contact::{ContactMode, ContactModel, most_touches};
 use crate::contacts::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
-use crate::elastic::ElasticBlock;
-use crate::force::{Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, StepContext};
+use crate::elastic::{Actuation, ElasticBlock};
+use crate::force::{
+    Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, StepContext, Strand, TendonStrand,
+};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
+use crate::muscle::{Muscle, StepDrive};
 use crate::report::{Energies, StepError};
 use crate::state::{History, State};
 
@@ -57,6 +61,9 @@ pub(crate) fn energies_with(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v:
         other: model.attachments.iter().map(|f| potential(f)).sum::<f64>()
             + model.pressures.iter().map(|f| potential(f)).sum::<f64>()
             + model.loads.iter().map(|f| potential(f)).sum::<f64>()
+            // What active generators could still do is not stored.
+            + model.strands.iter().map(|strand| strand.stored(x)).sum::<f64>()
+            + model.tendons.iter().map(|f| potential(f)).sum::<f64>()
             + model.custom.iter().map(|f| potential(f.as_ref())).sum::<f64>(),
     }
 }
@@ -141,6 +148,8 @@ pub struct Model {
     pub stiffness: Vec<ChannelId>,
     /// Elastic cells, grouped by kind and law.
     pub elastic: Vec<ElasticBlock>,
+    /// Muscles of each body.
+    pub muscles: Vec<Vec<Muscle>>,
     /// Bodies on lattices, which have no elastic blocks.
     pub lattices: Vec<LatticeBlock>,
     /// Weight.
@@ -157,6 +166,10 @@ pub struct Model {
     pub pressures: Vec<Pressure>,
     /// Dead loads.
     pub loads: Vec<Load>,
+    /// Muscles of force generators between points of flesh.
+    pub strands: Vec<Strand>,
+    /// Strings from flesh to anchors.
+    pub tendons: Vec<TendonStrand>,
     /// Contact of bodies with colliders.
     pub contacts: Vec<ContactForce>,
     /// Bones over which flesh slides.
@@ -188,6 +201,10 @@ impl Model {
         if self.contact.has(ContactMode::Penalty) {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
             history.contact_depths = vec![0.0; self.contact.vertex_count()];
+        }
+        history.activations = vec![0.0; self.muscles.iter().map(Vec::len).sum::<usize>() + self.strands.len()];
+        if self.needs_motion() {
+            history.fiber_start.clone_from(&positions);
         }
         State {
             time: 0.0,
@@ -228,19 +245,32 @@ impl Model {
         control.get(self.stiffness[body])
     }
 
-    /// Strain energy of all cells under `control` [J].
+    /// Strain energy of all cells under `control` [J]; fibres on meshes store what their passive curve says, whatever their activation.
     pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
-        let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * block.energy(x)).sum();
+        let stored = |block: &ElasticBlock| block.summarize(x, &Actuation::PASSIVE).energy;
+        let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * stored(block)).sum();
+        blocks + self.lattice_energy(x, control)
+    }
+
+    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibres can still do.
+    pub(crate) fn elastic_potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
+        let potential = |block: &ElasticBlock| block.energy(x, &StepDrive::new(self, block, ctx).actuation());
+        let blocks: f64 =
+            self.elastic.iter().map(|block| self.stiffness_of(block, ctx.control) * potential(block)).sum();
+        blocks + self.lattice_energy(x, ctx.control)
+    }
+
+    fn lattice_energy(&self, x: &[Vec3], control: &Control) -> f64 {
         let lattices = self.lattices.iter().map(|block| {
             let stiffness = self.body_stiffness(block.body, control);
             stiffness * block.energy(x, &block.activations(control, stiffness))
         });
-        blocks + lattices.sum::<f64>()
+        lattices.sum()
     }
 
     /// Whether some cell has no positive volume.
     pub fn has_inverted_cells(&self, x: &[Vec3]) -> bool {
-        self.elastic.iter().any(|block| block.summarize(x).inverted_cells > 0)
+        self.elastic.iter().any(|block| block.summarize(x, &Actuation::PASSIVE).inverted_cells > 0)
             || self.lattices.iter().any(|block| block.has_inverted_cells(x))
     }
 
@@ -300,9 +330,10 @@ impl Model {
     /// Channels of weight, pressures, forces and muscles: with all of them zero nothing pulls at the bodies.
     pub fn load_channels(&self) -> impl Iterator<Item = ChannelId> {
         let loads = self.loads.iter().filter_map(|load| load.channels).flatten();
-        let muscles = self.lattices.iter().flat_map(|block| block.muscles()).map(|muscle| muscle.activation);
+        let muscles = self.muscles.iter().flatten().map(|muscle| muscle.activation);
+        let strands = self.strands.iter().map(|strand| strand.activation);
         let pressures = self.pressures.iter().map(|pressure| pressure.channel);
-        self.gravity.acceleration.into_iter().chain(pressures).chain(loads).chain(muscles)
+        self.gravity.acceleration.into_iter().chain(pressures).chain(loads).chain(muscles).chain(strands)
     }
 
     /// Channels of the rotation vectors of everything that is driven.
@@ -317,6 +348,8 @@ impl Model {
             .chain(self.attachments.iter().map(|f| f as &dyn Force))
             .chain(self.pressures.iter().map(|f| f as &dyn Force))
             .chain(self.loads.iter().map(|f| f as &dyn Force))
+            .chain(self.strands.iter().map(|f| f as &dyn Force))
+            .chain(self.tendons.iter().map(|f| f as &dyn Force))
             .chain(self.contacts.iter().map(|f| f as &dyn Force))
             .chain(self.bones.iter().map(|bone| &bone.contact as &dyn Force))
             .chain(self.custom.iter().map(|f| f.as_ref()))

@@ -7,10 +7,12 @@ use sinew_math::sparse::{BlockCsr, BlockPattern, PackReal};
 use sinew_math::{Mat3, Real, Vec3};
 
 use super::problem::Problem;
+use crate::elastic::Actuation;
 use crate::force::Linearized;
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::material::Tangent;
 use crate::model::Model;
+use crate::muscle::StepDrive;
 
 /// Where everything goes: found once per model.
 pub(crate) struct AssemblyPlan {
@@ -131,11 +133,13 @@ impl AssemblyPlan {
         }
         for (block, plan) in model.elastic.iter().zip(&self.elastic) {
             let scale = model.stiffness_of(block, problem.ctx.control);
+            let drive = StepDrive::new(model, block, &problem.ctx);
+            let actuation = &drive.actuation();
             for (tangent, share) in shares() {
                 match plan {
-                    Some(plan) => block.add_tangent(x, tangent, share * scale, plan, matrix.values_mut()),
+                    Some(plan) => block.add_tangent(x, actuation, tangent, share * scale, plan, matrix.values_mut()),
                     None => {
-                        block.visit_tangents(0..block.pack_count(), x, tangent, &mut |cell, a, b, k| {
+                        block.visit_tangents(0..block.pack_count(), x, actuation, tangent, &mut |cell, a, b, k| {
                             let (a, b) = (block.point(cell, a), block.point(cell, b));
                             add_point_block(kinematics, q, a, b, &(k * (share * scale)), matrix);
                         });
@@ -175,7 +179,8 @@ impl AssemblyPlan {
         matrix.set_zero();
         for (index, (block, plan)) in model.elastic.iter().zip(&self.elastic).enumerate() {
             let Some(plan) = plan else { continue };
-            block.add_tangent(rest, Tangent::Definite, problem.rest_scale(index), plan, matrix.values_mut());
+            let scale = problem.rest_scale(index);
+            block.add_tangent(rest, &Actuation::PASSIVE, Tangent::Definite, scale, plan, matrix.values_mut());
         }
         for point in 0..model.kinematics.point_count() {
             if let PointMap::Free(unknown) = model.kinematics.map(point) {

@@ -22,6 +22,7 @@ use crate::diagnostics::find_blame;
 use crate::force::StepContext;
 use crate::kinematics::{PointMap, Unknowns};
 use crate::model::{Model, energies_with};
+use crate::muscle::StepDrive;
 use crate::report::{StepError, StepReport, StepTiming};
 use crate::state::State;
 
@@ -139,7 +140,8 @@ impl ExplicitSolver {
         let mut elastic = 0.0;
         for block in &model.elastic {
             let scale = model.stiffness_of(block, ctx.control);
-            elastic += block.add_gradient(x, scale, &mut self.gradient, &self.pack_energies);
+            let drive = StepDrive::new(model, block, ctx);
+            elastic += block.add_gradient(x, &drive.actuation(), scale, &mut self.gradient, &self.pack_energies);
         }
         for force in model.forces() {
             force.add_gradient(x, ctx, &mut self.gradient);
@@ -185,6 +187,7 @@ impl ExplicitSolver {
         state.history.last_dt = ctx.dt;
         state.history.work.damping += damped;
         state.history.work.pins += model.pin_work(previous, state);
+        model.finish_muscles(previous, ctx.control, ctx.dt, state);
         collider_poses(model, ctx.control, &mut state.history.collider_poses);
     }
 }
@@ -233,7 +236,10 @@ impl Solver for ExplicitSolver {
             self.commit(model, &ctx, state);
             state.history.meeting_speeds.clear();
             contacts.remember_meetings(model, &mut state.history);
-            let energies = energies_with(model, &ctx, &state.positions, &state.velocities, elastic);
+            // What active fibres could still do is not stored.
+            let has_fibers = model.elastic.iter().any(|block| block.has_fibers());
+            let stored = if has_fibers { model.elastic_energy(&state.positions, ctx.control) } else { elastic };
+            let energies = energies_with(model, &ctx, &state.positions, &state.velocities, stored);
             let total = start.elapsed();
             let timing = StepTiming { gradient: total - contact, contact, total, ..StepTiming::default() };
             Ok(StepReport { time, substeps: 1, contacts: contacts.len(), energies, timing, ..StepReport::default() })

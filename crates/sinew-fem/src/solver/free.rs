@@ -23,7 +23,7 @@ pub(crate) struct FreeParts {
 }
 
 impl FreeParts {
-    /// Finds those of the connected `parts` without pin, spring to the world, possible contact, custom force or rigid body.
+    /// Finds those of the connected `parts` without pin, spring or tendon to the world, possible contact, custom force or rigid body.
     pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
         let count = kinematics.unknown_count();
@@ -36,6 +36,9 @@ impl FreeParts {
         for attachment in &model.attachments {
             let places = attachment.springs.iter().filter(|spring| matches!(spring.anchor, Anchor::Place(_)));
             places.for_each(|spring| hold(spring.point));
+        }
+        for tendon in model.tendons.iter().filter(|tendon| tendon.motion.is_some()) {
+            tendon.tendons.iter().flat_map(|tendon| tendon.line.entries()).for_each(|&(point, _)| hold(point));
         }
         let in_contact = !model.contacts.is_empty() || !model.contact.is_empty() || !model.custom.is_empty();
         for point in 0..kinematics.point_count() {

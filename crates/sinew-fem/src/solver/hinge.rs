@@ -38,6 +38,7 @@ impl Hinges {
     pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
         let has_other_holds = !model.attachments.is_empty()
+            || !model.tendons.is_empty()
             || !model.contacts.is_empty()
             || !model.contact.is_empty()
             || !model.custom.is_empty()

@@ -16,6 +16,7 @@ use crate::contact::{ContactStage, ContactTerm};
 use crate::damping::DampingMatrix;
 use crate::force::StepContext;
 use crate::model::Model;
+use crate::muscle::StepDrive;
 use crate::state::State;
 
 /// Value of the merit function at one place.
@@ -232,7 +233,8 @@ impl<'a> Problem<'a> {
     /// Merit at `x`, where contact has the energy `contact`.
     fn merit(&mut self, x: &[Vec3], elastic: f64, contact: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
-        let has_potential = self.model.elastic.iter().all(|block| block.has_potential());
+        // Where force depends on speed the energy of a step is a quadrature, too rough for a line search to trust.
+        let has_potential = self.model.elastic.iter().all(|block| block.has_potential() && !block.needs_motion());
         let magnitude = elastic.abs() + contact + dynamic + self.inertia_magnitude(x);
         let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude };
         for force in self.model.forces() {
@@ -245,7 +247,7 @@ impl<'a> Problem<'a> {
 
     /// Merit at `x`.
     pub fn evaluate(&mut self, x: &[Vec3]) -> Merit {
-        let elastic = self.model.elastic_energy(x, self.ctx.control);
+        let elastic = self.model.elastic_potential(x, &self.ctx);
         let contact = self.contact.evaluate(self.model, x);
         self.merit(x, elastic, contact)
     }
@@ -298,7 +300,8 @@ impl<'a> Problem<'a> {
         let mut elastic = 0.0;
         for block in &self.model.elastic {
             let scale = self.model.stiffness_of(block, self.ctx.control);
-            elastic += block.add_gradient(x, scale, gradient, &self.scratch.pack_energies);
+            let drive = StepDrive::new(self.model, block, &self.ctx);
+            elastic += block.add_gradient(x, &drive.actuation(), scale, gradient, &self.scratch.pack_energies);
         }
         for block in &self.model.lattices {
             let stiffness = self.model.body_stiffness(block.body, self.ctx.control);
@@ -315,6 +318,7 @@ impl<'a> Problem<'a> {
     pub fn finish(&mut self, state: &mut State) -> f64 {
         let previous = self.ctx.previous;
         state.history.work.pins += self.model.pin_work(previous, state);
+        self.model.finish_muscles(previous, self.ctx.control, self.ctx.dt, state);
         if self.is_dynamic() {
             // Leaves c C (x − x̂) behind.
             self.damping_energy(&state.positions);

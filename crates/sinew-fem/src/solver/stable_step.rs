@@ -17,7 +17,7 @@ use sinew_math::{Mat3, Vec3};
 
 use crate::control::Control;
 use crate::damping::visit_damping;
-use crate::elastic::{ElasticBlock, PACK};
+use crate::elastic::{Actuation, ElasticBlock, PACK};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
@@ -36,8 +36,10 @@ type CellMatrix = [[f64; MOST_ROWS]; MOST_ROWS];
 pub(crate) struct StableStep {
     /// Sum over the cells of the mean diagonal at each point [N/m].
     diagonal: Vec<f64>,
-    /// Stiffness of springs and penalties at each point [N/m].
+    /// Stiffness of springs, strands and penalties at each point [N/m].
     springs: Vec<f64>,
+    /// Viscosity of strands at each point [N s/m].
+    dampers: Vec<f64>,
 }
 
 impl StableStep {
@@ -46,9 +48,13 @@ impl StableStep {
         let stiffness = self.largest_eigenvalue(model, |index, packs, visit| {
             let block = &model.elastic[index];
             let scale = model.stiffness_of(block, control);
-            block.visit_tangents(packs, x, Tangent::Definite, &mut |cell, a, b, k| visit(cell, a, b, k * scale));
-        }) + self.spring_bound(model);
-        let mut damping = model.mass_damping.iter().copied().fold(0.0, f64::max);
+            let activations = model.activations(block.body, control);
+            let actuation = Actuation { activations: &activations, motion: None };
+            block.visit_tangents(packs, x, &actuation, Tangent::Definite, &mut |cell, a, b, k| {
+                visit(cell, a, b, k * scale)
+            });
+        }) + self.spring_bound(model, control, x);
+        let mut damping = model.mass_damping.iter().copied().fold(0.0, f64::max) + per_mass(model, &self.dampers);
         if model.stiffness_damping.iter().chain(&model.tissue_damping).any(|&time| time != 0.0) {
             damping += self.largest_eigenvalue(model, |index, packs, visit| {
                 visit_damping(model, index, packs, control, x, visit);
@@ -110,11 +116,19 @@ impl StableStep {
         largest
     }
 
-    /// Largest stiffness per mass of springs and contact penalties. The rows of w wᵀ sum to w for weights that sum to one, and those of
+    /// Largest stiffness per mass of springs, strands, tendons and contact penalties; leaves the viscosity of strands in `dampers`. The rows of w wᵀ sum to w for weights that sum to one, and those of
     /// a spring between two such points to twice that.
-    fn spring_bound(&mut self, model: &Model) -> f64 {
-        self.springs.clear();
-        self.springs.resize(model.kinematics.point_count(), 0.0);
+    fn spring_bound(&mut self, model: &Model, control: &Control, x: &[Vec3]) -> f64 {
+        for list in [&mut self.springs, &mut self.dampers] {
+            list.clear();
+            list.resize(model.kinematics.point_count(), 0.0);
+        }
+        for strand in &model.strands {
+            strand.add_row_bounds(x, control, &mut self.springs, &mut self.dampers);
+        }
+        for tendon in &model.tendons {
+            tendon.add_row_bounds(x, control, &mut self.springs);
+        }
         for attachment in &model.attachments {
             for spring in &attachment.springs {
                 match &spring.anchor {
@@ -135,18 +149,23 @@ impl StableStep {
                 }
             }
         }
-        let mut largest = 0.0f64;
-        for (point, &stiffness) in self.springs.iter().enumerate() {
-            let is_free = match model.kinematics.map(point) {
-                PointMap::Free(unknown) => model.kinematics.fixed(unknown as usize) != [true; 3],
-                _ => true,
-            };
-            if is_free && stiffness > 0.0 {
-                largest = largest.max(stiffness / model.masses[point]);
-            }
-        }
-        largest
+        per_mass(model, &self.springs)
     }
+}
+
+/// Largest value per mass over the points that may move.
+fn per_mass(model: &Model, values: &[f64]) -> f64 {
+    let mut largest = 0.0f64;
+    for (point, &value) in values.iter().enumerate() {
+        let is_free = match model.kinematics.map(point) {
+            PointMap::Free(unknown) => model.kinematics.fixed(unknown as usize) != [true; 3],
+            _ => true,
+        };
+        if is_free && value > 0.0 {
+            largest = largest.max(value / model.masses[point]);
+        }
+    }
+    largest
 }
 
 /// ‖A⁸‖^{1/8} of A = M_e^{−½} K_e M_e^{−½}, prescribed components left out.

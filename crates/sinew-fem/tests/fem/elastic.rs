@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use sinew_fem::elastic::{ElasticBlock, PACK};
+use sinew_fem::elastic::{Actuation, ElasticBlock, PACK};
 use sinew_fem::material::{Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, Tangent, VolumeForm};
 use sinew_fem::{Model, ModelBuilder};
 use sinew_geometry::CellMesh;
@@ -50,7 +50,7 @@ fn models() -> impl Iterator<Item = (String, Model)> {
 /// The energy of one cell by its definition: Σ w ψ(F), or Σ w ψ₀(F) + V λ U(θ̄) with θ̄ = Σ w θ(F)/V.
 fn cell_energy(block: &ElasticBlock, k: usize, x: &[Vec3], material: MaterialSpec) -> f64 {
     let mut points = Vec::new();
-    block.evaluate_cell(k, x, |w, f, _| points.push((w, f)));
+    block.evaluate_cell(k, x, &Actuation::PASSIVE, |w, f, _| points.push((w, f)));
     let mut point = material.point();
     let mut mean_part = 0.0;
     if block.volume == VolumeForm::Mean {
@@ -58,12 +58,15 @@ fn cell_energy(block: &ElasticBlock, k: usize, x: &[Vec3], material: MaterialSpe
         let mean = |theta: fn(&Mat3) -> f64| points.iter().map(|(w, f)| w * theta(f)).sum::<f64>() / rest;
         let measure = match material.law() {
             Law::Linear => mean(|f| f.trace() - 3.0),
-            Law::NeoHookean | Law::MooneyRivlin => mean(|f| f.determinant()).ln(),
+            Law::NeoHookean | Law::MooneyRivlin | Law::TransverselyIsotropic => mean(|f| f.determinant()).ln(),
             _ => mean(|f| f.determinant()) - 1.0,
         };
         mean_part = rest * 0.5 * point.lambda * measure * measure;
         if material.law() == Law::MooneyRivlin {
             point.extra[1] -= point.lambda;
+        }
+        if material.law() == Law::TransverselyIsotropic {
+            point.extra[2] -= point.lambda;
         }
         point.lambda = 0.0;
     }
@@ -89,7 +92,7 @@ fn vectorised_gradient(model: &Model, x: &[Vec3]) -> (f64, Vec<Vec3>) {
     let mut energy = 0.0;
     for block in &model.elastic {
         let packs: Vec<AtomicU64> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
-        energy += block.add_gradient(x, 1.0, &mut gradient, &packs);
+        energy += block.add_gradient(x, &Actuation::PASSIVE, 1.0, &mut gradient, &packs);
     }
     (energy, gradient)
 }
@@ -108,7 +111,7 @@ fn vectorised_tangent(model: &Model, x: &[Vec3], tangent: Tangent) -> BlockCsr {
     let pattern = pattern(model);
     let mut matrix = BlockCsr::zeros(pattern.clone());
     for block in &model.elastic {
-        block.add_tangent(x, tangent, 1.0, &matrix_plan(block, &pattern), matrix.values_mut());
+        block.add_tangent(x, &Actuation::PASSIVE, tangent, 1.0, &matrix_plan(block, &pattern), matrix.values_mut());
     }
     matrix.mirror_lower();
     matrix
@@ -121,7 +124,7 @@ fn vectorised_energy_and_gradient_equal_those_of_single_cells() {
     for (name, model) in models() {
         let x = deformed(&model, name.starts_with("linear"), &mut noise);
         let (energy, gradient) = vectorised_gradient(&model, &x);
-        let direct: f64 = model.elastic.iter().map(|block| block.energy(&x)).sum();
+        let direct: f64 = model.elastic.iter().map(|block| block.energy(&x, &Actuation::PASSIVE)).sum();
         let mut scalar = 0.0;
         for block in &model.elastic {
             for (k, &cell) in block.cells().iter().enumerate() {
@@ -141,9 +144,11 @@ fn vectorised_energy_and_gradient_equal_those_of_single_cells() {
                 for block in &model.elastic {
                     for k in 0..block.cell_count() {
                         let mut steps = Vec::new();
-                        block.evaluate_cell(k, &dx, |_, df, _| steps.push(df));
+                        block.evaluate_cell(k, &dx, &Actuation::PASSIVE, |_, df, _| steps.push(df));
                         let mut steps = steps.into_iter();
-                        block.evaluate_cell(k, &x, |w, _, p| slope += w * p.double_dot(&steps.next().unwrap()));
+                        block.evaluate_cell(k, &x, &Actuation::PASSIVE, |w, _, p| {
+                            slope += w * p.double_dot(&steps.next().unwrap())
+                        });
                     }
                 }
                 assert!((slope - gradient[point][axis]).abs() < 1e-12 * scale, "{name} at {point}, {axis}");
@@ -161,7 +166,7 @@ fn matrix_is_the_sum_of_the_tangents_of_its_cells() {
             let matrix = vectorised_tangent(&model, &x, tangent);
             let mut scalar = BlockCsr::zeros(matrix.pattern().clone());
             for block in &model.elastic {
-                block.visit_tangents(0..block.pack_count(), &x, tangent, &mut |k, a, b, value| {
+                block.visit_tangents(0..block.pack_count(), &x, &Actuation::PASSIVE, tangent, &mut |k, a, b, value| {
                     scalar.add_block(block.point(k, a) as usize, block.point(k, b) as usize, &value).unwrap();
                 });
             }
@@ -212,11 +217,11 @@ fn assembled_products_equal_matrix_free_ones() {
                     let material = model.bodies[0].materials[cell as usize];
                     let gradients = |v: &[Vec3]| {
                         let mut list = Vec::new();
-                        block.evaluate_cell(k, v, |_, f, _| list.push(f));
+                        block.evaluate_cell(k, v, &Actuation::PASSIVE, |_, f, _| list.push(f));
                         list.into_iter()
                     };
                     let (mut fu, mut fdx) = (gradients(&u), gradients(&dx));
-                    block.evaluate_cell(k, &x, |w, f, _| {
+                    block.evaluate_cell(k, &x, &Actuation::PASSIVE, |w, f, _| {
                         let (u, df) = (fu.next().unwrap(), fdx.next().unwrap());
                         let dp = material.visit(Differential { f, df, point: material.point(), kind });
                         free += w * u.double_dot(&dp);
@@ -275,12 +280,15 @@ fn an_inverted_cell_has_infinite_energy_where_the_law_has_a_barrier() {
     for (name, model) in models() {
         let law = model.bodies[0].materials[0].law();
         let x: Vec<Vec3> = model.initial_state().positions.iter().map(|x| Vec3::new(-x.x, x.y, x.z)).collect();
-        let energy = model.elastic.iter().map(|block| block.energy(&x)).sum::<f64>();
+        let energy = model.elastic.iter().map(|block| block.energy(&x, &Actuation::PASSIVE)).sum::<f64>();
         let expected = law.has_barrier() || law == Law::Corotated;
         assert_eq!(energy.is_infinite(), expected && !energy.is_finite(), "{name}: {energy}");
         assert!(!energy.is_nan(), "{name}");
         let of_law = |block: &&ElasticBlock| block.cells().contains(&0);
-        assert_eq!(law.has_barrier(), model.elastic.iter().filter(of_law).any(|b| b.energy(&x).is_infinite()));
+        assert_eq!(
+            law.has_barrier(),
+            model.elastic.iter().filter(of_law).any(|b| b.energy(&x, &Actuation::PASSIVE).is_infinite())
+        );
     }
 }
 
@@ -293,7 +301,7 @@ fn threads_change_no_bit() {
     let evaluate = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let energy: f64 = model.elastic.iter().map(|b| b.energy(&x)).sum();
+            let energy: f64 = model.elastic.iter().map(|b| b.energy(&x, &Actuation::PASSIVE)).sum();
             let tangent = vectorised_tangent(&model, &x, Tangent::Exact);
             (energy.to_bits(), vectorised_gradient(&model, &x), tangent.values().to_vec())
         })
@@ -306,7 +314,7 @@ fn dense_tangent(block: &ElasticBlock, k: usize, x: &[Vec3], tangent: Tangent) -
     let n = 3 * block.kind().nodes_per_cell();
     let mut dense = vec![vec![0.0; n]; n];
     let pack = k / PACK;
-    block.visit_tangents(pack..pack + 1, x, tangent, &mut |cell, a, b, value| {
+    block.visit_tangents(pack..pack + 1, x, &Actuation::PASSIVE, tangent, &mut |cell, a, b, value| {
         if cell == k {
             for i in 0..3 {
                 for j in 0..3 {

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::atomic::AtomicU64;
 
+use sinew_fem::elastic::Actuation;
 use sinew_fem::material::Law;
 use sinew_fem::{Model, ModelBuilder};
 use sinew_math::{Mat3, Vec3};
@@ -58,7 +59,9 @@ fn for_each_tet(model: &Model, x: &[Vec3], mut visit: impl FnMut([Vec3; 4], [Vec
             if edges(points.map(|n| rest[n])).determinant() < 0.0 {
                 points.swap(2, 3);
             }
-            block.evaluate_cell(cell, x, |_, f, p| visit(points.map(|n| rest[n]), points.map(|n| x[n]), points, f, p));
+            block.evaluate_cell(cell, x, &Actuation::PASSIVE, |_, f, p| {
+                visit(points.map(|n| rest[n]), points.map(|n| x[n]), points, f, p)
+            });
         }
     }
 }
@@ -67,7 +70,7 @@ fn gradient(model: &Model, x: &[Vec3]) -> Vec<Vec3> {
     let mut gradient = vec![Vec3::zero(); x.len()];
     for block in &model.elastic {
         let packs: Vec<AtomicU64> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
-        block.add_gradient(x, 1.0, &mut gradient, &packs);
+        block.add_gradient(x, &Actuation::PASSIVE, 1.0, &mut gradient, &packs);
     }
     gradient
 }

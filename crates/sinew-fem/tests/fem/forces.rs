@@ -90,7 +90,8 @@ fn gradient(force: &dyn Force, x: &[Vec3], ctx: &StepContext<'_>) -> Vec<Vec3> {
     out
 }
 
-fn check(force: &dyn Force, x: &[Vec3], ctx: &StepContext<'_>) -> Vec<f64> {
+/// Checks a force at one place; returns its exact tangent.
+pub fn check(force: &dyn Force, x: &[Vec3], ctx: &StepContext<'_>) -> Vec<f64> {
     let (name, size) = (force.name(), 3 * x.len());
     let exact_gradient = gradient(force, x, ctx);
     let scale = exact_gradient.iter().map(|g| g.norm()).fold(1e-3, f64::max);

@@ -1,5 +1,6 @@
 //! Schemes in time against modal closed forms, what they keep, and the limit of explicit steps.
 
+use sinew_fem::elastic::Actuation;
 use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, Tangent};
 use sinew_fem::model::{ColliderParams, PinParams};
 use sinew_fem::pacing::AdaptiveParams;
@@ -46,7 +47,7 @@ fn dynamic_matrix(model: &Model, x: &[Vec3]) -> (Vec<f64>, Vec<(usize, usize)>) 
     let n = free.len();
     let mut matrix = vec![0.0; n * n];
     for block in &model.elastic {
-        block.visit_tangents(0..block.pack_count(), x, Tangent::Exact, &mut |cell, a, b, k| {
+        block.visit_tangents(0..block.pack_count(), x, &Actuation::PASSIVE, Tangent::Exact, &mut |cell, a, b, k| {
             let (p, q) = (block.point(cell, a) as usize, block.point(cell, b) as usize);
             for i in 0..3 {
                 for j in 0..3 {

@@ -10,4 +10,6 @@ mod forces;
 mod integrators;
 mod lattice;
 mod models;
+mod muscles;
 mod newton;
+mod strands;

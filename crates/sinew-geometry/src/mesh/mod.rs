@@ -33,6 +33,6 @@ pub use tri_topology::SurfaceTopology;
 pub use winding::WindingNumber;
 
 pub(crate) use adjacency::find_root;
-pub(crate) use cell::{hex_gradient, hex_weights, tet10_gradient, tet10_weights};
+pub(crate) use cell::{HEX_SIGNS, hex_gradient, hex_weights, tet10_gradient, tet10_weights};
 pub(crate) use intersection::{overlap_depth, segment_meets_triangle, triangles_intersect};
 pub(crate) use tri_mesh::triangle_normal;

@@ -1,4 +1,5 @@
-//! Bodies from a few numbers: boxes, spheres, cylinders, tori and muscle bellies, as volume meshes and as closed surfaces.
+//! Bodies from a few numbers: boxes, spheres, cylinders, tori and muscle bellies, as volume meshes and as closed surfaces; and whole
+//! muscles with tendons, sets and fibres.
 //!
 //! Boxes reach from the origin to `size`. Spheres and tori are centred at the origin, the torus round the z axis. Cylinders and
 //! bellies start at the origin and run along x. Curved bodies put their boundary nodes exactly on the surface, so their
@@ -6,12 +7,14 @@
 
 mod boxes;
 mod figure;
+mod muscle;
 mod sphere;
 mod tube;
 
 pub use boxes::{TetPattern, box_hexes, box_surface, box_tets};
 pub(crate) use boxes::{face_offsets, kuhn_tets};
 pub use figure::{FIGURE_ENDS, figure};
+pub use muscle::{MuscleCells, MuscleError, MuscleParams, MuscleShape, ProceduralMuscle, muscle};
 pub use sphere::{icosphere, sphere, sphere_surface};
 pub use tube::{
     cylinder, cylinder_surface, fusiform, fusiform_radius, fusiform_surface, fusiform_volume, torus, torus_surface,

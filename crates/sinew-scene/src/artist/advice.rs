@@ -87,7 +87,7 @@ impl Settings {
                 | Material::StVenantKirchhoff(law)
                 | Material::StableNeoHookean(law) => Some(law.poisson),
                 Material::NeoHookean(law) => Some(law.poisson),
-                Material::MooneyRivlin(_) | Material::FiberReinforced(_) => None,
+                _ => None,
             };
             Some(BodySettings { poisson, hold: rig.hold })
         });

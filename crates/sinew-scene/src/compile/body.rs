@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Extension, Inversion, Law, MaterialSpec, VolumeForm};
-use sinew_fem::model::{MuscleParams, PinParams, balanced_triangles};
+use sinew_fem::model::{PinParams, balanced_triangles};
 use sinew_fem::start::{Start, scrambled};
 use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
@@ -13,12 +13,13 @@ use sinew_math::Vec3;
 
 use super::material_map::{Canvas, Painting};
 use super::mesh::MeshParts;
+use super::muscles::FIBER_FIELD;
 use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
 use crate::spec::body::{Body, StartShape, VolumeTerm};
-use crate::spec::material::{self, Fibers, Gradient, Material, MaterialMap, MaterialRegion};
+use crate::spec::material::{self, Gradient, Material, MaterialMap, MaterialRegion};
 use crate::value::{Dimension, format_quantity};
 
 /// What later steps need of a body.
@@ -64,8 +65,8 @@ impl Compiler<'_> {
                 body.name
             ));
         }
-        self.lay_fibers(index, body, &mesh, &place, &mut materials).map_err(|problem| vec![problem])?;
-        self.add_muscles(index, body, &mesh, &regions, &inside).map_err(|problem| vec![problem])?;
+        self.lay_fibers(index, body, &mesh, &regions, &place, &mut materials).map_err(|problem| vec![problem])?;
+        let running = self.add_muscles(index, body, &mesh, &regions, &place, &inside)?;
         let densities = match inside.is_empty() {
             true => vec![body.density; mesh.cell_count()],
             false => inside.iter().map(|fraction| fraction * body.density).collect(),
@@ -77,6 +78,12 @@ impl Compiler<'_> {
                 .map(|(mesh, _)| mesh)
                 .map_err(|error| vec![self.scene.problem(&format!("body[{index}].position"), error.to_string())])?,
             false => mesh,
+        };
+        let mesh = match running {
+            Some(field) => mesh
+                .with_cell_field(FIBER_FIELD, field)
+                .map_err(|error| vec![self.scene.problem(&format!("body[{index}].muscle"), error.to_string())])?,
+            None => mesh,
         };
         let manufactured = body.manufactured.as_ref().map(|m| ManufacturedField {
             amplitude: m.amplitude,
@@ -201,54 +208,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Gives each cell its fibre direction, turned as the body is.
-    fn lay_fibers(
-        &self,
-        index: usize,
-        body: &Body,
-        mesh: &CellMesh,
-        place: &Pose,
-        materials: &mut [MaterialSpec],
-    ) -> Result<(), Diagnostic> {
-        let Some(fibers) = &body.fibers else { return Ok(()) };
-        let path = format!("body[{index}].fibers.around");
-        for (cell, spec) in materials.iter_mut().enumerate() {
-            let MaterialSpec::FiberReinforced { fiber, .. } = spec else { continue };
-            let direction =
-                fiber_direction(fibers, mesh, cell).map_err(|message| self.scene.problem(&path, message))?;
-            *fiber = place.rotation.rotate(direction);
-        }
-        Ok(())
-    }
-
-    /// The muscles of a body on a lattice; weaker where its surface cuts their cells.
-    fn add_muscles(
-        &mut self,
-        index: usize,
-        body: &Body,
-        mesh: &CellMesh,
-        regions: &Regions,
-        inside: &[f64],
-    ) -> Result<(), Diagnostic> {
-        let mut names = UniqueNames::default();
-        for (k, muscle) in body.muscle.iter().enumerate() {
-            let problem = |key: &str, message| self.scene.problem(&format!("body[{index}].muscle[{k}].{key}"), message);
-            let cells = regions.cells(&muscle.region).map_err(|message| problem("region", message))?;
-            let (mut directions, mut stress) = (Vec::new(), Vec::new());
-            for &cell in &cells {
-                let direction = fiber_direction(&muscle.fibers, mesh, cell as usize)
-                    .map_err(|message| problem("fibers.around", message))?;
-                directions.push(direction);
-                stress.push(muscle.stress * inside.get(cell as usize).copied().unwrap_or(1.0));
-            }
-            let name = names.unique("muscle", &muscle.region);
-            self.driver.scalars.push((format!("{}.activation.{name}", body.name), muscle.activation.clone()));
-            self.builder.muscle(MuscleParams { body: index, name, cells, directions, stress });
-        }
-        Ok(())
-    }
-
-    /// Pins, bindings, attachments, pressures and loads.
+    /// Pins, bindings, attachments, strands, pressures and loads.
     fn connect(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
         let mut names = UniqueNames::default();
         let mut pinned = Vec::new();
@@ -285,6 +245,7 @@ impl Compiler<'_> {
                 self.builder.attach(index, name, nodes, target, stiffness);
             }
         }
+        self.add_strands(index, body, compiled);
         for (k, pressure) in body.pressure.iter().enumerate() {
             let path = format!("body[{index}].pressure[{k}].region");
             if let Some(triangles) = self.triangles(compiled, &path, &pressure.region) {
@@ -327,35 +288,19 @@ impl Compiler<'_> {
 
 /// Names for channels: a second pin on one region becomes `REGION-2`.
 #[derive(Default)]
-struct UniqueNames {
+pub(super) struct UniqueNames {
     uses: BTreeMap<(&'static str, String), usize>,
 }
 
 impl UniqueNames {
-    fn unique(&mut self, family: &'static str, region: &str) -> String {
+    pub(super) fn unique(&mut self, family: &'static str, region: &str) -> String {
         let count = self.uses.entry((family, region.to_string())).or_default();
         *count += 1;
         if *count == 1 { region.to_string() } else { format!("{region}-{count}") }
     }
 }
 
-/// Unit direction of the fibres of a cell, in body coordinates; why there is none, if so.
-fn fiber_direction(fibers: &Fibers, mesh: &CellMesh, cell: usize) -> Result<Vec3, String> {
-    match fibers {
-        Fibers::Along(direction) => Ok(Vec3::from(*direction).normalized()),
-        Fibers::Around(axis) => {
-            let arm = center_of(mesh, cell) - Vec3::from(axis.point);
-            let around = Vec3::from(axis.direction).cross(arm);
-            // A cell on the line, to the precision of its centre.
-            if around.norm() <= 1e-9 * arm.norm() {
-                return Err(format!("the centre of cell {cell} lies on the line: no circle passes through it"));
-            }
-            Ok(around.normalized())
-        }
-    }
-}
-
-pub(super) fn material_spec(material: &Material) -> MaterialSpec {
+pub(crate) fn material_spec(material: &Material) -> MaterialSpec {
     let moduli = |young, poisson| ElasticModuli::YoungPoisson { young, poisson };
     let elastic = |e: &material::Elastic| moduli(e.young, e.poisson);
     match material {
@@ -374,7 +319,20 @@ pub(super) fn material_spec(material: &Material) -> MaterialSpec {
             // `lay_fibers` turns it to where it belongs.
             fiber: Vec3::unit(0),
         },
+        Material::TransverselyIsotropic(m) => MaterialSpec::TransverselyIsotropic {
+            along_shear: m.along_shear,
+            cross_shear: m.cross_shear,
+            stretch: m.stretch.unwrap_or(m.along_shear + m.cross_shear),
+            bulk: m.bulk,
+            fiber: Vec3::unit(0),
+        },
+        Material::Muscle(m) => rubber(m.constants(m.preset.muscle()), m.inversion.as_ref()),
+        Material::Tendon(m) => rubber(m.constants(m.preset.tendon()), m.inversion.as_ref()),
     }
+}
+
+fn rubber([c10, c01, bulk]: [f64; 3], inversion: Option<&material::Inversion>) -> MaterialSpec {
+    extended(MaterialSpec::MooneyRivlin { c10, c01, bulk }, inversion)
 }
 
 fn extended(spec: MaterialSpec, inversion: Option<&material::Inversion>) -> MaterialSpec {
@@ -388,7 +346,7 @@ fn extended(spec: MaterialSpec, inversion: Option<&material::Inversion>) -> Mate
 
 /// A material with the parameters that a region gives replaced.
 fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
-    let mut spec = *spec;
+    let mut spec = part.material.as_ref().map_or(*spec, material_spec);
     match &mut spec {
         MaterialSpec::MooneyRivlin { c10, c01, bulk } | MaterialSpec::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
             for (parameter, value) in [(c10, part.c10), (c01, part.c01), (bulk, part.bulk)] {
@@ -436,7 +394,7 @@ fn factor_at(gradient: &Gradient, p: Vec3) -> f64 {
     gradient.scale[0] * (1.0 - s) + gradient.scale[1] * s
 }
 
-fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
+pub(super) fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
     let nodes = mesh.cell_nodes(cell);
     nodes.iter().map(|&n| mesh.positions()[n as usize]).sum::<Vec3>() / nodes.len() as f64
 }

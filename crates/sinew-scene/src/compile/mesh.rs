@@ -94,6 +94,17 @@ impl Compiler<'_> {
             Mesh::Fusiform(mesh) => {
                 generated(procedural::fusiform(mesh.length, mesh.radius, mesh.end_radius, mesh.cell))?
             }
+            Mesh::Muscle(mesh) => {
+                let made = procedural::muscle(&mesh.params()).map_err(|error| problem("", error.to_string()))?;
+                let scale = body.scale;
+                self.notes.push(format!(
+                    "body \"{}\": fibres {} long on average, physiological cross-section {}",
+                    body.name,
+                    format_quantity(made.fiber_length * scale, Dimension::LENGTH),
+                    format_quantity(made.pcsa * scale * scale, Dimension::AREA)
+                ));
+                MeshParts::from(made.mesh)
+            }
             Mesh::Figure(mesh) => generated(procedural::figure(mesh.height, mesh.cells))?,
             Mesh::File(mesh) => {
                 let path = self.scene.source.resolve(&mesh.file);

@@ -5,16 +5,19 @@
 
 mod body;
 mod bones;
+mod columns;
 mod contact;
 mod drive;
 mod material_map;
 mod mesh;
+mod muscles;
 mod pins;
 mod regions;
 mod rig;
 mod rig_checks;
 mod shapes;
 mod solver;
+mod strands;
 
 use sinew_fem::contact::CheckProbe;
 use sinew_fem::manufactured::ErrorProbe;
@@ -26,8 +29,10 @@ use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
 
 use self::body::CompiledBody;
+pub(crate) use self::body::material_spec;
 pub(crate) use self::bones::bones_at_rest;
 use self::drive::{ChannelMotion, TrackDriver};
+pub(crate) use self::muscles::FIBER_FIELD;
 pub(crate) use self::shapes::pose;
 use crate::diagnostic::{Diagnostic, SceneError};
 use crate::spec::{self, Scene};
@@ -134,6 +139,8 @@ impl Compiler<'_> {
             ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
             ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
             ModelError::Muscle { body, .. } => format!("body.{body}.muscle"),
+            ModelError::Strand { body, strand, .. } => format!("body.{body}.strand.{strand}"),
+            ModelError::Tendon { body, .. } => format!("body.{body}.tendon"),
             ModelError::Rigid { name, .. } => format!("rigid.{name}"),
         };
         let problem = self.scene.problem(&path, error.to_string());

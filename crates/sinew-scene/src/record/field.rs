@@ -2,6 +2,7 @@
 
 use sinew_fem::{BodyFrame, RecordError};
 
+use crate::compile::FIBER_FIELD;
 use crate::raster::ColorMap;
 
 /// A field that pictures can show.
@@ -13,6 +14,8 @@ pub enum ColorField {
     VolumeRatio,
     /// Largest principal stretch.
     Stretch,
+    /// Stretch of muscle fibres; 1 where there are none.
+    FiberStretch,
     /// Length of the displacement [m].
     Displacement,
     /// Speed [m/s].
@@ -23,10 +26,11 @@ pub enum ColorField {
 
 impl ColorField {
     /// Names in scenes, with what they mean.
-    pub const NAMES: [(&'static str, ColorField); 6] = [
+    pub const NAMES: [(&'static str, ColorField); 7] = [
         ("von_mises", ColorField::VonMises),
         ("J", ColorField::VolumeRatio),
         ("stretch", ColorField::Stretch),
+        ("fiber_stretch", ColorField::FiberStretch),
         ("displacement", ColorField::Displacement),
         ("speed", ColorField::Speed),
         ("label", ColorField::Label),
@@ -44,7 +48,10 @@ impl ColorField {
     }
 
     pub(crate) fn map(self) -> ColorMap {
-        if self == ColorField::VolumeRatio { ColorMap::Diverging } else { ColorMap::Sequential }
+        match self {
+            ColorField::VolumeRatio | ColorField::FiberStretch => ColorMap::Diverging,
+            _ => ColorMap::Sequential,
+        }
     }
 
     /// Name, unit and factor for a legend whose largest magnitude is `largest` in SI units.
@@ -53,6 +60,7 @@ impl ColorField {
             ColorField::VonMises => ("von Mises stress", &[("MPa", 1e-6), ("kPa", 1e-3), ("Pa", 1.0)]),
             ColorField::VolumeRatio => ("volume ratio J", &[]),
             ColorField::Stretch => ("largest stretch", &[]),
+            ColorField::FiberStretch => ("stretch of fibres", &[]),
             ColorField::Displacement => ("displacement", &[("m", 1.0), ("cm", 1e2), ("mm", 1e3)]),
             ColorField::Speed => ("speed", &[("m/s", 1.0), ("mm/s", 1e3)]),
             ColorField::Label => ("label", &[]),
@@ -67,8 +75,8 @@ impl ColorField {
     /// The range of the colour map from the smallest and largest value seen.
     pub(crate) fn range(self, min: f64, max: f64) -> [f64; 2] {
         match self {
-            // One is the middle of the map: no change of volume.
-            ColorField::VolumeRatio => {
+            // One is the middle of the map: no change of volume or length.
+            ColorField::VolumeRatio | ColorField::FiberStretch => {
                 let reach = (max - 1.0).max(1.0 - min).max(1e-3);
                 [1.0 - reach, 1.0 + reach]
             }
@@ -89,12 +97,27 @@ impl ColorField {
             ColorField::Stretch => {
                 averaged(body, &body.cell_fields().principal_stretches.iter().map(|s| s.x).collect::<Vec<f64>>())
             }
+            ColorField::FiberStretch => averaged(body, &fiber_stretches(body)),
             ColorField::Label => {
                 averaged(body, &body.mesh.cell_labels().iter().map(|&l| f64::from(l)).collect::<Vec<f64>>())
             }
         };
         body.surface_nodes.iter().map(|&node| nodal.get(node as usize).map_or(f32::NAN, |&v| v as f32)).collect()
     }
+}
+
+/// |F a| of each cell; 1 where no fibres run.
+fn fiber_stretches(body: &BodyFrame<'_>) -> Vec<f64> {
+    let deformations = body.cell_fields().deformation_gradient;
+    let Some(field) = body.mesh.cell_fields().get(FIBER_FIELD).filter(|field| field.components == 3) else {
+        return vec![1.0; deformations.len()];
+    };
+    let stretch = |(cell, deformation): (usize, &sinew_math::Mat3)| {
+        let a = &field.values[3 * cell..3 * cell + 3];
+        let moved = *deformation * sinew_math::Vec3::new(a[0], a[1], a[2]);
+        if a == [0.0; 3] { 1.0 } else { moved.norm() }
+    };
+    deformations.iter().enumerate().map(stretch).collect()
 }
 
 /// Mean over the cells around each node: a smooth picture of a field that is constant in each cell.

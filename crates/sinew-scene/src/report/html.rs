@@ -57,6 +57,26 @@ pub fn page(data: &ReportData) -> String {
     html
 }
 
+/// A page of plots alone.
+pub fn figures(title: &str, plots: &[Plot]) -> String {
+    sheet(title, &[], plots)
+}
+
+/// A page of plots, and of tables below them, each with its title.
+pub fn sheet(title: &str, tables: &[Table], plots: &[Plot]) -> String {
+    let mut sections = String::new();
+    for table in tables {
+        section(&mut sections, &table.title, &table_html(table));
+    }
+    let drawn: String = plots.iter().map(Plot::to_html).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header><h1>{title}</h1></header>\n<section>\n<div class=\"plots\">{drawn}</div>\n</section>\n{sections}</main>\n<script>\n{}</script>\n</body>\n</html>\n",
+        include_str!("page.css"),
+        include_str!("page.js"),
+        title = escaped(title),
+    )
+}
+
 pub(super) fn section(html: &mut String, title: &str, content: &str) {
     let _ = writeln!(html, "<section>\n<h2>{}</h2>\n{content}\n</section>", escaped(title));
 }
@@ -176,10 +196,8 @@ fn convergence(html: &mut String, data: &ReportData) {
         return;
     }
     let x: Vec<f64> = data.steps.iter().map(|step| step.time).collect();
-    let column = |label: &str, value: &dyn Fn(usize) -> f64| Line {
-        label: label.into(),
-        values: (0..data.steps.len()).map(value).collect(),
-    };
+    let column =
+        |label: &str, value: &dyn Fn(usize) -> f64| Line::new(label, (0..data.steps.len()).map(value).collect());
     let plot = |title: &str, lines: Vec<Line>, scale| Plot {
         title: title.into(),
         x_label: "time [s]".into(),

@@ -9,8 +9,9 @@ mod plot;
 mod probes;
 
 pub use self::data::{BodyStatistics, ExpectRow, ProbeSeries, ReportData, Table, TimingRow, Verdict, statistics};
-pub use self::html::page;
-pub use self::plot::{Line, Plot, Scale};
+pub use self::html::{figures, page, sheet};
+pub(crate) use self::plot::short as short_number;
+pub use self::plot::{Line, Plot, Scale, Stroke};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -15,13 +15,65 @@ pub enum Scale {
     Logarithmic,
 }
 
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stroke {
+    /// Without gaps.
+    #[default]
+    Solid,
+    /// In dashes: what others say about the same thing.
+    Dashed,
+    /// As a dot at each value: single measurements.
+    Dots,
+}
+
 /// One line of a plot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Line {
     /// Name in the legend.
     pub label: String,
     /// One value per abscissa; NaN makes a gap.
     pub values: Vec<f64>,
+    /// Abscissae of its own, increasing; those of the plot when `None`.
+    pub x: Option<Vec<f64>>,
+    /// How it is drawn.
+    pub stroke: Stroke,
+}
+
+impl Line {
+    /// A solid line over the abscissae of its plot.
+    pub fn new(label: impl Into<String>, values: Vec<f64>) -> Self {
+        Self { label: label.into(), values, ..Self::default() }
+    }
+
+    /// The same line over abscissae of its own.
+    pub fn over(self, x: Vec<f64>) -> Self {
+        Self { x: Some(x), ..self }
+    }
+
+    /// The same line in dashes.
+    pub fn dashed(self) -> Self {
+        Self { stroke: Stroke::Dashed, ..self }
+    }
+
+    /// The same values as dots.
+    pub fn dotted(self) -> Self {
+        Self { stroke: Stroke::Dots, ..self }
+    }
+
+    /// The value at an abscissa, by straight lines between the own ones; NaN outside.
+    fn at(&self, own: &[f64], x: f64) -> f64 {
+        let after = own.partition_point(|&place| place < x);
+        let value = |i: usize| self.values.get(i).copied().unwrap_or(f64::NAN);
+        match (after.checked_sub(1), own.get(after)) {
+            (_, Some(&place)) if place == x => value(after),
+            (Some(before), Some(&place)) => {
+                let share = (x - own[before]) / (place - own[before]);
+                value(before) + share * (value(after) - value(before))
+            }
+            _ => f64::NAN,
+        }
+    }
 }
 
 /// Lines over a common abscissa.
@@ -54,8 +106,10 @@ impl Plot {
     pub fn to_html(&self) -> String {
         let kept = self.kept_samples();
         let value = |line: &Line, i: usize| self.project(line.values.get(i).copied().unwrap_or(f64::NAN));
-        let (x0, x1) = extent(self.x.iter().copied());
-        let (y0, y1) = extent(self.lines.iter().flat_map(|line| (0..self.x.len()).map(|i| value(line, i))));
+        let abscissae = |line: &'_ Line| line.x.as_ref().unwrap_or(&self.x).clone();
+        let own = self.lines.iter().filter_map(|line| line.x.as_ref()).flatten();
+        let (x0, x1) = extent(self.x.iter().chain(own).copied());
+        let (y0, y1) = extent(self.lines.iter().flat_map(|line| (0..abscissae(line).len()).map(|i| value(line, i))));
         let (y0, y1) = padded(y0, y1, self.scale);
         let px = |x: f64| LEFT + (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE) * (WIDTH - LEFT - RIGHT);
         let py = |y: f64| HEIGHT - BOTTOM - (y - y0) / (y1 - y0).max(f64::MIN_POSITIVE) * (HEIGHT - TOP - BOTTOM);
@@ -70,8 +124,18 @@ impl Plot {
         let _ = write!(svg, "<text class=\"plot-title\" x=\"{LEFT}\" y=\"16\">{}</text>", escaped(&self.title));
         self.axes(&mut svg, [x0, x1], [y0, y1], &px, &py);
         for (number, line) in self.lines.iter().enumerate() {
-            let path = path(kept.iter().map(|&i| (px(self.x[i]), py(value(line, i)))));
-            let _ = write!(svg, "<path class=\"line s{}\" d=\"{path}\"/>", number % 8);
+            let x = abscissae(line);
+            let own: Vec<usize>;
+            let drawn = match &line.x {
+                None => &kept,
+                Some(x) => {
+                    own = (0..x.len()).step_by(x.len() / MOST_POINTS + 1).collect();
+                    &own
+                }
+            };
+            let points = drawn.iter().map(|&i| (px(x[i]), py(value(line, i))));
+            let path = if line.stroke == Stroke::Dots { dots(points) } else { path(points) };
+            let _ = write!(svg, "<path class=\"line s{}{}\" d=\"{path}\"/>", number % 8, line.stroke.class());
         }
         if self.lines.len() > 1 {
             self.legend(&mut svg);
@@ -140,10 +204,12 @@ impl Plot {
             }
             let _ = write!(
                 svg,
-                "<path class=\"line s{}\" d=\"M{:.1} {:.1}h12\"/><text class=\"legend\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                "<path class=\"line s{}{}\" d=\"M{:.1} {:.1}h{}\"/><text class=\"legend\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
                 number % 8,
+                line.stroke.class(),
                 x,
                 y - 4.0,
+                if line.stroke == Stroke::Dots { 0 } else { 12 },
                 x + 16.0,
                 escaped(&line.label)
             );
@@ -172,7 +238,10 @@ impl Plot {
             .lines
             .iter()
             .map(|line| {
-                let values = list(&mut kept.iter().map(|&i| line.values.get(i).copied().unwrap_or(f64::NAN)));
+                let values = list(&mut kept.iter().map(|&i| match &line.x {
+                    Some(own) => line.at(own, self.x[i]),
+                    None => line.values.get(i).copied().unwrap_or(f64::NAN),
+                }));
                 format!("{{\"label\":{},\"values\":{values}}}", json_text(&line.label))
             })
             .collect();
@@ -205,7 +274,7 @@ impl Plot {
         let mut kept = vec![0, count - 1];
         for s in 0..stretches {
             let range = s * count / stretches..(s + 1) * count / stretches;
-            for line in self.lines.iter().take(8) {
+            for line in self.lines.iter().filter(|line| line.x.is_none()).take(8) {
                 let at = |i: &usize| line.values.get(*i).copied().unwrap_or(f64::NAN);
                 kept.extend(range.clone().min_by(|a, b| at(a).total_cmp(&at(b))));
                 kept.extend(range.clone().max_by(|a, b| at(a).total_cmp(&at(b))));
@@ -215,6 +284,27 @@ impl Plot {
         kept.dedup();
         kept
     }
+}
+
+impl Stroke {
+    /// Class of the drawing, behind others.
+    fn class(self) -> &'static str {
+        match self {
+            Self::Solid => "",
+            Self::Dashed => " dashed",
+            Self::Dots => " dots",
+        }
+    }
+}
+
+/// `M x y h0 …`: strokes without length, which round ends make dots.
+fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (x, y) in points.filter(|(x, y)| x.is_finite() && y.is_finite()) {
+        // Writing to a String cannot fail.
+        let _ = write!(path, "M{x:.1} {y:.1}h0");
+    }
+    path
 }
 
 /// `M x y L x y …`, lifted over points that are not finite.
@@ -291,7 +381,7 @@ mod tests {
 
     fn plot(values: Vec<f64>) -> Plot {
         let x = (0..values.len()).map(|i| i as f64 * 0.1).collect();
-        let lines = vec![Line { label: "a".into(), values }];
+        let lines = vec![Line::new("a", values)];
         Plot { title: "t".into(), x_label: "time [s]".into(), x, lines, scale: Scale::Linear }
     }
 
@@ -316,6 +406,17 @@ mod tests {
                 assert!(!html.contains("NaN") && !html.contains("inf"), "{values:?}: {html}");
             }
         }
+    }
+
+    #[test]
+    fn lines_with_abscissae_of_their_own_widen_the_plot_and_are_read_between_their_points() {
+        let mut plot = plot(vec![1.0, 2.0, 3.0]);
+        plot.lines.push(Line::new("b", vec![0.0, 10.0]).over(vec![-1.0, 1.0]).dashed());
+        plot.lines.push(Line::new("c", vec![4.0]).over(vec![0.1]).dotted());
+        let html = plot.to_html();
+        assert!(html.contains("s1 dashed") && html.contains("s2 dots"), "{html}");
+        assert!(html.contains("\"min\":-1,\"max\":1,"), "{html}");
+        assert!(html.contains("[5,5.5,6]") && html.contains("[null,4,null]"), "{html}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) fn probe_plots(times: &[f64], probes: &[ProbeSeries]) -> Vec<Plot> {
             Some((group, last)) if COMPONENTS.contains(&last) => (group, last),
             _ => (probe.name.as_str(), probe.name.as_str()),
         };
-        let line = Line { label: label.into(), values: probe.values.clone() };
+        let line = Line::new(label, probe.values.clone());
         match plots.iter_mut().find(|(_, plot)| plot.title == group && plot.lines.len() < 8) {
             Some((_, plot)) => plot.lines.push(line),
             None => plots.push((

@@ -6,8 +6,10 @@ use super::{
     material::{Damping, Fibers, Material, MaterialMap, MaterialRegion},
     mesh::Mesh,
     motion::{Motion, Rotation},
+    muscle::Muscle,
     region::{Region, region},
     rig::Rig,
+    strand::{Strand, Tendon},
 };
 use crate::{
     decode::{
@@ -95,21 +97,6 @@ table! {
         region: String = text("name of a region"), required, example("x-min");
         /// The other body or rigid. In the initial pose each node keeps its place relative to it.
         to: String = text("name of a body or rigid"), required, example("bone");
-    }
-}
-
-table! {
-    /// Fibres that pull, in the cells of a region of a body on a lattice: with stress · (activation · f(l) + g(l)) along their direction at stretch l, where f is 1 at rest
-    /// length and 0 beyond 0.4 and 1.6, and g holds taut fibres. Where muscles share cells the last one has them.
-    pub struct Muscle as "muscle" {
-        /// The cells: those whose centre lies in the region, or whose nodes all belong to it.
-        region: String = text("name of a region"), default("all"), example("biceps");
-        /// Where its fibres run.
-        fibers: Fibers = one_of(), required, example({ along = [1, 0, 0] });
-        /// Pull per rest area at rest length and full activation [Pa].
-        stress: f64 = quantity(Dimension::PRESSURE).positive(), default("300 kPa");
-        /// How active it is over time, from 0 to 1.
-        activation: Track<f64> = track(number().at_least(0.0).at_most(1.0)), default(0), example([["0 s", 0], ["1 s", 1]]);
     }
 }
 
@@ -214,10 +201,14 @@ table! {
         material_maps: Vec<MaterialMap> = list(table()), default([]), example([{ attribute = "stiffness", young = ["10 kPa", "100 kPa"] }]);
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
-        /// Where fibres run, for a law that has them.
+        /// Where fibres run, for a law that has them and for muscles that do not say.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
-        /// Muscles in its flesh; for bodies on lattices.
+        /// Muscles in its flesh.
         muscle: Vec<Muscle> = list(table()), default([]), example([{ fibers = { along = [1, 0, 0] }, activation = 0.5 }]);
+        /// Muscles of force generators between points of its flesh.
+        strand: Vec<Strand> = list(table()), default([]);
+        /// Tendons from its flesh to anchors.
+        tendon: Vec<Tendon> = list(table()), default([]);
         /// Damping.
         damping: Damping = table(), default({});
         /// A shape far from rest to start from; at rest when left out.

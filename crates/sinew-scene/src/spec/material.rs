@@ -2,9 +2,9 @@
 
 use crate::{
     decode::{
-        codec::{Quantity, length, number, quantity, text, word},
-        compound::{direction, fixed, vector},
-        table::{Table, table},
+        codec::{Quantity, length, number, quantity, text, whole, word},
+        compound::{direction, fixed, list, vector},
+        table::{Table, one_of, table},
     },
     value::Dimension,
 };
@@ -96,6 +96,75 @@ table! {
     }
 }
 
+words! {
+    /// Constants of muscle and tendon by their source.
+    pub enum Preset {
+        /// Those of Teran 2005 with a bulk modulus of 20 MPa, which keeps the volume; tendon ten times as stiff as muscle.
+        "quasi_incompressible" => QuasiIncompressible,
+        /// Those of Teran 2005, whose bulk modulus of 60 kPa lets loaded flesh swell.
+        "paper" => Paper,
+        /// The same constants as Sifakis 2007 reads them: half the stiffness against shear.
+        "paper_sifakis" => PaperSifakis,
+    }
+}
+
+table! {
+    /// Flesh of muscle between its fibres: Mooney–Rivlin with constants from the literature. The fibres come from `muscle` of the body.
+    pub struct MuscleFlesh as "muscle flesh" {
+        /// Where the constants come from.
+        preset: Preset = word(), default("quasi_incompressible"), example("paper");
+        /// Coefficient of the first invariant, in place of that of the preset [Pa].
+        c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
+        /// Coefficient of the second invariant, in place of that of the preset [Pa].
+        c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
+        /// Bulk modulus, in place of that of the preset [Pa].
+        bulk: Option<f64> = pressure().positive(), optional, example("5 MPa");
+        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
+    }
+}
+
+impl Preset {
+    /// c₁₀, c₀₁ and bulk modulus [Pa] of muscle (TER-36, SIF-018).
+    pub fn muscle(self) -> [f64; 3] {
+        match self {
+            Self::QuasiIncompressible => [60e3, 20e3, 20e6],
+            Self::Paper => [60e3, 20e3, 60e3],
+            Self::PaperSifakis => [30e3, 10e3, 60e3],
+        }
+    }
+
+    /// c₁₀, c₀₁ and bulk modulus [Pa] of tendon.
+    pub fn tendon(self) -> [f64; 3] {
+        match self {
+            Self::QuasiIncompressible => [600e3, 200e3, 200e6],
+            Self::Paper => [120e3, 20e3, 80e3],
+            Self::PaperSifakis => [60e3, 10e3, 80e3],
+        }
+    }
+}
+
+impl MuscleFlesh {
+    /// The constants given, else these.
+    pub fn constants(&self, [c10, c01, bulk]: [f64; 3]) -> [f64; 3] {
+        [self.c10.unwrap_or(c10), self.c01.unwrap_or(c01), self.bulk.unwrap_or(bulk)]
+    }
+}
+
+table! {
+    /// Flesh that shears along its fibres and across them with moduli of their own. The body says by `fibers` where they run, and by `muscle` how they pull.
+    pub struct TransverselyIsotropic as "transversely isotropic" {
+        /// Modulus of shear along the fibres [Pa]; small shears have twice that.
+        along_shear: f64 = pressure().positive(), required, example("500 Pa");
+        /// Modulus of shear across the fibres [Pa]; small shears have twice that.
+        cross_shear: f64 = pressure().positive(), required, example("500 Pa");
+        /// Modulus of stretch along the fibres at constant volume, besides what they pull [Pa]; the sum of the other two when left out.
+        stretch: Option<f64> = pressure().positive(), optional, example("1 kPa");
+        /// Bulk modulus [Pa].
+        bulk: f64 = pressure().positive(), required, example("1 MPa");
+    }
+}
+
 tagged! {
     /// The elastic law of a body.
     pub enum Material as "material" by "type" {
@@ -113,6 +182,12 @@ tagged! {
         "mooney_rivlin" => MooneyRivlin(MooneyRivlin),
         /// Stable neo-Hookean with fibres that resist only when pulled; needs `fibers` of the body.
         "fiber_reinforced" => FiberReinforced(FiberReinforced),
+        /// Shears along and across fibres with moduli of their own; needs `fibers` of the body.
+        "transversely_isotropic" => TransverselyIsotropic(TransverselyIsotropic),
+        /// Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibres come from `muscle` of the body.
+        "muscle" => Muscle(MuscleFlesh),
+        /// Tendon: as flesh of muscle, with constants of its own.
+        "tendon" => Tendon(MuscleFlesh),
     }
 }
 
@@ -133,6 +208,54 @@ keyed! {
         "along" => Along([f64; 3]) = direction(), example([1, 0, 0]);
         /// In circles around a line, as in a sphincter.
         "around" => Around(Axis) = table(), example({ direction = [0, 0, 1] });
+        /// From the nodes of one region to those of another, along the gradient of a potential that runs smoothly between them.
+        "between" => Between(Between) = table(), example({ from = "x-min", to = "x-max" });
+        /// Along a direction of a B-spline solid that covers the body.
+        "spline" => Spline(Spline) = table(), example({ points = [[0, 0, 0], [0, 0, "1 cm"], [0, "1 cm", 0], [0, "1 cm", "1 cm"], ["5 cm", 0, 0], ["5 cm", 0, "1 cm"], ["5 cm", "1 cm", 0], ["5 cm", "1 cm", "1 cm"]], counts = [2, 2, 2], degree = [1, 1, 1] });
+        /// As a field of the cells of the mesh says that has three numbers per cell; procedural muscles have `fiber`.
+        "field" => Field(String) = text("name of a field"), example("fiber");
+    }
+}
+
+table! {
+    /// Fibres from one region to another.
+    pub struct Between as "between" {
+        /// Where they start.
+        from: String = text("name of a region"), required, example("x-min");
+        /// Where they end.
+        to: String = text("name of a region"), required, example("x-max");
+        /// How far they lean from that line towards `lean` [rad]; away from it when negative.
+        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
+        /// The direction towards which they lean; any length.
+        lean: [f64; 3] = direction(), default([0, 1, 0]);
+        /// A point of a plane across `lean`, in body coordinates [m]: given, fibres lean towards the plane from both sides, as in a feather.
+        plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
+    }
+}
+
+words! {
+    /// A direction of a B-spline solid.
+    pub enum SplineAxis {
+        /// The first, whose control points are furthest apart in the list.
+        "u" => U,
+        /// The second.
+        "v" => V,
+        /// The third, whose control points follow each other in the list.
+        "w" => W,
+    }
+}
+
+table! {
+    /// A B-spline solid with clamped uniform knots.
+    pub struct Spline as "spline" {
+        /// Control points in body coordinates [m]: those of the last direction follow each other.
+        points: Vec<[f64; 3]> = list(vector(length())), required, example([[0, 0, 0]]);
+        /// Number of control points along the three directions.
+        counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
+        /// Degree along the three directions.
+        degree: [usize; 3] = fixed(whole(1, 3)), default([3, 3, 3]);
+        /// The direction along which fibres run.
+        axis: SplineAxis = word(), default("u");
     }
 }
 
@@ -182,6 +305,8 @@ table! {
         bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
         /// Modulus of the fibres when they become taut [Pa].
         fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
+        /// Another law altogether, to which the parameters above then belong.
+        material: Option<Material> = one_of(), optional, example({ type = "tendon" });
         /// A factor on the stiffness that varies in space.
         gradient: Option<Gradient> = table(), optional;
     }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use sinew_geometry::procedural::{self, MuscleCells, MuscleParams};
 use sinew_io::CellShape;
 
 use crate::decode::{
-    codec::{length, number, text, whole, word},
+    codec::{length, number, quantity, text, whole, word},
     compound::{fixed, list, vector},
     tree::{Entry, Node, Value},
 };
+use crate::value::Dimension;
 
 words! {
     /// The kind of cells.
@@ -197,6 +199,75 @@ table! {
     }
 }
 
+words! {
+    /// How the fibres of a muscle are arranged.
+    pub enum MuscleShape {
+        /// A spindle whose fibres run from tendon to tendon.
+        "fusiform" => Fusiform,
+        /// Fibres cross at one angle from a sheet of tendon on one side to a sheet on the other.
+        "unipennate" => Unipennate,
+        /// Fibres run like the barbs of a feather from two outer sheets to a central one.
+        "bipennate" => Bipennate,
+        /// A thin sheet whose fibres converge from a wide origin on a flat tendon.
+        "fan" => Fan,
+        /// Two spindles with an origin each and a common tendon.
+        "two_headed" => TwoHeaded,
+    }
+}
+
+table! {
+    /// A muscle with its tendons along x, from its origin at x = 0. Its parts are the regions `origin`, `insertion`, `belly`, `tendon` and, in pennate muscles, `aponeurosis`; with two
+    /// heads also `origin-1`, `origin-2`, `head-1` and `head-2`. Its fibres are the field `fiber`. Sizes that are left out are those of an adult.
+    pub struct MuscleMesh as "muscle mesh" {
+        /// How its fibres are arranged.
+        shape: MuscleShape = word(), required, example("fusiform");
+        /// From origin to insertion, both tendons included [m].
+        length: Option<f64> = length().positive(), optional, example("28 cm");
+        /// Largest width of the belly, along y [m].
+        width: Option<f64> = length().positive(), optional, example("45 mm");
+        /// Largest thickness of the belly, along z [m].
+        thickness: Option<f64> = length().positive(), optional, example("45 mm");
+        /// Lengths of the tendons at origin and insertion [m].
+        tendon: Option<[f64; 2]> = fixed(length().positive()), optional, example(["4 cm", "6 cm"]);
+        /// Width of the tendons [m]; aponeuroses are a quarter of it thick.
+        tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
+        /// Angle between fibres and line of action of the pennate shapes [rad].
+        pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), optional, example("20 deg");
+        /// Size of the cells in the belly [m].
+        cell: f64 = length().positive(), required, example("4 mm");
+        /// The kind of cells: hexahedra that follow the fibres, or six tetrahedra in each.
+        element: Element = word(), default("hex8"), example("tet4");
+        /// Order of the shape functions, of tetrahedra: 1 for linear cells, 2 for quadratic ones, which bend well and, with the mean volume of `volume`, do not lock.
+        order: usize = whole(1, 2), default(1), example(2);
+    }
+}
+
+impl MuscleMesh {
+    /// The muscle that is asked for.
+    pub(crate) fn params(&self) -> MuscleParams {
+        let shape = match self.shape {
+            MuscleShape::Fusiform => procedural::MuscleShape::Fusiform,
+            MuscleShape::Unipennate => procedural::MuscleShape::Unipennate,
+            MuscleShape::Bipennate => procedural::MuscleShape::Bipennate,
+            MuscleShape::Fan => procedural::MuscleShape::Fan,
+            MuscleShape::TwoHeaded => procedural::MuscleShape::TwoHeaded,
+        };
+        let typical = MuscleParams::typical(shape);
+        let cells = if self.element == Element::Tet4 { MuscleCells::Tets } else { MuscleCells::Hexes };
+        MuscleParams {
+            shape,
+            length: self.length.unwrap_or(typical.length),
+            width: self.width.unwrap_or(typical.width),
+            thickness: self.thickness.unwrap_or(typical.thickness),
+            tendon: self.tendon.unwrap_or(typical.tendon),
+            tendon_width: self.tendon_width.unwrap_or(typical.tendon_width),
+            pennation: self.pennation.unwrap_or(typical.pennation),
+            cell: self.cell,
+            cells,
+        }
+    }
+}
+
 table! {
     /// A standing figure with spread arms, of tetrahedra: trunk and head grow with the number of cells, limbs stay four cells thick. Its ends
     /// are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
@@ -283,6 +354,8 @@ tagged! {
         "torus" => Torus(TorusMesh),
         /// A spindle from the origin along x.
         "fusiform" => Fusiform(FusiformMesh),
+        /// A muscle with its tendons, along x.
+        "muscle" => Muscle(MuscleMesh),
         /// A standing figure with its feet at z = 0.
         "figure" => Figure(FigureMesh),
         /// Cells from a file.
@@ -301,6 +374,7 @@ impl Mesh {
             Self::Cylinder(mesh) => mesh.order,
             Self::Torus(mesh) => mesh.order,
             Self::Fusiform(mesh) => mesh.order,
+            Self::Muscle(mesh) => mesh.order,
             Self::Figure(mesh) => mesh.order,
             Self::File(mesh) => mesh.order,
             Self::Fill(mesh) => mesh.order,

@@ -6,14 +6,17 @@
 pub mod body;
 pub mod contact;
 pub mod expect;
+pub mod lab;
 pub mod material;
 pub mod mesh;
 pub mod motion;
+pub mod muscle;
 pub mod record;
 pub mod region;
 pub mod rig;
 pub mod rigid;
 pub mod solver;
+pub mod strand;
 pub mod study;
 
 use std::collections::BTreeMap;
@@ -21,6 +24,7 @@ use std::collections::BTreeMap;
 use self::{
     body::Body,
     expect::{Expectation, expectation},
+    lab::Lab,
     record::Record,
     rigid::{Collider, Rigid},
     solver::{Live, Newmark, Substeps, SubstepsCodec},
@@ -255,6 +259,8 @@ table! {
         expect: BTreeMap<String, Vec<Expectation>> = map(one_or_many(expectation())), default({});
         /// Runs the scene for several values of a parameter and fits an order of convergence.
         study: Option<Study> = table(), optional;
+        /// How `sinew lab` examines a muscle of the scene, and what must come out.
+        lab: Lab = table(), default({}), example({ clamp = "insertion", lengths = [0.7, 1.4] });
     }
     plus {
         /// Where the data came from; for messages that point into the file.

@@ -1,5 +1,7 @@
 //! Checks the parts of a model and puts them together.
 
+mod strands;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,15 +17,16 @@ use super::super::rigid::extents;
 use super::super::{
     Body, BodyParams, DrivenRigid, Following, Leader, Model, Pin, PinMotion, RigidBody, RigidParams, Surface,
 };
-use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, Side};
+use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
 use crate::control::{ChannelId, ChannelTable};
-use crate::elastic::ElasticBlock;
+use crate::elastic::{CellFiber, ElasticBlock, FiberGroup};
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, SpringPoint};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
-use crate::lattice::{LatticeBlock, MOST_MUSCLES, Muscle};
-use crate::material::{Law, MaterialSpec};
+use crate::lattice::LatticeBlock;
+use crate::material::{FiberStretch, Law, MaterialSpec};
+use crate::muscle::{MOST_MUSCLES, Muscle};
 
 /// Work in progress of [`ModelBuilder::build`].
 pub(super) struct Assembler {
@@ -198,31 +201,27 @@ impl Assembler {
     pub(super) fn finish(mut self) -> Result<Model, ModelError> {
         // First, because springs to rigid bodies add points, and everything else is sized by the number of points.
         let attachments = self.attachments()?;
+        let (strands, tendons) = (self.strands()?, self.tendons()?);
         let rigid_surfaces = self.rigid_surfaces();
         let point_count = self.kinematics.point_count();
         let gravity = self.parts.gravity;
         let acceleration = self.channels.add_vector("gravity", gravity.to_array());
         let mut mass_damping = vec![0.0; point_count];
-        let (mut elastic, mut lattices) = (Vec::new(), Vec::new());
+        let (mut elastic, mut lattices, mut muscles) = (Vec::new(), Vec::new(), Vec::new());
         let (mut stiffness_damping, mut tissue_damping) = (Vec::new(), Vec::new());
         let mut bodies = Vec::new();
         let body_params = std::mem::take(&mut self.parts.bodies);
         for (index, params) in body_params.iter().enumerate() {
             let first_block = elastic.len();
+            let own = self.muscles(index, params)?;
             let blocks = match &params.lattice {
                 Some(lattice) => {
-                    lattices.push(self.lattice_block(index, params, lattice)?);
+                    lattices.push(self.lattice_block(index, params, lattice, &own)?);
                     Vec::new()
                 }
-                None => {
-                    if let Some(muscle) = self.parts.muscles.iter().find(|muscle| muscle.body == index) {
-                        let reason = "only bodies on lattices have muscles".into();
-                        let (body, muscle) = (params.name.clone(), muscle.name.clone());
-                        return Err(ModelError::Muscle { body, muscle, reason });
-                    }
-                    self.elastic_blocks(index, params, point_count)?
-                }
+                None => self.elastic_blocks(index, params, point_count)?,
             };
+            muscles.push(own);
             stiffness_damping.extend(std::iter::repeat_n(params.stiffness_damping, blocks.len()));
             tissue_damping.extend(std::iter::repeat_n(params.tissue_damping, blocks.len()));
             elastic.extend(blocks);
@@ -308,6 +307,7 @@ impl Assembler {
             tissue_damping,
             stiffness,
             elastic,
+            muscles,
             lattices,
             pins,
             driven,
@@ -315,6 +315,8 @@ impl Assembler {
             attachments,
             pressures,
             loads,
+            strands,
+            tendons,
             contacts,
             bones,
             contact,
@@ -365,6 +367,7 @@ impl Assembler {
             if law.has_volume_term() {
                 block.volume = params.volume;
             }
+            self.add_fibers(index, params, law, &mut block)?;
             blocks.push(block);
         }
         Ok(blocks)
@@ -376,6 +379,7 @@ impl Assembler {
         index: usize,
         params: &BodyParams,
         lattice: &HexLattice,
+        muscles: &[Muscle],
     ) -> Result<LatticeBlock, ModelError> {
         check_cells(params)?;
         let wrong = |reason: &str| ModelError::Lattice { body: params.name.clone(), reason: reason.into() };
@@ -406,22 +410,28 @@ impl Assembler {
         }
         let lame = params.materials.iter().map(|spec| spec.lame().into()).collect();
         let unknowns = first..first + points.len();
-        let (muscles, fibers) = self.muscles(index, params)?;
+        let fibers = self.lattice_fibers(index, params)?;
+        let muscles = muscles.to_vec();
         Ok(LatticeBlock::new(index, points, unknowns, lattice.clone(), lame, muscles, fibers))
     }
 
-    /// The muscles of a body on a lattice, and the fibres of its cells.
-    fn muscles(&mut self, body: usize, params: &BodyParams) -> Result<(Vec<Muscle>, Option<Fibers>), ModelError> {
+    /// Checks the muscles of a body and gives them their channels.
+    fn muscles(&mut self, body: usize, params: &BodyParams) -> Result<Vec<Muscle>, ModelError> {
         let count = params.mesh.cell_count();
-        let mut muscles = Vec::new();
-        let mut fibers =
-            Fibers { directions: vec![Vec3::unit(0); count], stress: vec![0.0; count], groups: vec![0; count] };
+        let mut muscles: Vec<Muscle> = Vec::new();
         for muscle in self.parts.muscles.iter().filter(|muscle| muscle.body == body) {
             let wrong = |reason: String| {
                 Err(ModelError::Muscle { body: params.name.clone(), muscle: muscle.name.clone(), reason })
             };
             if muscles.len() == MOST_MUSCLES {
                 return wrong(format!("a body has at most {MOST_MUSCLES} muscles"));
+            }
+            let group = &muscle.group;
+            if !(group.optimal_stretch > 0.0 && group.optimal_stretch.is_finite()) {
+                return wrong("its optimal stretch must be positive".into());
+            }
+            if !(group.max_velocity > 0.0 && group.max_velocity.is_finite()) {
+                return wrong("its greatest speed must be positive".into());
             }
             if muscle.directions.len() != muscle.cells.len() || muscle.stress.len() != muscle.cells.len() {
                 return wrong("a direction and a stress per cell, please".into());
@@ -437,15 +447,77 @@ impl Assembler {
                 if !(stress >= 0.0 && stress.is_finite()) {
                     return wrong(format!("the fibres of cell {cell} would push"));
                 }
-                fibers.directions[cell as usize] = direction;
-                fibers.stress[cell as usize] = stress;
-                fibers.groups[cell as usize] = muscles.len() as u16;
             }
             let activation = self.channels.add(format!("{}.activation.{}", params.name, muscle.name), 0.0);
             muscles.push(Muscle { name: muscle.name.clone(), activation });
         }
-        let has_muscles = !muscles.is_empty();
-        Ok((muscles, has_muscles.then_some(fibers)))
+        Ok(muscles)
+    }
+
+    /// The fibres of each cell of a body: where muscles share cells the last one has them.
+    fn cell_fibers(&self, body: usize, params: &BodyParams) -> Vec<CellFiber> {
+        let mut fibers = vec![CellFiber::NONE; params.mesh.cell_count()];
+        for (group, muscle) in self.parts.muscles.iter().filter(|muscle| muscle.body == body).enumerate() {
+            for (k, &cell) in muscle.cells.iter().enumerate() {
+                let (direction, stress) = (muscle.directions[k], muscle.stress[k]);
+                fibers[cell as usize] = CellFiber { direction, stress, group: group as u8 };
+            }
+        }
+        fibers
+    }
+
+    /// Gives the cells of a block the fibres of the muscles of their body.
+    fn add_fibers(
+        &self,
+        body: usize,
+        params: &BodyParams,
+        law: Law,
+        block: &mut ElasticBlock,
+    ) -> Result<(), ModelError> {
+        let fibers = self.cell_fibers(body, params);
+        let Some(&cell) = block.cells().iter().find(|&&cell| fibers[cell as usize].stress > 0.0) else {
+            return Ok(());
+        };
+        let muscles: Vec<&MuscleParams> = self.parts.muscles.iter().filter(|muscle| muscle.body == body).collect();
+        let muscle = muscles[usize::from(fibers[cell as usize].group)];
+        let wrong =
+            |reason: String| Err(ModelError::Muscle { body: params.name.clone(), muscle: muscle.name.clone(), reason });
+        if !law.takes_fibers() {
+            let able: Vec<&str> = Law::ALL.into_iter().filter(|law| law.takes_fibers()).map(Law::name).collect();
+            return wrong(format!(
+                "cell {cell} has the law `{}`, which takes no fibres; those that do are {}",
+                law.name(),
+                able.join(", ")
+            ));
+        }
+        let measure = muscle.group.measure;
+        if muscles.iter().any(|other| other.group.measure != measure) {
+            return wrong("all muscles of a body must answer to the same kind of stretch".into());
+        }
+        block.set_fibers(muscles.iter().map(|muscle| muscle.group.clone()).collect(), &fibers);
+        Ok(())
+    }
+
+    /// The fibres of a body on a lattice.
+    fn lattice_fibers(&self, body: usize, params: &BodyParams) -> Result<Option<Fibers>, ModelError> {
+        let mut muscles = self.parts.muscles.iter().filter(|muscle| muscle.body == body).peekable();
+        if muscles.peek().is_none() {
+            return Ok(None);
+        }
+        let known = FiberGroup { measure: FiberStretch::Full, ..FiberGroup::default() };
+        if let Some(other) = muscles.find(|muscle| muscle.group != known) {
+            return Err(ModelError::Muscle {
+                body: params.name.clone(),
+                muscle: other.name.clone(),
+                reason: "muscles of a body on a lattice have one curve of tension only, over the whole stretch".into(),
+            });
+        }
+        let cells = self.cell_fibers(body, params);
+        Ok(Some(Fibers {
+            directions: cells.iter().map(|cell| cell.direction).collect(),
+            stress: cells.iter().map(|cell| cell.stress).collect(),
+            groups: cells.iter().map(|cell| u16::from(cell.group)).collect(),
+        }))
     }
 
     fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {

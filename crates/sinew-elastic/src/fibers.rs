@@ -1,0 +1,425 @@
+//! Muscle fibres in the cells of a block: what they are, and what pulls at them in one step.
+//!
+//! The tension of fibres along a is a function of their stretch alone once activation and step are given, whatever curves it comes from:
+//!
+//! $$ T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
+//!    v = \frac{l - l^n}{\Delta t\, v_m} $$
+//!
+//! with the stretch λₒ at which they pull most, and the speed v of the step in greatest shortening speeds (SIF-019, CHE-12). So they have an energy
+//! within the step, also where force depends on velocity, and the solver needs to know nothing of it. Curves are evaluated number by number between two
+//! parts of a kernel in lanes.
+
+#![allow(non_snake_case)]
+
+use sinew_cell::material::{
+    BlockSink, CellVolume, FiberStretch, Material, StretchedFiber, Tangent, add_pressure_blocks,
+};
+use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
+use sinew_muscle::FiberCurves;
+
+use crate::pack::PackView;
+use crate::{ElasticBlock, PACK};
+
+/// Groups of fibres that a block may have.
+pub const MOST_GROUPS: usize = 256;
+
+/// What all fibres of one muscle share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FiberGroup {
+    /// Tension over length, and over speed where there is a curve for it.
+    pub curves: FiberCurves,
+    /// Stretch λₒ at which the fibres have their optimal length.
+    pub optimal_stretch: f64,
+    /// Greatest shortening speed v_m [optimal lengths per second].
+    pub max_velocity: f64,
+    /// Which stretch they answer to.
+    pub measure: FiberStretch,
+}
+
+impl Default for FiberGroup {
+    /// The default curves, most tension at rest, ten lengths per second, isochoric.
+    fn default() -> Self {
+        Self {
+            curves: FiberCurves::default(),
+            optimal_stretch: 1.0,
+            max_velocity: 10.0,
+            measure: FiberStretch::default(),
+        }
+    }
+}
+
+/// Fibres of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellFiber {
+    /// Unit vector along them at rest.
+    pub direction: Vec3,
+    /// Peak isometric stress σ [Pa]; zero where there are none.
+    pub stress: f64,
+    /// Their group.
+    pub group: u8,
+}
+
+impl CellFiber {
+    /// No fibres.
+    pub const NONE: Self = Self { direction: Vec3::new(1.0, 0.0, 0.0), stress: 0.0, group: 0 };
+}
+
+/// How fibres are driven in one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Actuation<'a> {
+    /// Activation of each group, over the factor on the stiffness of the body; missing ones are zero.
+    pub activations: &'a [f64],
+    /// Where all points were at the start of the step, and one over its length [1/s]; fibres at rest without.
+    pub motion: Option<(&'a [Vec3], f64)>,
+}
+
+impl Actuation<'_> {
+    /// Relaxed and at rest: what is left of fibres is the energy they store.
+    pub const PASSIVE: Self = Self { activations: &[], motion: None };
+}
+
+/// Fibres of the cells of a block, packed as these are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fibers {
+    groups: Vec<FiberGroup>,
+    /// Direction and stress: `[pack][x, y, z, σ][lane]`.
+    values: Vec<f64>,
+    /// Group: `[pack][lane]`.
+    members: Vec<u8>,
+}
+
+/// Energy, tension and stiffness of the fibres at one point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pull<S> {
+    pub fiber: StretchedFiber<S>,
+    /// What they store, W of the passive part [J/m³].
+    pub stored: S,
+    /// W with the active part, up to a constant of the step [J/m³].
+    pub energy: S,
+    /// T = W′ [Pa].
+    pub tension: S,
+    /// T′ [Pa].
+    pub stiffness: S,
+}
+
+/// Points and weights of Gauss on [0, 1].
+const GAUSS: [(f64, f64); 4] = [
+    (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
+    (0.330_009_478_207_571_9, 0.326_072_577_431_273_07),
+    (0.669_990_521_792_428_1, 0.326_072_577_431_273_07),
+    (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
+];
+
+/// Tension of a fibre, its derivative and its energies over σ/λₒ, σ/λₒ² and σ.
+struct Tension {
+    stored: f64,
+    energy: f64,
+    value: f64,
+    slope: f64,
+}
+
+impl FiberGroup {
+    /// At length l (in optimal lengths) and this activation; `from` is the length at the start of the step and one over the length of the step [1/s].
+    #[inline]
+    fn tension(&self, l: f64, activation: f64, from: Option<(f64, f64)>) -> Tension {
+        let passive = self.curves.passive.at(l);
+        let mut out =
+            Tension { stored: passive.integral, energy: passive.integral, value: passive.value, slope: passive.slope };
+        if activation == 0.0 {
+            return out;
+        }
+        let active = self.curves.active.at(l);
+        let (Some(velocity), Some((start, rate))) = (&self.curves.velocity, from) else {
+            out.energy += activation * active.integral;
+            out.value += activation * active.value;
+            out.slope += activation * active.slope;
+            return out;
+        };
+        let rate = rate / self.max_velocity;
+        let speed = velocity.at((l - start) * rate);
+        out.value += activation * active.value * speed.value;
+        out.slope += activation * (active.slope * speed.value + active.value * speed.slope * rate);
+        // ∫ f_a(s) f_v((s − lⁿ) rate) ds over the step: no closed form, and smooth.
+        let path = l - start;
+        for (place, weight) in GAUSS {
+            let s = start + path * place;
+            out.energy += activation * path * weight * self.curves.active.value(s) * velocity.value((s - start) * rate);
+        }
+        out
+    }
+
+    fn needs_motion(&self) -> bool {
+        self.curves.velocity.is_some()
+    }
+}
+
+impl Fibers {
+    /// One entry per slot of a pack; `order` lists the cell behind each slot.
+    pub fn new(groups: Vec<FiberGroup>, cells: &[CellFiber], order: impl Iterator<Item = usize>) -> Self {
+        assert!(groups.len() <= MOST_GROUPS, "more groups of fibres than a block may have");
+        let mut out = Self { groups, ..Self::default() };
+        for (slot, cell) in order.enumerate() {
+            let (pack, lane) = (slot / PACK, slot % PACK);
+            if lane == 0 {
+                out.values.resize((pack + 1) * 4 * PACK, 0.0);
+            }
+            let CellFiber { direction, stress, group } = cells[cell];
+            for (row, value) in [direction.x, direction.y, direction.z, stress].into_iter().enumerate() {
+                out.values[(pack * 4 + row) * PACK + lane] = value;
+            }
+            out.members.push(group);
+        }
+        out
+    }
+
+    /// Whether force depends on velocity in some group.
+    pub fn need_motion(&self) -> bool {
+        self.groups.iter().any(FiberGroup::needs_motion)
+    }
+
+    pub fn groups(&self) -> &[FiberGroup] {
+        &self.groups
+    }
+
+    /// The fibres of one cell.
+    pub fn cell(&self, slot: usize) -> CellFiber {
+        let first = slot / PACK * 4 * PACK + slot % PACK;
+        let at = |row: usize| self.values[first + row * PACK];
+        CellFiber { direction: Vec3::new(at(0), at(1), at(2)), stress: at(3), group: self.members[slot] }
+    }
+
+    /// The pull at one point of the cells `first …` of a pack under F; `previous` is F at the start of the step where that matters.
+    ///
+    /// All fibres of a block answer to the same kind of stretch.
+    #[inline(always)]
+    pub fn pull<S: LaneScalar<Element = f64>>(
+        &self,
+        (pack, first): (usize, usize),
+        F: &Mat3<S>,
+        previous: Option<&Mat3<S>>,
+        actuation: &Actuation<'_>,
+    ) -> Pull<S> {
+        let values = &self.values[pack * 4 * PACK..(pack + 1) * 4 * PACK];
+        let rest = Vec3::new(
+            S::load(&values[first..]),
+            S::load(&values[PACK + first..]),
+            S::load(&values[2 * PACK + first..]),
+        );
+        let measure = self.groups[0].measure;
+        let fiber = StretchedFiber::at(F, rest, measure);
+        let (mut stretches, mut starts) = ([1.0; PACK], [1.0; PACK]);
+        fiber.stretch().store(&mut stretches[..S::LANES]);
+        if let Some(previous) = previous {
+            StretchedFiber::at(previous, rest, measure).stretch().store(&mut starts[..S::LANES]);
+        }
+        let mut answer = [[0.0; PACK]; 4];
+        for lane in 0..S::LANES {
+            let stress = values[3 * PACK + first + lane];
+            if stress == 0.0 {
+                continue;
+            }
+            let index = usize::from(self.members[pack * PACK + first + lane]);
+            let group = &self.groups[index];
+            let activation = actuation.activations.get(index).copied().unwrap_or(0.0);
+            let inverse = 1.0 / group.optimal_stretch;
+            let from = match (previous, actuation.motion) {
+                (Some(_), Some((_, rate))) => Some((starts[lane] * inverse, rate)),
+                _ => None,
+            };
+            let tension = group.tension(stretches[lane] * inverse, activation, from);
+            answer[0][lane] = stress * tension.stored;
+            answer[1][lane] = stress * tension.energy;
+            answer[2][lane] = stress * inverse * tension.value;
+            answer[3][lane] = stress * inverse * inverse * tension.slope;
+        }
+        Pull {
+            fiber,
+            stored: S::load(&answer[0]),
+            energy: S::load(&answer[1]),
+            tension: S::load(&answer[2]),
+            stiffness: S::load(&answer[3]),
+        }
+    }
+}
+
+impl<S: Scalar> Pull<S> {
+    /// Adds the blocks of one point of flesh with these fibres: those of `law` under the pressure of both, and of the fibres.
+    #[inline(always)]
+    pub fn add_blocks<M: Material, const N: usize>(
+        &self,
+        law: &M,
+        volume: &CellVolume<S>,
+        F: &Mat3<S>,
+        tangent: Tangent,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        let point = &volume.point;
+        match tangent {
+            Tangent::Definite => {
+                // A pressure that the definite form cannot have must not come in by the flesh either.
+                let pressure = volume.pressure + self.fiber.pressure(self.tension.max(S::zero()));
+                law.definite_blocks_under_pressure(F, point, pressure, gradients, weight, sink);
+                self.fiber.add_definite_blocks(self.tension, self.stiffness, point, gradients, weight, sink);
+            }
+            Tangent::Exact => {
+                let pressure = volume.pressure + self.fiber.pressure(self.tension);
+                law.nodal_blocks(F, point, gradients, weight, sink);
+                add_pressure_blocks(F, pressure, gradients, weight, sink);
+                self.fiber.add_blocks(self.tension, self.stiffness, gradients, weight, sink);
+            }
+        }
+    }
+}
+
+/// The fibres of some lanes of a pack, where they have any, and how they moved.
+pub(crate) struct PulledCell<'a, S, const Q: usize> {
+    fibers: Option<&'a Fibers>,
+    /// F at the start of the step, where force depends on velocity.
+    previous: Option<[Mat3<S>; Q]>,
+    actuation: &'a Actuation<'a>,
+    place: (usize, usize),
+}
+
+impl<'a, S: LaneScalar<Element = f64>, const Q: usize> PulledCell<'a, S, Q> {
+    #[inline(always)]
+    pub fn new<M: Material, const N: usize>(
+        view: &PackView<'_, N, Q>,
+        block: &'a ElasticBlock,
+        actuation: &'a Actuation<'a>,
+        place: (usize, usize),
+    ) -> Self {
+        // Laws without fibres compile nothing of what follows.
+        let fibers = if const { M::TAKES_FIBERS } { block.fibers.as_ref() } else { None };
+        let previous = match (fibers, actuation.motion) {
+            (Some(fibers), Some((x, _))) if fibers.need_motion() => {
+                Some(view.deformations::<S>(&view.positions::<S>(x, place.1), place.1).0)
+            }
+            _ => None,
+        };
+        Self { fibers, previous, actuation, place }
+    }
+
+    /// The pull at quadrature point k under F.
+    #[inline(always)]
+    pub fn at(&self, k: usize, F: &Mat3<S>) -> Option<Pull<S>> {
+        let fibers = self.fibers?;
+        Some(fibers.pull(self.place, F, self.previous.as_ref().map(|previous| &previous[k]), self.actuation))
+    }
+}
+
+/// What the fibres of one group do, averaged over their rest volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FiberSummary {
+    /// Rest volume of the cells [m³].
+    pub rest_volume: f64,
+    /// Stretch |F a|.
+    pub stretch: f64,
+    /// Smallest stretch.
+    pub shortest: f64,
+    /// Largest stretch.
+    pub longest: f64,
+    /// Tension per rest area [Pa].
+    pub tension: f64,
+    /// Active part of it [Pa].
+    pub active: f64,
+    /// Sum of the unit directions F a/|F a| of the fibres, over their number.
+    pub direction: Vec3,
+}
+
+impl FiberSummary {
+    /// Of both together.
+    pub fn join(self, other: Self) -> Self {
+        let volume = self.rest_volume + other.rest_volume;
+        if other.rest_volume == 0.0 || self.rest_volume == 0.0 {
+            return if other.rest_volume == 0.0 { self } else { other };
+        }
+        let (a, b) = (self.rest_volume / volume, other.rest_volume / volume);
+        Self {
+            rest_volume: volume,
+            stretch: a * self.stretch + b * other.stretch,
+            shortest: self.shortest.min(other.shortest),
+            longest: self.longest.max(other.longest),
+            tension: a * self.tension + b * other.tension,
+            active: a * self.active + b * other.active,
+            direction: self.direction * a + other.direction * b,
+        }
+    }
+}
+
+impl ElasticBlock {
+    /// Work that active fibres do between two places of all points [J]: −∫ T dλ̄ over the rest volume, by the mean of the active tensions at both ends, each with
+    /// the activation it has there and the speed of the step. `rate` is one over its length [1/s].
+    pub fn active_work(&self, from: &[Vec3], to: &[Vec3], before: &[f64], after: &[f64], rate: f64) -> f64 {
+        let Some(fibers) = &self.fibers else { return 0.0 };
+        let at = |list: &[f64], group: usize| list.get(group).copied().unwrap_or(0.0);
+        sinew_math::parallel::sum(self.cell_count(), |cell| {
+            let CellFiber { direction, stress, group } = fibers.cell(cell);
+            let index = usize::from(group);
+            let (before, after) = (at(before, index), at(after, index));
+            if stress == 0.0 || (before == 0.0 && after == 0.0) {
+                return 0.0;
+            }
+            let group = &fibers.groups[index];
+            let stretch = |F: &Mat3| StretchedFiber::at(F, direction, group.measure).stretch() / group.optimal_stretch;
+            let mut starts = [0.0; 8];
+            self.evaluate_deformation(cell, from, |k, _, F| starts[k] = stretch(&F));
+            let mut work = 0.0;
+            self.evaluate_deformation(cell, to, |k, weight, F| {
+                let (start, end) = (starts[k], stretch(&F));
+                let speed = group
+                    .curves
+                    .velocity
+                    .as_ref()
+                    .map_or(1.0, |curve| curve.value((end - start) * rate / group.max_velocity));
+                let force = before * group.curves.active.value(start) + after * group.curves.active.value(end);
+                work -= weight * stress * 0.5 * force * speed * (end - start);
+            });
+            work
+        })
+    }
+
+    /// What the fibres of a group do at `x`.
+    pub fn fiber_summary(&self, index: usize, x: &[Vec3], actuation: &Actuation<'_>) -> FiberSummary {
+        let Some(fibers) = &self.fibers else { return FiberSummary::default() };
+        let Some(group) = fibers.groups.get(index) else { return FiberSummary::default() };
+        let activation = actuation.activations.get(index).copied().unwrap_or(0.0);
+        let of_cells = |cells: std::ops::Range<usize>| {
+            let mut total = FiberSummary::default();
+            for cell in cells {
+                let CellFiber { direction, stress, group: member } = fibers.cell(cell);
+                if stress == 0.0 || usize::from(member) != index {
+                    continue;
+                }
+                let mut starts = [0.0; 8];
+                let mut from = None;
+                if let (true, Some((previous, rate))) = (group.needs_motion(), actuation.motion) {
+                    self.evaluate_deformation(cell, previous, |k, _, F| {
+                        starts[k] = StretchedFiber::at(&F, direction, group.measure).stretch() / group.optimal_stretch;
+                    });
+                    from = Some(rate);
+                }
+                self.evaluate_deformation(cell, x, |k, weight, F| {
+                    let l = StretchedFiber::at(&F, direction, group.measure).stretch() / group.optimal_stretch;
+                    let tension = group.tension(l, activation, from.map(|rate| (starts[k], rate))).value;
+                    let passive = group.curves.passive.value(l);
+                    let moved = F * direction;
+                    let stretch = moved.norm();
+                    let scale = stress / group.optimal_stretch;
+                    total = total.join(FiberSummary {
+                        rest_volume: weight,
+                        stretch,
+                        shortest: stretch,
+                        longest: stretch,
+                        tension: scale * tension,
+                        active: scale * (tension - passive),
+                        direction: moved / stretch.max(1e-300),
+                    });
+                });
+            }
+            total
+        };
+        sinew_math::parallel::reduce_blocks(self.cell_count(), 512, of_cells, FiberSummary::join).unwrap_or_default()
+    }
+}

@@ -1,0 +1,267 @@
+//! A muscle of force generators between points of its flesh.
+//!
+//! $$ F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
+//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m} $$
+//!
+//! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is that of the end of the
+//! step, a function of the length alone once activation and step are given; so it has a potential within the step:
+//!
+//! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_{\tilde l^n}^{\tilde l} f_a(s)\, f_v\Bigl(\frac{s - \tilde l^n}{\Delta t\, v_m}\Bigr) ds \Bigr] $$
+
+use sinew_math::Vec3;
+use sinew_muscle::{Curve, FiberCurves};
+
+use super::super::{Force, Linearized, StepContext};
+use super::line::{Line, Pull};
+use crate::control::{ChannelId, Control};
+use crate::material::Tangent;
+
+/// How the force of a whole muscle is shared by its generators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StrandScaling {
+    /// By its columns, which pull side by side: generators in series carry the same force, so the muscle pulls with F₀.
+    #[default]
+    Physical,
+    /// By all generators, and halved, as [Chen92] writes it: four columns of eight pull with F₀/16. His curves are scaled, so it does not show in
+    /// them; the ratio of this force to the stiffness of the flesh does in his shapes.
+    Author,
+}
+
+impl StrandScaling {
+    /// The part of the force of the muscle that one generator has.
+    pub fn share(self, columns: usize, generators: usize) -> f64 {
+        match self {
+            StrandScaling::Physical => 1.0 / columns.max(1) as f64,
+            StrandScaling::Author => 0.5 / generators.max(1) as f64,
+        }
+    }
+}
+
+/// One force generator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generator {
+    /// From one end to the other.
+    pub line: Line,
+    /// Length l₀ at which it pulls most [m].
+    pub rest_length: f64,
+    /// Factor on its forces: muscle may be stronger in some places (CHE-56).
+    pub factor: f64,
+}
+
+/// A muscle made of force generators.
+pub struct Strand {
+    /// Name in reports, `BODY.strand.NAME`.
+    pub name: String,
+    /// The body whose name it bears.
+    pub body: usize,
+    /// How active it is, from 0 to 1: `BODY.activation.NAME`.
+    pub activation: ChannelId,
+    /// Force over length, and over velocity where there is a curve for it.
+    pub curves: FiberCurves,
+    /// Greatest shortening speed v_m [rest lengths per second].
+    pub max_velocity: f64,
+    /// F₀ₐ of a generator [N].
+    pub active_force: f64,
+    /// F₀ₚ of a generator [N].
+    pub passive_force: f64,
+    /// The generators, column after column.
+    pub generators: Vec<Generator>,
+}
+
+/// What the generators of a strand do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StrandSummary {
+    /// Mean stretch l̃.
+    pub stretch: f64,
+    /// Smallest stretch.
+    pub shortest: f64,
+    /// Largest stretch.
+    pub longest: f64,
+    /// Mean tension [N].
+    pub tension: f64,
+}
+
+/// Points and weights of Gauss on [0, 1].
+const GAUSS: [(f64, f64); 4] = [
+    (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
+    (0.330_009_478_207_571_9, 0.326_072_577_431_273_07),
+    (0.669_990_521_792_428_1, 0.326_072_577_431_273_07),
+    (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
+];
+
+/// How the generators of a strand are driven in a step.
+#[derive(Clone, Copy)]
+pub(crate) struct StrandDrive<'a> {
+    pub activation: f64,
+    /// Where points were at the start of the step, and one over its length [1/s]; generators at rest without.
+    pub motion: Option<(&'a [Vec3], f64)>,
+}
+
+impl Strand {
+    /// Activation under `control`, kept between 0 and 1.
+    pub fn activation(&self, control: &Control) -> f64 {
+        control.get(self.activation).clamp(0.0, 1.0)
+    }
+
+    /// Whether force depends on velocity.
+    pub fn needs_motion(&self) -> bool {
+        self.curves.velocity.is_some()
+    }
+
+    fn drive<'a>(&self, ctx: &StepContext<'a>) -> StrandDrive<'a> {
+        let motion = self.needs_motion().then(|| (ctx.previous.positions.as_slice(), 1.0 / ctx.dt));
+        StrandDrive { activation: self.activation(ctx.control), motion }
+    }
+
+    /// Stretch at the start of the step and speed per stretch, in greatest speeds, where the speed matters.
+    fn start(&self, generator: &Generator, drive: &StrandDrive<'_>) -> Option<(f64, f64)> {
+        let (x, rate) = drive.motion.filter(|_| self.needs_motion())?;
+        Some((generator.line.vector(x).norm() / generator.rest_length, rate / self.max_velocity))
+    }
+
+    /// f_v at stretch l and its derivative by l.
+    fn speed_factor(&self, l: f64, start: Option<(f64, f64)>) -> (f64, f64) {
+        match (&self.curves.velocity, start) {
+            (Some(curve), Some((from, rate))) => {
+                let sample = curve.at((l - from) * rate);
+                (sample.value, sample.slope * rate)
+            }
+            _ => (1.0, 0.0),
+        }
+    }
+
+    fn pull(&self, generator: &Generator, length: f64, drive: &StrandDrive<'_>) -> Pull {
+        let l = length / generator.rest_length;
+        let passive = self.curves.passive.at(l);
+        let (mut value, mut slope) = (self.passive_force * passive.value, self.passive_force * passive.slope);
+        if drive.activation > 0.0 {
+            let active = self.curves.active.at(l);
+            let (speed, by_length) = self.speed_factor(l, self.start(generator, drive));
+            let force = self.active_force * drive.activation;
+            value += force * active.value * speed;
+            slope += force * (active.slope * speed + active.value * by_length);
+        }
+        Pull { tension: generator.factor * value, stiffness: generator.factor * slope / generator.rest_length }
+    }
+
+    /// What the passive part of a generator stores [J].
+    fn stored_in(&self, generator: &Generator, x: &[Vec3]) -> f64 {
+        let l = generator.line.vector(x).norm() / generator.rest_length;
+        generator.factor * generator.rest_length * self.passive_force * self.curves.passive.at(l).integral
+    }
+
+    /// What the active part of a generator can still do, up to a constant of the step [J].
+    fn active_potential(&self, generator: &Generator, x: &[Vec3], drive: &StrandDrive<'_>) -> f64 {
+        if drive.activation == 0.0 {
+            return 0.0;
+        }
+        let l = generator.line.vector(x).norm() / generator.rest_length;
+        let integral = match self.start(generator, drive) {
+            Some(start) => {
+                let path = l - start.0;
+                let value = |s: f64| self.curves.active.value(s) * self.speed_factor(s, Some(start)).0;
+                GAUSS.iter().map(|&(place, weight)| path * weight * value(start.0 + path * place)).sum()
+            }
+            None => self.curves.active.at(l).integral,
+        };
+        generator.factor * generator.rest_length * self.active_force * drive.activation * integral
+    }
+
+    /// What the passive parts store [J].
+    pub fn stored(&self, x: &[Vec3]) -> f64 {
+        self.generators.iter().map(|generator| self.stored_in(generator, x)).sum()
+    }
+
+    /// Work that active generators do in a step of length 1/`rate` [J]: tension times shortening, by the mean of the active tensions at both
+    /// ends, each with its activation and the speed of the step.
+    pub fn active_work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64 {
+        if activations == [0.0; 2] {
+            return 0.0;
+        }
+        let work = self.generators.iter().map(|generator| {
+            let [start, end] = [from, to].map(|x| generator.line.vector(x).norm() / generator.rest_length);
+            let (speed, _) = self.speed_factor(end, Some((start, rate / self.max_velocity)));
+            let active = |l: f64, activation: f64| activation * self.curves.active.value(l);
+            let force = 0.5 * (active(start, activations[0]) + active(end, activations[1])) * speed;
+            -generator.factor * self.active_force * generator.rest_length * force * (end - start)
+        });
+        work.sum()
+    }
+
+    /// What the generators do at `x`.
+    pub(crate) fn summarize(&self, x: &[Vec3], drive: &StrandDrive<'_>) -> StrandSummary {
+        let mut out = StrandSummary { shortest: f64::INFINITY, ..StrandSummary::default() };
+        let share = 1.0 / self.generators.len().max(1) as f64;
+        for generator in &self.generators {
+            let length = generator.line.vector(x).norm();
+            let stretch = length / generator.rest_length;
+            out.stretch += share * stretch;
+            out.shortest = out.shortest.min(stretch);
+            out.longest = out.longest.max(stretch);
+            out.tension += share * self.pull(generator, length, drive).tension;
+        }
+        out
+    }
+
+    /// Adds to each point bounds of the stiffness [N/m] and of the viscosity [N s/m] of the generators at `x`, for the length of explicit steps.
+    pub(crate) fn add_row_bounds(&self, x: &[Vec3], control: &Control, stiffness: &mut [f64], viscosity: &mut [f64]) {
+        let drive = StrandDrive { activation: self.activation(control), motion: None };
+        let steepest = self.curves.velocity.as_ref().map_or(0.0, steepest_slope);
+        for generator in &self.generators {
+            let length = generator.line.vector(x).norm();
+            let pull = self.pull(generator, length, &drive);
+            // The eigenvalues of the block: one along the line, two across it.
+            let k = pull.stiffness.max(pull.tension / length.max(f64::MIN_POSITIVE)).max(0.0);
+            generator.line.add_row_bound(k, stiffness);
+            let force = generator.factor * self.active_force * drive.activation;
+            generator.line.add_row_bound(force * steepest / (self.max_velocity * generator.rest_length), viscosity);
+        }
+    }
+}
+
+/// Largest slope of a curve, by samples over the range worth looking at.
+fn steepest_slope(curve: &Curve) -> f64 {
+    const SAMPLES: usize = 32;
+    let [low, high] = curve.range();
+    let slope = |k: usize| curve.at(low + (high - low) * k as f64 / SAMPLES as f64).slope;
+    (0..=SAMPLES).map(slope).fold(0.0, f64::max)
+}
+
+impl Force for Strand {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
+        let drive = self.drive(ctx);
+        let energy = |generator| self.stored_in(generator, x) + self.active_potential(generator, x, &drive);
+        Some(self.generators.iter().map(energy).sum())
+    }
+
+    fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]) {
+        let drive = self.drive(ctx);
+        for generator in &self.generators {
+            let d = generator.line.vector(x);
+            let length = d.norm();
+            let tension = self.pull(generator, length, &drive).tension;
+            // Curves are zero long before a generator has no length, and with it no direction.
+            if tension != 0.0 && length > 0.0 {
+                generator.line.add_gradient(d * (tension / length), gradient);
+            }
+        }
+    }
+
+    fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
+        let drive = self.drive(ctx);
+        for generator in &self.generators {
+            let d = generator.line.vector(x);
+            generator.line.linearize(d, self.pull(generator, d.norm(), &drive), tangent, out);
+        }
+    }
+
+    fn couplings(&self) -> Vec<(u32, u32)> {
+        let mut pairs = Vec::new();
+        self.generators.iter().for_each(|generator| generator.line.add_couplings(&mut pairs));
+        pairs
+    }
+}

@@ -1,0 +1,128 @@
+//! Tendons: strings from points of flesh to the world, a rigid body or other flesh.
+//!
+//! $$ F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T $$
+//!
+//! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many of them that begin slack (CHE-39).
+
+use sinew_math::Vec3;
+use sinew_muscle::Curve;
+
+use super::super::{Force, Linearized, StepContext};
+use super::line::{Line, Pull};
+use crate::control::{ChannelId, Control};
+use crate::material::Tangent;
+
+/// One tendon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tendon {
+    /// From flesh to the anchor; to the origin where this is a place in the world.
+    pub line: Line,
+    /// The anchor in the world, before any motion [m]; zero where it is made of points.
+    pub place: Vec3,
+    /// Slack length l_s [m].
+    pub rest_length: f64,
+}
+
+/// A group of tendons that belong together.
+pub struct TendonStrand {
+    /// Name in reports and of its channels, `BODY.tendon.NAME`.
+    pub name: String,
+    /// The body it belongs to.
+    pub body: usize,
+    /// Force over strain, in F₀ₜ.
+    pub curve: Curve,
+    /// F₀ₜ of one tendon [N].
+    pub force: f64,
+    /// The tendons.
+    pub tendons: Vec<Tendon>,
+    /// Translation of anchors in the world [m].
+    pub motion: Option<[ChannelId; 3]>,
+}
+
+impl TendonStrand {
+    fn translation(&self, control: &Control) -> Vec3 {
+        self.motion.map_or(Vec3::zero(), |channels| control.vector(channels))
+    }
+
+    /// From flesh to anchor, and the strain.
+    fn stretched(&self, tendon: &Tendon, x: &[Vec3], translation: Vec3) -> (Vec3, f64) {
+        let d = tendon.line.vector(x) + tendon.place + translation;
+        (d, (d.norm() - tendon.rest_length) / tendon.rest_length)
+    }
+
+    fn pull(&self, tendon: &Tendon, strain: f64) -> Pull {
+        if strain <= 0.0 {
+            return Pull::default();
+        }
+        let sample = self.curve.at(strain);
+        Pull { tension: self.force * sample.value, stiffness: self.force * sample.slope / tendon.rest_length }
+    }
+
+    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of it (CHE-53).
+    pub fn total_force(&self, x: &[Vec3], control: &Control) -> Vec3 {
+        let translation = self.translation(control);
+        self.tendons.iter().fold(Vec3::zero(), |sum, tendon| {
+            let (d, strain) = self.stretched(tendon, x, translation);
+            let tension = self.pull(tendon, strain).tension;
+            if tension > 0.0 { sum + d * (tension / d.norm()) } else { sum }
+        })
+    }
+
+    /// Mean strain of the tendons at `x`; negative where they are slack.
+    pub fn mean_strain(&self, x: &[Vec3], control: &Control) -> f64 {
+        let translation = self.translation(control);
+        let strains = self.tendons.iter().map(|tendon| self.stretched(tendon, x, translation).1);
+        strains.sum::<f64>() / self.tendons.len().max(1) as f64
+    }
+
+    /// Adds to each point a bound of the stiffness of the tendons at `x` [N/m], for the length of explicit steps.
+    pub(crate) fn add_row_bounds(&self, x: &[Vec3], control: &Control, stiffness: &mut [f64]) {
+        let translation = self.translation(control);
+        for tendon in &self.tendons {
+            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as stiff as it gets.
+            let (_, strain) = self.stretched(tendon, x, translation);
+            let k = self.pull(tendon, strain.max(self.curve.range()[1])).stiffness;
+            tendon.line.add_row_bound(k, stiffness);
+        }
+    }
+}
+
+impl Force for TendonStrand {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
+        let translation = self.translation(ctx.control);
+        let energy = |tendon: &Tendon| match self.stretched(tendon, x, translation).1 {
+            strain if strain > 0.0 => self.force * tendon.rest_length * self.curve.at(strain).integral,
+            _ => 0.0,
+        };
+        Some(self.tendons.iter().map(energy).sum())
+    }
+
+    fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]) {
+        let translation = self.translation(ctx.control);
+        for tendon in &self.tendons {
+            let (d, strain) = self.stretched(tendon, x, translation);
+            let tension = self.pull(tendon, strain).tension;
+            if tension > 0.0 {
+                tendon.line.add_gradient(d * (tension / d.norm()), gradient);
+            }
+        }
+    }
+
+    fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
+        let translation = self.translation(ctx.control);
+        for tendon in &self.tendons {
+            let (d, strain) = self.stretched(tendon, x, translation);
+            tendon.line.linearize(d, self.pull(tendon, strain), tangent, out);
+        }
+    }
+
+    fn couplings(&self) -> Vec<(u32, u32)> {
+        let mut pairs = Vec::new();
+        self.tendons.iter().for_each(|tendon| tendon.line.add_couplings(&mut pairs));
+        pairs
+    }
+}

@@ -1,0 +1,15 @@
+//! Which way the fibres of a muscle run: one unit vector per cell.
+//!
+//! - [`BsplineSolid`]: a solid shaped by control points, one of whose parameters runs along the fibres [Teran05]
+//! - [`laplace_fibers`]: the gradient of a potential that rises from origin to insertion, with a pennation if wanted [Choi13]
+//!
+//! Muscles of [`crate::procedural`] bring their fibres along.
+
+mod bspline_basis;
+mod bspline_solid;
+mod laplace;
+mod pennation;
+
+pub use bspline_solid::{BsplineError, BsplineSolid, ParameterAxis, SolidPlace};
+pub use laplace::{LaplaceError, LaplaceFibers, LaplaceParams, laplace_fibers};
+pub use pennation::{Pennation, PennationError};

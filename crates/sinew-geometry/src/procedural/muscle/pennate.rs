@@ -1,0 +1,351 @@
+//! Pennate muscles: straight fibres at one angle between flat, parallel sheets of tendon.
+//!
+//! With w between the sheets, fibres at the angle α are w / sin α long and run w / tan α along the line of action. All of them reach from
+//! sheet to sheet, so that the belly is a parallelogram seen along z, and its outline seen along y is the same for both ends of every
+//! fibre. Then force = stress × cross-section × cos α holds cut by cut [Chen92].
+
+use sinew_math::Vec3;
+
+use super::assembly::{Assembly, Tissue, Traits};
+use super::profile::{smooth_step, stations, swelling};
+use super::section::square_to_rounded;
+use super::{MuscleError, MuscleParams};
+
+/// Thickness of an aponeurosis where its tendon begins, as a fraction of the tendon's width. A sheet four tendons wide has about the
+/// area of the tendon then.
+const SHEET_THICKNESS: f64 = 0.25;
+/// Fraction of its thickness an outer sheet loses towards its free end: fewer fibres pull there.
+const SHEET_TAPER: f64 = 0.5;
+/// Width of belly and sheets at their ends as a fraction of that in the middle.
+const END_WIDTH: f64 = 0.55;
+/// Longest run of a fibre along the line of action as a fraction of the belly; the rest is the length of the sheets.
+const LONGEST_RUN: f64 = 0.75;
+/// Fraction of the origin tendon of a bipennate muscle in which both sheets have become one.
+const JOINED: f64 = 0.3;
+/// Steepest way of an outer sheet to the line of action, dy/dx.
+const STEEPEST: f64 = 2.5;
+
+/// Cells in layers from one side of the muscle to the other; fibres of the belly run along y and x, those of the sheets along x.
+struct Plates<'a> {
+    params: &'a MuscleParams,
+    /// Cells along the sheets, and along z.
+    along: usize,
+    through: usize,
+    /// For each line of nodes from side to side its height y and its place x at both ends of the sheets' length [m].
+    rows: Vec<Row>,
+    /// Tissue between each row and the next.
+    tissues: Vec<Tissue>,
+    /// First row of the upper half of a bipennate muscle, whose fibres run down; as many as there are rows in a unipennate one.
+    first_upper: usize,
+}
+
+/// One line of nodes along the sheets.
+#[derive(Clone, Copy)]
+struct Row {
+    /// y [m] of its inner edge, and how far it lies outside of it at the end with the tendon.
+    height: f64,
+    offset: f64,
+    /// Where it begins [m].
+    start: f64,
+    /// Whether the sheet it belongs to has its tendon at the origin (s = 0) or at the insertion (s = 1).
+    tendon_at: f64,
+}
+
+impl Row {
+    fn y(&self, s: f64) -> f64 {
+        self.height + self.offset * (1.0 - SHEET_TAPER * (s - self.tendon_at).abs())
+    }
+}
+
+/// Sizes that both shapes share.
+struct Measures {
+    /// Thickness of an outer sheet at its tendon [m].
+    sheet: f64,
+    /// Distance between the sheets [m].
+    between: f64,
+    /// Length of the sheets [m].
+    sheet_length: f64,
+    /// Cells over the sheet, along fibres, along sheets and along z.
+    over_sheet: usize,
+    along_fiber: usize,
+    along_sheet: usize,
+    through: usize,
+}
+
+impl Measures {
+    /// `parts` is the number of rows of fibres side by side: one or two, each with a sheet on either side of it.
+    fn new(params: &MuscleParams, parts: f64) -> Result<Self, MuscleError> {
+        let sheet = SHEET_THICKNESS * params.tendon_width;
+        let sheets = 2.0 * parts * sheet;
+        if sheets > 0.5 * params.width {
+            return Err(MuscleError::BellyTooThin { sheets, width: params.width });
+        }
+        let between = (params.width - sheets) / parts;
+        let (sin, cos) = params.pennation.sin_cos();
+        let (run, belly) = (between * cos / sin, params.belly());
+        // The division by zero of parallel fibres, which never reach the other sheet, ends here too.
+        if !(run <= LONGEST_RUN * belly) {
+            return Err(MuscleError::FibersDoNotFit { degrees: params.pennation.to_degrees(), run, belly });
+        }
+        let sheet_length = belly - run;
+        // Edges along fibres and sheets enclose the angle α: longer by √sin α, cells have the volume of cubes.
+        let edge = params.cell / sin.sqrt();
+        let count = |length: f64, edge: f64, least: usize| ((length / edge).round() as usize).max(least);
+        Ok(Self {
+            sheet,
+            between,
+            sheet_length,
+            over_sheet: count(sheet, params.cell, 2),
+            along_fiber: count(between / sin, edge, 2),
+            along_sheet: count(sheet_length, edge, 2),
+            through: count(params.thickness, params.cell, 2),
+        })
+    }
+}
+
+impl Plates<'_> {
+    fn node(&self, first: &[u32], i: usize, row: usize, k: usize) -> u32 {
+        first[(i * self.rows.len() + row) * (self.through + 1) + k]
+    }
+
+    /// Half width of belly and sheets along z [m] at the fraction s of the sheets.
+    fn half_width(&self, s: f64) -> f64 {
+        let end = END_WIDTH.max(self.params.tendon_width / self.params.thickness);
+        0.5 * self.params.thickness * (end + (1.0 - end) * swelling(s))
+    }
+
+    /// Local coordinate of a line of nodes along z.
+    fn across(&self, k: usize) -> f64 {
+        (2.0 * k as f64 - self.through as f64) / self.through as f64
+    }
+
+    /// Adds nodes and cells of belly and sheets; the nodes are returned by place along the sheet, row and place along z.
+    ///
+    /// Nodes are numbered from the distal end, and from the outer rows to the inner ones: cells are cut from their smallest node, which so
+    /// lies at one of their obtuse corners and halves the obtuse angle.
+    fn add_body(&self, assembly: &mut Assembly, sheet_length: f64) -> Vec<u32> {
+        let row_count = self.rows.len();
+        let mut nodes = vec![u32::MAX; (self.along + 1) * row_count * (self.through + 1)];
+        for i in (0..=self.along).rev() {
+            let s = i as f64 / self.along as f64;
+            for index in (0..self.first_upper).chain((self.first_upper..row_count).rev()) {
+                let row = &self.rows[index];
+                // The end is taken exactly, so that tendons begin where they are said to.
+                let x = row.start + if i == self.along { sheet_length } else { sheet_length * s };
+                for k in 0..=self.through {
+                    let node = assembly.node(Vec3::new(x, row.y(s), self.half_width(s) * self.across(k)));
+                    nodes[(i * row_count + index) * (self.through + 1) + k] = node;
+                }
+            }
+        }
+        for i in 0..self.along {
+            for (row, &tissue) in self.tissues.iter().enumerate() {
+                for k in 0..self.through {
+                    // The rows of the two halves meet at the middle, so cells from the row before the first upper one belong to it.
+                    let half = u32::from(row + 1 >= self.first_upper);
+                    let line = (i * self.through + k) as u32 * 2 + half;
+                    let fiber_axis = usize::from(tissue == Tissue::Belly);
+                    let traits = Traits { tissue, fiber_axis, line, head: 0 };
+                    assembly.hex(|a, b, c| self.node(&nodes, i + a, row + b, k + c), traits);
+                }
+            }
+        }
+        nodes
+    }
+
+    /// Adds a tendon from the given rows at one end of a sheet, nearly round where it ends.
+    fn add_tendon(&self, assembly: &mut Assembly, face: &Face, from: f64, to: f64) {
+        let stations = self.tendon_stations([from, to]);
+        let rounding = |x: f64| smooth_step((x - from) / (JOINED * from + (1.0 - JOINED) * to - from));
+        let center = 0.5 * (face.heights[0] + face.heights[face.heights.len() - 1]);
+        let radius = 0.5 * self.params.tendon_width;
+        let mut last = face.nodes.clone();
+        for &x in &stations[1..] {
+            let m = rounding(x);
+            let mut next = Vec::with_capacity(last.len());
+            for (row, height) in face.heights.iter().enumerate() {
+                let v = (2.0 * row as f64) / (face.heights.len() - 1) as f64 - 1.0;
+                for k in 0..=self.through {
+                    let u = self.across(k);
+                    let [z, y] = square_to_rounded([u, v]);
+                    let y = (1.0 - m) * height + m * (center + radius * y);
+                    let z = (1.0 - m) * face.half_width * u + m * radius * z;
+                    next.push(assembly.node(Vec3::new(x, y, z)));
+                }
+            }
+            self.add_slab(assembly, &last, &next, face.heights.len() - 1);
+            last = next;
+        }
+    }
+
+    /// Layers of a tendon: thinner than those of the belly, as its cells are smaller.
+    fn tendon_stations(&self, ends: [f64; 2]) -> Vec<f64> {
+        let direction = (ends[1] - ends[0]).signum();
+        let spacing = direction * self.params.cell * (self.params.tendon_width / self.params.thickness).sqrt();
+        stations(ends, |_| spacing, 2)
+    }
+
+    fn add_slab(&self, assembly: &mut Assembly, from: &[u32], to: &[u32], row_cells: usize) {
+        for row in 0..row_cells {
+            for k in 0..self.through {
+                let traits = Traits { tissue: Tissue::Tendon, fiber_axis: 0, line: 0, head: 0 };
+                let node = |a: usize, b: usize, c: usize| {
+                    let at = (row + b) * (self.through + 1) + k + c;
+                    if a == 0 { from[at] } else { to[at] }
+                };
+                assembly.hex(node, traits);
+            }
+        }
+    }
+
+    /// The end of the sheet between two rows, where a tendon begins.
+    fn face(&self, nodes: &[u32], i: usize, rows: std::ops::RangeInclusive<usize>) -> Face {
+        let s = i as f64 / self.along as f64;
+        let ids = rows.clone().flat_map(|row| (0..=self.through).map(move |k| (row, k)));
+        Face {
+            nodes: ids.map(|(row, k)| self.node(nodes, i, row, k)).collect(),
+            heights: rows.map(|row| self.rows[row].y(s)).collect(),
+            half_width: self.half_width(s),
+        }
+    }
+}
+
+/// The flat end of a sheet.
+struct Face {
+    /// Nodes, row by row.
+    nodes: Vec<u32>,
+    /// y of each row [m].
+    heights: Vec<f64>,
+    /// Half width along z [m].
+    half_width: f64,
+}
+
+pub(super) fn assemble_unipennate(params: &MuscleParams) -> Result<Assembly, MuscleError> {
+    let m = Measures::new(params, 1.0)?;
+    let (low, start) = (-0.5 * m.between, params.tendon[0]);
+    // The insertion tendon begins at length − tendon, whatever the rounding of the sum on the way there.
+    let end = params.length - params.tendon[1] - m.sheet_length;
+    let mut rows = Vec::new();
+    for i in 0..m.over_sheet {
+        let offset = -m.sheet * (1.0 - part(i, m.over_sheet));
+        rows.push(Row { height: low, offset, start, tendon_at: 0.0 });
+    }
+    for j in 0..=m.along_fiber {
+        let t = part(j, m.along_fiber);
+        rows.push(Row { height: low + m.between * t, offset: 0.0, start: start + (end - start) * t, tendon_at: 1.0 });
+    }
+    for i in 1..=m.over_sheet {
+        let offset = m.sheet * part(i, m.over_sheet);
+        rows.push(Row { height: -low, offset, start: end, tendon_at: 1.0 });
+    }
+    let mut tissues = vec![Tissue::Aponeurosis; m.over_sheet];
+    tissues.resize(m.over_sheet + m.along_fiber, Tissue::Belly);
+    tissues.resize(2 * m.over_sheet + m.along_fiber, Tissue::Aponeurosis);
+    let last_row = rows.len() - 1;
+    let first_upper = rows.len();
+    let plates = Plates { params, along: m.along_sheet, through: m.through, rows, tissues, first_upper };
+    let mut assembly = Assembly::default();
+    let nodes = plates.add_body(&mut assembly, m.sheet_length);
+    let origin = plates.face(&nodes, 0, 0..=m.over_sheet);
+    plates.add_tendon(&mut assembly, &origin, start, 0.0);
+    let insertion = plates.face(&nodes, plates.along, last_row - m.over_sheet..=last_row);
+    plates.add_tendon(&mut assembly, &insertion, params.length - params.tendon[1], params.length);
+    Ok(assembly)
+}
+
+pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, MuscleError> {
+    let m = Measures::new(params, 2.0)?;
+    let start = params.tendon[0];
+    let end = params.length - params.tendon[1] - m.sheet_length;
+    let outer = 0.5 * params.width - m.sheet;
+    // A smooth step is half as steep again in its middle as it is in the mean.
+    let least = 1.5 * outer / (STEEPEST * (1.0 - JOINED));
+    if start < least {
+        return Err(MuscleError::OriginTendonTooShort { length: start, least });
+    }
+    // The lower half from the outside to the middle; the upper half is its mirror image.
+    let mut rows = Vec::new();
+    for i in 0..m.over_sheet {
+        let offset = -m.sheet * (1.0 - part(i, m.over_sheet));
+        rows.push(Row { height: -outer, offset, start, tendon_at: 0.0 });
+    }
+    for j in 0..=m.along_fiber {
+        let t = part(j, m.along_fiber);
+        rows.push(Row {
+            height: -outer + m.between * t,
+            offset: 0.0,
+            start: start + (end - start) * t,
+            tendon_at: 0.0,
+        });
+    }
+    for i in 1..=m.over_sheet {
+        rows.push(Row { height: -m.sheet * (1.0 - part(i, m.over_sheet)), offset: 0.0, start: end, tendon_at: 0.0 });
+    }
+    let middle = rows.len() - 1;
+    rows[middle].height = 0.0;
+    for row in (0..middle).rev() {
+        let mirrored = rows[row];
+        rows.push(Row { height: -mirrored.height, offset: -mirrored.offset, ..mirrored });
+    }
+    let half =
+        [(m.over_sheet, Tissue::Aponeurosis), (m.along_fiber, Tissue::Belly), (m.over_sheet, Tissue::Aponeurosis)];
+    let half = half.into_iter().flat_map(|(count, tissue)| vec![tissue; count]);
+    let tissues: Vec<Tissue> = half.clone().chain(half.collect::<Vec<_>>().into_iter().rev()).collect();
+    let last_row = rows.len() - 1;
+    let first_upper = middle + 1;
+    let plates = Plates { params, along: m.along_sheet, through: m.through, rows, tissues, first_upper };
+    let mut assembly = Assembly::default();
+    let nodes = plates.add_body(&mut assembly, m.sheet_length);
+    let insertion = plates.face(&nodes, plates.along, middle - m.over_sheet..=middle + m.over_sheet);
+    plates.add_tendon(&mut assembly, &insertion, params.length - params.tendon[1], params.length);
+    let sheets = [plates.face(&nodes, 0, 0..=m.over_sheet), plates.face(&nodes, 0, last_row - m.over_sheet..=last_row)];
+    plates.add_joined_tendon(&mut assembly, &sheets, start);
+    Ok(assembly)
+}
+
+impl Plates<'_> {
+    /// Adds the origin tendon of a bipennate muscle: both outer sheets bend to the line of action and become the halves of one tendon.
+    fn add_joined_tendon(&self, assembly: &mut Assembly, sheets: &[Face; 2], from: f64) {
+        let joint = JOINED * from;
+        let apart = self.tendon_stations([from, joint]);
+        let joint_station = apart.len() - 1;
+        let stations = apart.into_iter().chain(self.tendon_stations([joint, 0.0]).into_iter().skip(1));
+        let radius = 0.5 * self.params.tendon_width;
+        let row_cells = sheets[0].heights.len() - 1;
+        let mut last = sheets.each_ref().map(|face| face.nodes.clone());
+        for (station, x) in stations.enumerate().skip(1) {
+            let m = if station >= joint_station { 1.0 } else { smooth_step((x - from) / (joint - from)) };
+            let place = |face: &Face, side: f64, row: usize, k: usize| {
+                // The lower sheet is the half v < 0 of the tendon, its inner row the middle; the upper sheet begins there.
+                let v = 0.5 * (side - 1.0) + part(row, row_cells);
+                let u = self.across(k);
+                let [z, y] = square_to_rounded([u, v]);
+                let y = (1.0 - m) * face.heights[row] + m * radius * y;
+                Vec3::new(x, y, (1.0 - m) * face.half_width * u + m * radius * z)
+            };
+            let mut next: [Vec<u32>; 2] = Default::default();
+            for (side, face) in sheets.iter().enumerate() {
+                for row in 0..=row_cells {
+                    for k in 0..=self.through {
+                        let shared = side == 1 && row == 0 && station >= joint_station;
+                        let node = if shared {
+                            next[0][row_cells * (self.through + 1) + k]
+                        } else {
+                            assembly.node(place(face, 2.0 * side as f64 - 1.0, row, k))
+                        };
+                        next[side].push(node);
+                    }
+                }
+            }
+            for (from, to) in last.iter().zip(&next) {
+                self.add_slab(assembly, from, to, row_cells);
+            }
+            last = next;
+        }
+    }
+}
+
+/// The fraction i / n.
+fn part(i: usize, n: usize) -> f64 {
+    i as f64 / n as f64
+}

@@ -1,0 +1,103 @@
+//! Muscles: what their tables say.
+
+use sinew_geometry::procedural::MuscleError;
+
+use super::Checker;
+use crate::spec::body::Body;
+use crate::spec::material::{Between, Fibers, Material};
+use crate::spec::mesh::{Element, MuscleMesh};
+use crate::spec::muscle::{CurveSet, StretchMeasure};
+
+/// Regions that a procedural muscle brings; not every shape has all of them.
+pub(super) const MUSCLE_REGIONS: [&str; 9] =
+    ["origin", "insertion", "belly", "tendon", "aponeurosis", "origin-1", "origin-2", "head-1", "head-2"];
+
+/// Whether a law has Young's modulus and Poisson's ratio.
+pub(super) fn has_young(material: &Material) -> bool {
+    !matches!(
+        material,
+        Material::MooneyRivlin(_) | Material::Muscle(_) | Material::Tendon(_) | Material::TransverselyIsotropic(_)
+    )
+}
+
+/// Whether cells of a law may have fibres that pull.
+fn takes_fibers(material: &Material) -> bool {
+    crate::compile::material_spec(material).law().takes_fibers()
+}
+
+impl Checker<'_> {
+    pub(super) fn check_muscles(&mut self, body: &Body, path: &str) {
+        let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
+        let is_read = word == Some(body.material.word());
+        let others = body.material_regions.iter().filter_map(|part| part.material.as_ref());
+        let is_taken = takes_fibers(&body.material) || others.into_iter().any(takes_fibers);
+        if !body.muscle.is_empty() && !body.mesh.is_lattice() && is_read && !is_taken {
+            let message = format!("flesh of the law `{}` takes no muscle fibres", body.material.word());
+            let problem = self.at(&format!("{path}.material.type"), message);
+            self.report(problem.hint("use `type = \"muscle\"`, `mooney_rivlin`, `stable_neo_hookean` or `transversely_isotropic`, or a mesh with `element = \"lattice\"`"));
+        }
+        for (i, muscle) in body.muscle.iter().enumerate() {
+            let at = format!("{path}.muscle[{i}]");
+            self.check_region(body, &muscle.region, &format!("{at}.region"));
+            if let Some(Fibers::Between(between)) = &muscle.fibers {
+                self.check_between(body, between, &format!("{at}.fibers"));
+            }
+            if muscle.excitation.is_some() && self.scene.source.node(&format!("{at}.activation")).is_some() {
+                let message = "a muscle has either `activation` or `excitation`, from which activation follows";
+                let problem = self.at(&format!("{at}.excitation"), message);
+                self.report(problem);
+            }
+            if !muscle.velocity_curve.is_empty() && muscle.max_velocity.is_none() {
+                let message = "a curve of force over speed needs `max_velocity`, in which speeds are counted";
+                let problem = self.at(&format!("{at}.velocity_curve"), message);
+                self.report(problem.hint("for instance `max_velocity = \"10 1/s\"`"));
+            }
+            if body.mesh.is_lattice() {
+                let is_plain = muscle.curves == CurveSet::Teran
+                    && muscle.active_curve.is_empty()
+                    && muscle.passive_curve.is_empty()
+                    && muscle.max_velocity.is_none()
+                    && muscle.optimal_stretch == 1.0
+                    && muscle.stretch != Some(StretchMeasure::Isochoric);
+                if !is_plain {
+                    let message = "muscles of bodies on lattices have the curves `teran` over the full stretch only";
+                    let problem = self.at(&at, message);
+                    self.report(problem.hint("leave curves, speed and stretch out, or use a mesh of other cells"));
+                }
+            }
+        }
+    }
+
+    pub(super) fn check_between(&mut self, body: &Body, between: &Between, fibers: &str) {
+        self.check_region(body, &between.from, &format!("{fibers}.between.from"));
+        self.check_region(body, &between.to, &format!("{fibers}.between.to"));
+        if between.from == between.to && !between.from.is_empty() {
+            let problem = self.at(&format!("{fibers}.between.to"), "fibres must end elsewhere than they start");
+            self.report(problem);
+        }
+    }
+
+    pub(super) fn check_muscle_mesh(&mut self, mesh: &MuscleMesh, path: &str) {
+        if mesh.element == Element::Lattice {
+            let problem = self.at(&format!("{path}.element"), "a procedural muscle has hexahedra or tetrahedra");
+            self.report(problem.hint("use `element = \"hex8\"` or `element = \"tet4\"`"));
+        }
+        if mesh.element != Element::Tet4 {
+            self.check_order(mesh.order, path);
+        }
+        // All that can be told from the numbers alone; the rest shows when the cells are made.
+        if let Err(error) = mesh.params().check() {
+            let key = match &error {
+                MuscleError::TendonsTooLong { .. } | MuscleError::OriginTendonTooShort { .. } => ".tendon",
+                MuscleError::Pennation { .. } | MuscleError::FibersDoNotFit { .. } => ".pennation",
+                MuscleError::TendonTooWide { .. } => ".tendon_width",
+                MuscleError::BellyTooThin { .. } => ".width",
+                MuscleError::CellTooCoarse { .. } => ".cell",
+                _ => "",
+            };
+            let is_given = self.scene.source.node(&format!("{path}{key}")).is_some();
+            let problem = self.at(&format!("{path}{}", if is_given { key } else { "" }), error.to_string());
+            self.report(problem);
+        }
+    }
+}

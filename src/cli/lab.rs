@@ -1,0 +1,99 @@
+//! `sinew lab`: a muscle of a scene in a virtual physiology laboratory.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sinew_scene::lab::{LabOutcome, examine};
+use sinew_scene::spec::lab::Protocol;
+use sinew_scene::{Override, Scene, format_number};
+
+use super::run::{Watch, expectation_table};
+use super::talk::Talk;
+use super::{Failure, Status, table, talk};
+
+/// Takes a muscle of a scene through a protocol of physiology
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// What is done to the muscle
+    #[arg(value_parser = protocols())]
+    protocol: Protocol,
+
+    /// Scene file (TOML); its table `lab` says which muscle, and how
+    scene: PathBuf,
+
+    /// Folder for PROTOCOL.csv and PROTOCOL.html [default: out/lab/<name of the scene>]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Replaces a value of the scene, for example lab.count=30
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+
+    /// Writes nothing, only checks what the scene expects
+    #[arg(long, conflicts_with = "output")]
+    no_files: bool,
+
+    /// Prints the figures as one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+fn protocols() -> impl TypedValueParser<Value = Protocol> {
+    let known = Protocol::words().map(|(word, _, meaning)| PossibleValue::new(word).help(meaning.trim()));
+    PossibleValuesParser::new(known)
+        .try_map(|word| Protocol::words().find(|known| known.0 == word).map(|known| known.1).ok_or("no such protocol"))
+}
+
+/// Runs the command.
+pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let overrides: Vec<Override> = arguments.overrides.iter().cloned().map(Override::from).collect();
+    let scene = Scene::load_with(&arguments.scene, &overrides)?;
+    if let Some(threads) = scene.threads {
+        // Refused when `--threads` has made the pool already, which is the order of precedence we want.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
+    let usual = || Path::new("out/lab").join(arguments.scene.file_stem().unwrap_or("scene".as_ref()));
+    let folder = (!arguments.no_files).then(|| arguments.output.clone().unwrap_or_else(usual));
+    if let Some(folder) = &folder {
+        // Before anything is computed: nobody wants to hear of it after an hour.
+        let failed = |source| Failure::Write { what: folder.display().to_string(), source };
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut watch = Watch::new(talk);
+    let result = examine(&scene, arguments.protocol, folder.as_deref(), &mut watch);
+    watch.clear();
+    let outcome = result?;
+    if arguments.json {
+        talk::print(&format!("{}\n", outcome.to_json()))?;
+    } else {
+        talk::print(&summary(&outcome))?;
+    }
+    outcome.notes.iter().for_each(|note| talk.note(&format!("note: {note}")));
+    outcome.outputs.iter().for_each(|file| talk.note(&format!("wrote {}", file.display())));
+    verdict(&outcome, talk)
+}
+
+/// The figures as a table.
+fn summary(outcome: &LabOutcome) -> String {
+    let row = |figure: &sinew_scene::lab::Figure| {
+        let value = if figure.value.is_finite() { format_number(figure.value) } else { "–".into() };
+        vec![figure.name.to_string(), value, figure.unit.to_string(), figure.meaning.to_string()]
+    };
+    table::layout(&outcome.figures.iter().map(row).collect::<Vec<_>>(), &[false, true, false, false])
+}
+
+fn verdict(outcome: &LabOutcome, talk: Talk) -> Result<Status, Failure> {
+    let failed = outcome.expectations.iter().filter(|check| !check.passed).count();
+    if !outcome.expectations.is_empty() && (talk.notes || failed > 0) {
+        talk::complain(expectation_table(&outcome.expectations).trim_end());
+    }
+    match (failed, outcome.expectations.len()) {
+        (0, 0) => {}
+        (0, all) => talk.note(&format!("{all} expectations hold")),
+        (failed, all) => {
+            talk::complain(&format!("{failed} of {all} expectations failed"));
+            return Ok(Status::Unexpected);
+        }
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,41 @@
+//! OpenSim judges our muscles: `crates/sinew-muscle/examples/opensim_judge`, with an environment of its own, since its packages do not go with those of
+//! the other judges.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::step::{Outcome, Verdict, cargo, root, stream, target};
+use crate::test::Options;
+use crate::venv::Environment;
+
+/// Name of the step.
+pub const NAME: &str = "opensim";
+
+/// Installs OpenSim, asks it, and compares.
+pub fn run(_: &Options) -> Outcome {
+    let start = Instant::now();
+    let folder = root().join("crates/sinew-muscle/examples/opensim_judge");
+    let environment = Environment::new(target().join("opensim"));
+    let asked = environment.install(&folder.join("requirements.txt"), &[]).and_then(|()| {
+        let samples = environment.folder().join("samples.txt");
+        let output = Command::new(environment.python())
+            .arg(folder.join("samples.py"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .output()
+            .map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(said.lines().last().unwrap_or("OpenSim gave no answer").to_string());
+        }
+        std::fs::write(&samples, output.stdout).map_err(|error| error.to_string())?;
+        Ok(samples)
+    });
+    match asked {
+        Ok(samples) => {
+            let mut command =
+                cargo(["run", "--release", "--quiet", "-p", "sinew-muscle", "--example", "opensim_judge", "--"]);
+            stream(NAME, command.arg(samples))
+        }
+        Err(reason) => Outcome::single(NAME, Verdict::Skipped(reason), start.elapsed().as_secs_f64()),
+    }
+}
