@@ -6,8 +6,8 @@
 //!    v = \frac{l - l^n}{\Delta t\, v_m} $$
 //!
 //! with the stretch λₒ at which they pull most, and the speed v of the step in greatest shortening speeds (SIF-019, CHE-12). So they have an energy
-//! within the step, also where force depends on velocity, and the solver needs to know nothing of it. Curves are evaluated number by number between two
-//! parts of a kernel in lanes.
+//! within the step. Where force depends on speed that is a quadrature, too rough for a line search: [`ElasticBlock::needs_motion`] tells.
+//! Curves are evaluated number by number between two parts of a kernel in lanes.
 
 #![allow(non_snake_case)]
 
@@ -139,7 +139,7 @@ impl FiberGroup {
         let speed = velocity.at((l - start) * rate);
         out.value += activation * active.value * speed.value;
         out.slope += activation * (active.slope * speed.value + active.value * speed.slope * rate);
-        // ∫ f_a(s) f_v((s − lⁿ) rate) ds over the step: no closed form, and smooth.
+        // ∫ f_a(s) f_v((s − lⁿ) rate) ds over the step has no closed form, and kinks where curves are cut at zero.
         let path = l - start;
         for (place, weight) in GAUSS {
             let s = start + path * place;

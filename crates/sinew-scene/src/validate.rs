@@ -20,7 +20,7 @@ use crate::{
         MOST_FRAMES, Probe, Scene,
         body::{Body, VolumeTerm},
         expect::{Expectation, Instant, TimeSpan},
-        material::{Fibers, Material},
+        material::Material,
         mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
         motion::Motion,
         region::{BUILTIN_REGIONS, Region},
@@ -261,31 +261,6 @@ impl Checker<'_> {
         if body.volume.is_some() {
             let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the centre of its cells");
             self.report(problem.hint("leave `volume` out"));
-        }
-    }
-
-    /// A law with fibres needs to know where they run, and no other law looks.
-    fn check_fibers(&mut self, body: &Body, path: &str) {
-        // A law that could not be read has been replaced by another.
-        let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
-        if word != Some(body.material.word()) {
-            return;
-        }
-        let needs_fibers = matches!(body.material, Material::FiberReinforced(_) | Material::TransverselyIsotropic(_));
-        let has_fibers = body.fibers.is_some() || matches!(body.mesh, Mesh::Muscle(_));
-        if needs_fibers && !has_fibers {
-            let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
-            let problem = self.at(&format!("{path}.material"), message);
-            self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
-        } else if body.fibers.is_some() && !needs_fibers && body.muscle.is_empty() {
-            let message = format!("the law `{}` has no fibres", body.material.word());
-            let problem = self.at(&format!("{path}.fibers"), message);
-            self.report(
-                problem.hint("use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out"),
-            );
-        }
-        if let Some(Fibers::Between(between)) = &body.fibers {
-            self.check_between(body, between, &format!("{path}.fibers"));
         }
     }
 

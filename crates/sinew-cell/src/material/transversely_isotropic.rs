@@ -35,7 +35,7 @@ const SERIES: f64 = 0.25;
 /// With y = arcosh w and r = √(w² − 1): y², 2y/r and (2 − 2wy/r)/r² where the series would be slow.
 #[inline(always)]
 fn squared_arcosh<S: Scalar>(e: S) -> [S; 3] {
-    // n-th coefficient over that of n − 1: −2 (n − 1)²/(n (2n − 1)) · ½ · 2 … written out below by Horner's rule.
+    // Horner's rule for the sum over e and for its derivatives at once.
     let (one, two) = (S::one(), S::splat(2.0));
     let (mut value, mut slope, mut curvature) = (S::zero(), S::zero(), S::zero());
     for n in (1..=SERIES_TERMS).rev() {
@@ -44,7 +44,7 @@ fn squared_arcosh<S: Scalar>(e: S) -> [S; 3] {
         slope = slope * e + value;
         value = value * e + c;
     }
-    // The sums so far are those of the series over e.
+    // Times e, by the product rule.
     let series = [value * e, value + slope * e, two * slope + curvature * e];
     let is_near = e.lt(S::splat(SERIES));
     if S::all(is_near) {

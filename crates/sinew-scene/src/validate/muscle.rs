@@ -1,11 +1,11 @@
-//! Muscles: what their tables say.
+//! Muscles and fibres: what their tables say.
 
 use sinew_geometry::procedural::MuscleError;
 
 use super::Checker;
 use crate::spec::body::Body;
 use crate::spec::material::{Between, Fibers, Material};
-use crate::spec::mesh::{Element, MuscleMesh};
+use crate::spec::mesh::{Element, Mesh, MuscleMesh};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
 
 /// Regions that a procedural muscle brings; not every shape has all of them.
@@ -26,6 +26,31 @@ fn takes_fibers(material: &Material) -> bool {
 }
 
 impl Checker<'_> {
+    /// A law with fibres, and a muscle, need to know where they run; nothing else looks.
+    pub(super) fn check_fibers(&mut self, body: &Body, path: &str) {
+        // A law that could not be read has been replaced by another.
+        let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
+        if word != Some(body.material.word()) {
+            return;
+        }
+        let needs_fibers = matches!(body.material, Material::FiberReinforced(_) | Material::TransverselyIsotropic(_));
+        let has_fibers = body.fibers.is_some() || matches!(body.mesh, Mesh::Muscle(_));
+        if needs_fibers && !has_fibers {
+            let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
+            let problem = self.at(&format!("{path}.material"), message);
+            self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
+        } else if body.fibers.is_some() && !needs_fibers && body.muscle.is_empty() {
+            let message = format!("the law `{}` has no fibres", body.material.word());
+            let problem = self.at(&format!("{path}.fibers"), message);
+            self.report(
+                problem.hint("use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out"),
+            );
+        }
+        if let Some(Fibers::Between(between)) = &body.fibers {
+            self.check_between(body, between, &format!("{path}.fibers"));
+        }
+    }
+
     pub(super) fn check_muscles(&mut self, body: &Body, path: &str) {
         let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
         let is_read = word == Some(body.material.word());
