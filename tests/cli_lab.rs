@@ -62,6 +62,27 @@ fn curves_are_printed_and_drawn() {
     assert_eq!(page.matches("<svg").count(), 4);
 }
 
+/// Curves of another program are drawn beside ours, with the differences; a table that is none is told by its line.
+#[test]
+fn foreign_curves_are_drawn_beside_the_known_ones() {
+    let folder = fresh_folder("foreign_curves");
+    let write = |text: &str| std::fs::write(folder.join("theirs.csv"), text).unwrap();
+    write("kind,curve,x,force\nactive,\"theirs\",0.5,0\nactive,\"theirs\",1,1\nactive,\"theirs\",1.5,0\n");
+    told(&folder, &["muscle", "curves", "-o", "out", "--beside", "theirs.csv"]);
+    let page = std::fs::read_to_string(folder.join("out/curves.html")).unwrap();
+    assert!(page.contains("Active force over length: differences") && page.contains("Blemker 2005 − theirs"));
+    assert!(!page.contains("Force of tendon over strain: differences"));
+    for (text, cause) in [
+        ("kind,curve,x,force\nactive,theirs,1\n", "line 2: a line has four columns"),
+        ("kind,curve,x,force\nactiv,theirs,1,1\n", "`activ` is no kind of curve"),
+        ("kind,curve,x,force\nactive,theirs,1,one\n", "`one` is no number"),
+        ("kind,curve,x,force\nactive,theirs,1,1\nactive,theirs,1,2\n", "curve `theirs`"),
+    ] {
+        write(text);
+        complaint(&folder, &["muscle", "curves", "--beside", "theirs.csv"], &[cause]);
+    }
+}
+
 /// Bad muscles of scenes: each is explained at its cause.
 #[test]
 fn bad_muscles_are_told_with_their_cause() {

@@ -1,7 +1,7 @@
 //! `sinew muscle`: the curves that muscles are made of.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sinew_muscle::{Curve, CurveKind};
 use sinew_scene::record::write_file;
@@ -32,6 +32,10 @@ struct Curves {
     /// Points per curve
     #[arg(long, value_name = "N", default_value_t = 201, value_parser = clap::value_parser!(u16).range(2..))]
     points: u16,
+
+    /// Draws the curves of a file beside them, dashed, with their differences: CSV as this command writes it, with columns kind, curve, x and force
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -67,11 +71,41 @@ fn sheet(kind: CurveKind) -> (&'static str, &'static str, &'static str, [f64; 2]
     }
 }
 
+/// Curves by points, from a table with columns kind, curve, x and force.
+fn read_curves(path: &Path) -> Result<Vec<Curve>, Failure> {
+    let wrong = |line: usize, what: String| Failure::Other(format!("{}, line {line}: {what}", path.display()));
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Other(format!("{} cannot be read: {error}", path.display())))?;
+    let mut found: Vec<(CurveKind, String, usize, Vec<[f64; 2]>)> = Vec::new();
+    for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
+        let cells: Vec<&str> = line.split(',').map(|cell| cell.trim().trim_matches('"')).collect();
+        let &[word, name, x, force, ..] = cells.as_slice() else {
+            return Err(wrong(number + 1, "a line has four columns: kind, curve, x and force".into()));
+        };
+        let Some(kind) = KINDS.into_iter().find(|&kind| sheet(kind).0 == word) else {
+            let words = KINDS.map(|kind| sheet(kind).0).join(", ");
+            return Err(wrong(number + 1, format!("`{word}` is no kind of curve; there are {words}")));
+        };
+        let read = |cell: &str| cell.parse::<f64>().map_err(|_| wrong(number + 1, format!("`{cell}` is no number")));
+        let point = [read(x)?, read(force)?];
+        match found.iter_mut().find(|curve| (curve.0, curve.1.as_str()) == (kind, name)) {
+            Some(curve) => curve.3.push(point),
+            None => found.push((kind, name.to_string(), number + 1, vec![point])),
+        }
+    }
+    let curve = |(kind, name, line, points): (CurveKind, String, usize, Vec<[f64; 2]>)| {
+        let curve = Curve::through(&points, kind).map_err(|error| wrong(line, format!("curve `{name}`: {error}")))?;
+        Ok(curve.named(&name))
+    };
+    found.into_iter().map(curve).collect()
+}
+
 const KINDS: [CurveKind; 4] = [CurveKind::Active, CurveKind::Passive, CurveKind::Velocity, CurveKind::Tendon];
 
 fn curves(arguments: &Curves, talk: Talk) -> Result<Status, Failure> {
     let count = usize::from(arguments.points);
     let known = known();
+    let foreign = arguments.beside.as_deref().map(read_curves).transpose()?.unwrap_or_default();
     let mut csv = String::from("kind,curve,x,force,slope\n");
     let mut plots = Vec::new();
     for kind in KINDS {
@@ -87,7 +121,25 @@ fn curves(arguments: &Curves, talk: Talk) -> Result<Status, Failure> {
             let values = x.iter().map(|&x| curve.value(x)).collect();
             lines.push(Line::new(curve.name(), values));
         }
-        plots.push(Plot { title: title.into(), x_label: x_label.into(), x, lines, scale: Scale::Linear });
+        let mut differences = Vec::new();
+        for other in foreign.iter().filter(|curve| curve.kind() == kind) {
+            lines.push(Line::new(other.name(), x.iter().map(|&x| other.value(x)).collect()).dashed());
+            // Beyond their points curves are continued, each in its own way.
+            let [first, last] = other.range();
+            let difference = |curve: &Curve, x: f64| {
+                if x < first || x > last { f64::NAN } else { curve.value(x) - other.value(x) }
+            };
+            for curve in known.iter().filter(|curve| curve.kind() == kind) {
+                let values = x.iter().map(|&x| difference(curve, x)).collect();
+                differences.push(Line::new(format!("{} − {}", curve.name(), other.name()), values));
+            }
+        }
+        let plot =
+            |title: String, lines| Plot { title, x_label: x_label.into(), x: x.clone(), lines, scale: Scale::Linear };
+        plots.push(plot(title.into(), lines));
+        if !differences.is_empty() {
+            plots.push(plot(format!("{title}: differences"), differences));
+        }
     }
     let Some(folder) = &arguments.output else {
         print(&csv)?;

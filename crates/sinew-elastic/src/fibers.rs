@@ -5,17 +5,15 @@
 //! $$ T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
 //!    v = \frac{l - l^n}{\Delta t\, v_m} $$
 //!
-//! with the stretch λₒ at which they pull most, and the speed v of the step in greatest shortening speeds (SIF-019, CHE-12). So they have an energy
-//! within the step. Where force depends on speed that is a quadrature, too rough for a line search: [`ElasticBlock::needs_motion`] tells.
-//! Curves are evaluated number by number between two parts of a kernel in lanes.
+//! with the stretch λₒ at which they pull most, and the speed v of the step in greatest shortening speeds (SIF-019, CHE-12). Where force depends on
+//! speed ([`ElasticBlock::needs_motion`]) its integral over the step has no closed form; a quadrature costs more than all the rest and is too rough for
+//! a line search, so that the active part then has no energy here, and line searches go by the work of forces.
 
 #![allow(non_snake_case)]
 
-use sinew_cell::material::{
-    BlockSink, CellVolume, FiberStretch, Material, StretchedFiber, Tangent, add_pressure_blocks,
-};
+use sinew_cell::material::{BlockSink, CellVolume, FiberStretch, Material, StretchedFiber, Tangent};
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
-use sinew_muscle::FiberCurves;
+use sinew_muscle::{CurveKind, FiberCurves};
 
 use crate::pack::PackView;
 use crate::{ElasticBlock, PACK};
@@ -86,6 +84,8 @@ pub(crate) struct Fibers {
     values: Vec<f64>,
     /// Group: `[pack][lane]`.
     members: Vec<u8>,
+    /// Whether all fibres of a pack are of one group, as nearly everywhere.
+    is_uniform: Vec<bool>,
 }
 
 /// Energy, tension and stiffness of the fibres at one point.
@@ -94,7 +94,7 @@ pub(crate) struct Pull<S> {
     pub fiber: StretchedFiber<S>,
     /// What they store, W of the passive part [J/m³].
     pub stored: S,
-    /// W with the active part, up to a constant of the step [J/m³].
+    /// W with the active part, up to a constant of the step [J/m³]; without it where it depends on speed.
     pub energy: S,
     /// T = W′ [Pa].
     pub tension: S,
@@ -102,50 +102,59 @@ pub(crate) struct Pull<S> {
     pub stiffness: S,
 }
 
-/// Points and weights of Gauss on [0, 1].
-const GAUSS: [(f64, f64); 4] = [
-    (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
-    (0.330_009_478_207_571_9, 0.326_072_577_431_273_07),
-    (0.669_990_521_792_428_1, 0.326_072_577_431_273_07),
-    (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
-];
-
 /// Tension of a fibre, its derivative and its energies over σ/λₒ, σ/λₒ² and σ.
-struct Tension {
-    stored: f64,
-    energy: f64,
-    value: f64,
-    slope: f64,
+#[derive(Clone, Copy)]
+struct Tension<S> {
+    stored: S,
+    energy: S,
+    value: S,
+    slope: S,
+}
+
+impl<S: Scalar> Tension<S> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Self { stored: S::zero(), energy: S::zero(), value: S::zero(), slope: S::zero() }
+    }
+
+    #[inline(always)]
+    fn select(mask: S::Mask, if_true: Self, if_false: Self) -> Self {
+        Self {
+            stored: S::select(mask, if_true.stored, if_false.stored),
+            energy: S::select(mask, if_true.energy, if_false.energy),
+            value: S::select(mask, if_true.value, if_false.value),
+            slope: S::select(mask, if_true.slope, if_false.slope),
+        }
+    }
 }
 
 impl FiberGroup {
     /// At length l (in optimal lengths) and this activation; `from` is the length at the start of the step and one over the length of the step [1/s].
-    #[inline]
-    fn tension(&self, l: f64, activation: f64, from: Option<(f64, f64)>) -> Tension {
-        let passive = self.curves.passive.at(l);
-        let mut out =
+    #[inline(always)]
+    fn tension<S: LaneScalar<Element = f64>>(&self, l: S, activation: f64, from: Option<(S, f64)>) -> Tension<S> {
+        let passive = self.curves.passive.in_lanes(CurveKind::Passive, l);
+        let out =
             Tension { stored: passive.integral, energy: passive.integral, value: passive.value, slope: passive.slope };
         if activation == 0.0 {
             return out;
         }
-        let active = self.curves.active.at(l);
+        let active = self.curves.active.in_lanes(CurveKind::Active, l);
+        let activation = S::splat(activation);
         let (Some(velocity), Some((start, rate))) = (&self.curves.velocity, from) else {
-            out.energy += activation * active.integral;
-            out.value += activation * active.value;
-            out.slope += activation * active.slope;
-            return out;
+            return Tension {
+                energy: out.energy + activation * active.integral,
+                value: out.value + activation * active.value,
+                slope: out.slope + activation * active.slope,
+                ..out
+            };
         };
-        let rate = rate / self.max_velocity;
-        let speed = velocity.at((l - start) * rate);
-        out.value += activation * active.value * speed.value;
-        out.slope += activation * (active.slope * speed.value + active.value * speed.slope * rate);
-        // ∫ f_a(s) f_v((s − lⁿ) rate) ds over the step has no closed form, and kinks where curves are cut at zero.
-        let path = l - start;
-        for (place, weight) in GAUSS {
-            let s = start + path * place;
-            out.energy += activation * path * weight * self.curves.active.value(s) * velocity.value((s - start) * rate);
+        let rate = S::splat(rate / self.max_velocity);
+        let speed = velocity.in_lanes(CurveKind::Velocity, (l - start) * rate);
+        Tension {
+            value: out.value + activation * active.value * speed.value,
+            slope: out.slope + activation * (active.slope * speed.value + active.value * speed.slope * rate),
+            ..out
         }
-        out
     }
 
     fn needs_motion(&self) -> bool {
@@ -169,6 +178,8 @@ impl Fibers {
             }
             out.members.push(group);
         }
+        out.is_uniform =
+            out.members.chunks(PACK).map(|members| members.iter().all(|member| *member == members[0])).collect();
         out
     }
 
@@ -207,39 +218,49 @@ impl Fibers {
         );
         let measure = self.groups[0].measure;
         let fiber = StretchedFiber::at(F, rest, measure);
-        let (mut stretches, mut starts) = ([1.0; PACK], [1.0; PACK]);
-        fiber.stretch().store(&mut stretches[..S::LANES]);
-        if let Some(previous) = previous {
-            StretchedFiber::at(previous, rest, measure).stretch().store(&mut starts[..S::LANES]);
-        }
-        let mut answer = [[0.0; PACK]; 4];
-        for lane in 0..S::LANES {
-            let stress = values[3 * PACK + first + lane];
-            if stress == 0.0 {
+        let stretch = fiber.stretch();
+        let from = match (previous, actuation.motion) {
+            (Some(previous), Some((_, rate))) => Some((StretchedFiber::at(previous, rest, measure).stretch(), rate)),
+            _ => None,
+        };
+        let stress = S::load(&values[3 * PACK + first..]);
+        let members = &self.members[pack * PACK + first..][..S::LANES];
+        let mut tension = Tension::zero();
+        for (lane, &member) in members.iter().enumerate() {
+            if lane > 0 && members[..lane].contains(&member) {
                 continue;
             }
-            let index = usize::from(self.members[pack * PACK + first + lane]);
-            let group = &self.groups[index];
-            let activation = actuation.activations.get(index).copied().unwrap_or(0.0);
-            let inverse = 1.0 / group.optimal_stretch;
-            let from = match (previous, actuation.motion) {
-                (Some(_), Some((_, rate))) => Some((starts[lane] * inverse, rate)),
-                _ => None,
-            };
-            let tension = group.tension(stretches[lane] * inverse, activation, from);
-            answer[0][lane] = stress * tension.stored;
-            answer[1][lane] = stress * tension.energy;
-            answer[2][lane] = stress * inverse * tension.value;
-            answer[3][lane] = stress * inverse * inverse * tension.slope;
+            let group = &self.groups[usize::from(member)];
+            let activation = actuation.activations.get(usize::from(member)).copied().unwrap_or(0.0);
+            let inverse = S::splat(1.0 / group.optimal_stretch);
+            // Written out: a closure would be compiled without the instruction set.
+            let from = if let Some((start, rate)) = from { Some((start * inverse, rate)) } else { None };
+            let own = group.tension(stretch * inverse, activation, from);
+            let own = Tension { value: own.value * inverse, slope: own.slope * inverse * inverse, ..own };
+            if self.is_uniform[pack] {
+                tension = own;
+                break;
+            }
+            tension = Tension::select(lanes_of::<S>(members, member), own, tension);
         }
         Pull {
             fiber,
-            stored: S::load(&answer[0]),
-            energy: S::load(&answer[1]),
-            tension: S::load(&answer[2]),
-            stiffness: S::load(&answer[3]),
+            stored: stress * tension.stored,
+            energy: stress * tension.energy,
+            tension: stress * tension.value,
+            stiffness: stress * tension.slope,
         }
     }
+}
+
+/// The lanes whose fibres are of this group.
+#[inline(always)]
+fn lanes_of<S: LaneScalar<Element = f64>>(members: &[u8], member: u8) -> S::Mask {
+    let mut own = [0.0; PACK];
+    for (own, &other) in own.iter_mut().zip(members) {
+        *own = f64::from(u8::from(other == member));
+    }
+    S::load(&own).gt(S::zero())
 }
 
 impl<S: Scalar> Pull<S> {
@@ -260,14 +281,13 @@ impl<S: Scalar> Pull<S> {
             Tangent::Definite => {
                 // A pressure that the definite form cannot have must not come in by the flesh either.
                 let pressure = volume.pressure + self.fiber.pressure(self.tension.max(S::zero()));
-                law.definite_blocks_under_pressure(F, point, pressure, gradients, weight, sink);
-                self.fiber.add_definite_blocks(self.tension, self.stiffness, point, gradients, weight, sink);
+                let mut both = self.fiber.definite_beside(self.tension, self.stiffness, point, gradients, weight, sink);
+                law.definite_blocks_under_pressure(F, point, pressure, gradients, weight, &mut both);
             }
             Tangent::Exact => {
                 let pressure = volume.pressure + self.fiber.pressure(self.tension);
-                law.nodal_blocks(F, point, gradients, weight, sink);
-                add_pressure_blocks(F, pressure, gradients, weight, sink);
-                self.fiber.add_blocks(self.tension, self.stiffness, gradients, weight, sink);
+                let mut both = self.fiber.beside(self.tension, self.stiffness, gradients, weight, sink);
+                law.blocks_under_pressure(F, point, pressure, gradients, weight, &mut both);
             }
         }
     }

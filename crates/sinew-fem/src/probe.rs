@@ -75,6 +75,7 @@ impl Probe for GlobalProbe {
             "work.pins",
             "work.damping",
             "work.muscles",
+            "work.lost",
         ]
         .map(String::from)
         .to_vec();
@@ -101,6 +102,7 @@ impl Probe for GlobalProbe {
             state.history.work.pins,
             state.history.work.damping,
             state.history.work.muscles,
+            state.history.work.lost(e.total()),
         ]);
         let all = 0..model.kinematics.point_count();
         push_vector(momentum(model, state, all.clone()), out);
@@ -286,6 +288,100 @@ impl Probe for PointProbe {
         push_vector(position, out);
         push_vector(position - self.rest, out);
         push_vector(at(&ctx.state.velocities), out);
+    }
+}
+
+/// Area of the cut of a plane through a body.
+pub struct SectionProbe {
+    /// Name in reports.
+    pub name: String,
+    /// The surface of the body, outward oriented, by points.
+    pub triangles: Vec<[u32; 3]>,
+    /// A point of the plane [m].
+    pub point: Vec3,
+    /// Its unit normal.
+    pub normal: Vec3,
+}
+
+impl Probe for SectionProbe {
+    fn names(&self, _model: &Model) -> Vec<String> {
+        vec![format!("{}.area", self.name)]
+    }
+
+    /// ½ Σ n · (a × b) over the segments that the plane cuts out of the triangles, which run around the flesh.
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let mut area = 0.0;
+        for triangle in &self.triangles {
+            let corners = triangle.map(|point| ctx.state.positions[point as usize] - self.point);
+            let heights = corners.map(|p| self.normal.dot(p));
+            let (mut enters, mut leaves) = (None, None);
+            for i in 0..3 {
+                let j = (i + 1) % 3;
+                // Corners in the plane count as above it, so that every outline is closed.
+                let (is_below, goes_below) = (heights[i] < 0.0, heights[j] < 0.0);
+                if is_below != goes_below {
+                    let place = corners[i] + (corners[j] - corners[i]) * (heights[i] / (heights[i] - heights[j]));
+                    if is_below { enters = Some(place) } else { leaves = Some(place) }
+                }
+            }
+            // Around the normal flesh lies to the left of the way from where a triangle goes below to where it comes up.
+            if let (Some(a), Some(b)) = (leaves, enters) {
+                area += 0.5 * self.normal.dot(a.cross(b));
+            }
+        }
+        out.push(area);
+    }
+}
+
+/// What holds a muscle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeverHold {
+    /// A pin, by its index.
+    Pin(usize),
+    /// A group of tendons, by its index.
+    Tendon(usize),
+}
+
+/// Torque of a muscle about an axis, and its moment arm.
+pub struct LeverProbe {
+    /// Name in reports.
+    pub name: String,
+    /// What holds the muscle.
+    pub hold: LeverHold,
+    /// A point of the axis [m].
+    pub point: Vec3,
+    /// Its direction, a unit vector.
+    pub axis: Vec3,
+}
+
+impl Probe for LeverProbe {
+    fn names(&self, _model: &Model) -> Vec<String> {
+        ["torque", "moment_arm"].map(|what| format!("{}.{what}", self.name)).to_vec()
+    }
+
+    /// τ = a · Σ (x − p) × f with the forces f on what holds the muscle, and τ/|Σ f|: minus the derivative of its length by the angle (CHE fact 20).
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        let ProbeContext { model, state, .. } = *ctx;
+        let (mut force, mut torque) = (Vec3::zero(), 0.0);
+        let mut add = |place: Vec3, f: Vec3| {
+            force += f;
+            torque += self.axis.dot((place - self.point).cross(f));
+        };
+        match self.hold {
+            LeverHold::Pin(index) => {
+                let pin = &model.pins[index];
+                for &point in &pin.points {
+                    let reaction = state.reactions[point as usize];
+                    let held = std::array::from_fn(|axis| if pin.axes[axis] { -reaction[axis] } else { 0.0 });
+                    add(state.positions[point as usize], Vec3::from(held));
+                }
+            }
+            LeverHold::Tendon(index) => {
+                model.tendons[index].for_each_force(&state.positions, ctx.control, |place, f| add(place, -f));
+            }
+        }
+        let size = force.norm();
+        out.extend([torque, if size > 0.0 { torque / size } else { 0.0 }]);
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Energies {
     pub gravity: f64,
     /// Penalty energy of contacts (friction stores none).
     pub contact: f64,
-    /// Energy of soft attachments, loads with a potential, tendons, the passive part of strands, and custom forces.
+    /// Energy of soft attachments, loads with a potential, tendons, fascia, the passive part of strands, and custom forces.
     pub other: f64,
 }
 

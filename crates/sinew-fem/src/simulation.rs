@@ -14,6 +14,7 @@ use crate::control::{ChannelId, Control, ControlError};
 use crate::cover::CoverProbe;
 use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::{Actuation, ElasticBlock};
+use crate::force::SheathProbe;
 use crate::force::strand::{StrandProbe, TendonProbe};
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::lattice::LatticeBlock;
@@ -110,6 +111,7 @@ impl Simulation {
         all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
         all.extend((0..model.strands.len()).map(|strand| Box::new(StrandProbe { strand }) as Box<dyn Probe>));
         all.extend((0..model.tendons.len()).map(|tendon| Box::new(TendonProbe { tendon }) as Box<dyn Probe>));
+        all.extend((0..model.sheaths.len()).map(|sheath| Box::new(SheathProbe { sheath }) as Box<dyn Probe>));
         all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
         all.extend((0..model.contacts.len()).map(|contact| Box::new(ColliderProbe { contact }) as Box<dyn Probe>));
         all.extend((0..model.bones.len()).map(|bone| Box::new(CoverProbe::new(&model, bone)) as Box<dyn Probe>));
@@ -118,6 +120,7 @@ impl Simulation {
         all.extend(probes);
         let probe_names = all.iter().flat_map(|probe| probe.names(&model)).collect();
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
+        state.history.work.start = report.energies.total();
         let channels = vec![0.0; control.values().len()];
         Self {
             model,

@@ -91,8 +91,18 @@ pub struct Work {
     pub pins: f64,
     /// Taken by mass, stiffness and tissue damping, not negative.
     pub damping: f64,
+    /// Energy of the initial state, not a work: what the others are added to.
+    pub start: f64,
     /// Done by active muscle fibres and force generators: tension times shortening, by the mean of the active tensions at both ends of each step.
     pub muscles: f64,
+}
+
+impl Work {
+    /// What is neither stored nor taken by damping of all that was put in, when the energy is now `total` [J]: numerical dissipation of the time integration, friction, and the
+    /// work of loads without a potential.
+    pub fn lost(&self, total: f64) -> f64 {
+        self.start + self.pins + self.muscles - self.damping - total
+    }
 }
 
 /// By hand, as for [`State`].

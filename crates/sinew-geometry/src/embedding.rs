@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::bvh::Bvh;
 use crate::mesh::{
-    Aabb, CellKind, CellMesh, MAX_CELL_NODES, MAX_ENTRIES, closest_on_triangle, hex_gradient, hex_weights,
+    Aabb, CellKind, CellMesh, HEX_SIGNS, MAX_CELL_NODES, MAX_ENTRIES, closest_on_triangle, hex_gradient, hex_weights,
     tet10_gradient, tet10_weights,
 };
 
@@ -22,14 +22,18 @@ const INSIDE_TOLERANCE: f64 = 1e-10;
 /// instead of extrapolating: weights would grow without bound and small strains would throw the point about.
 const EXTRAPOLATION_REACH: f64 = 1.0;
 
+/// Weights larger than this throw a point about with small strains of its cell. Points as far away as a well-shaped cell is long need two
+/// or so.
+const LARGEST_WEIGHT: f64 = 4.0;
+
 /// Newton steps for the local coordinates in a hexahedron or a curved tetrahedron. Convergence is quadratic; valid cells need five or so.
 const NEWTON_STEPS: usize = 30;
 
 /// What to do with points outside of the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// Extrapolate from the nearest cell, so that the point keeps its place at rest; points farther away than the cell is long
-    /// are clamped.
+    /// Extrapolate from the nearest cell, so that the point keeps its place at rest; points farther away than the cell is long, and the
+    /// few beside very flat cells that would need large weights, are clamped.
     #[default]
     Extrapolate,
     /// Move the point to the nearest point of the boundary.
@@ -282,13 +286,15 @@ impl<'a> Locator<'a> {
         let (triangle, distance_squared) = nearest.unwrap_or((0, 0.0));
         let cell = self.boundary_cells[triangle as usize];
         let distance = distance_squared.sqrt();
-        if outside == Outside::Extrapolate
-            && distance <= EXTRAPOLATION_REACH * self.longest_edge(cell)
-            && let Some((weights, _)) = self.weights(cell, p)
-        {
-            return Binding { cell, weights, distance, is_clamped: false };
-        }
         let on_triangle = closest_on_triangle(p, corners(triangle));
+        if outside == Outside::Extrapolate && distance <= EXTRAPOLATION_REACH * self.longest_edge(cell) {
+            // Beside a distorted cell Newton's method finds nothing, or local coordinates so far away that the weights are large.
+            let exact = self.weights(cell, p).map(|(weights, _)| weights);
+            let moderate = exact.filter(are_moderate);
+            if let Some(weights) = moderate.or_else(|| self.affine_weights(triangle, on_triangle, p)).or(exact) {
+                return Binding { cell, weights, distance, is_clamped: false };
+            }
+        }
         let mut weights = [0.0; MAX_CELL_NODES];
         for (weight, node) in weights.iter_mut().zip(self.mesh.cell_nodes(cell as usize)) {
             if let Some(corner) = self.boundary[triangle as usize].iter().position(|corner| corner == node) {
@@ -296,6 +302,37 @@ impl<'a> Locator<'a> {
             }
         }
         Binding { cell, weights, distance, is_clamped: true }
+    }
+
+    /// Weights at p by the tangent of the cell's map at a place ξ* of its boundary, where p itself has no local coordinates or distant ones:
+    ///
+    /// $$w = N(\xi^*) + \frac{\partial N}{\partial \xi}(\xi^*)\, J^{-1} (p - x(\xi^*)), \qquad J = \frac{\partial x}{\partial \xi}(\xi^*)$$
+    ///
+    /// They sum to one, reproduce p and all affine functions, and grow linearly with the distance. The place is given by weights of the
+    /// corners of a boundary triangle; its ξ* is the same mean of their local coordinates. `None` where a weight would be too large.
+    fn affine_weights(&self, triangle: u32, on_triangle: [f64; 3], p: Vec3) -> Option<[f64; MAX_CELL_NODES]> {
+        let cell = self.boundary_cells[triangle as usize] as usize;
+        let (kind, cell_nodes) = (self.mesh.cell_kind(cell), self.mesh.cell_nodes(cell));
+        let mut xi = Vec3::zero();
+        for (corner, weight) in self.boundary[triangle as usize].iter().zip(on_triangle) {
+            let local = cell_nodes.iter().position(|node| node == corner)?;
+            xi += node_coordinates(kind, local) * weight;
+        }
+        let nodes = self.mesh.corners(cell_nodes);
+        let (mut weights, slopes) = weights_with_slopes(kind, xi);
+        let x: Vec3 = nodes.iter().zip(weights).map(|(node, weight)| *node * weight).sum();
+        let mut columns = [Vec3::zero(); 3];
+        for (node, slope) in nodes.iter().zip(slopes) {
+            for (axis, column) in columns.iter_mut().enumerate() {
+                *column += *node * slope[axis];
+            }
+        }
+        let [a, b, c] = columns;
+        let step = Mat3::from_columns(a, b, c).inverse() * (p - x);
+        for (weight, slope) in weights.iter_mut().zip(slopes) {
+            *weight += slope.dot(step);
+        }
+        are_moderate(&weights).then_some(weights)
     }
 
     fn longest_edge(&self, cell: u32) -> f64 {
@@ -327,6 +364,55 @@ impl<'a> Locator<'a> {
             }
         }
     }
+}
+
+/// Whether no weight is large; NaN is.
+fn are_moderate(weights: &[f64; MAX_CELL_NODES]) -> bool {
+    weights.iter().all(|weight| weight.abs() <= LARGEST_WEIGHT)
+}
+
+/// Local coordinates of a node of a cell.
+fn node_coordinates(kind: CellKind, node: usize) -> Vec3 {
+    let tet_corner = |corner: usize| if corner == 0 { Vec3::zero() } else { Vec3::unit(corner - 1) };
+    match kind {
+        CellKind::Hex8 => Vec3::from(HEX_SIGNS[node]),
+        CellKind::Tet4 | CellKind::Tet10 if node < 4 => tet_corner(node),
+        CellKind::Tet4 | CellKind::Tet10 => {
+            let [a, b] = kind.edges()[node - 4];
+            (tet_corner(a) + tet_corner(b)) * 0.5
+        }
+    }
+}
+
+/// Shape functions N and their derivatives ∂N/∂ξ at ξ; zero beyond the nodes of the cell.
+fn weights_with_slopes(kind: CellKind, xi: Vec3) -> ([f64; MAX_CELL_NODES], [Vec3; MAX_CELL_NODES]) {
+    let mut weights = [0.0; MAX_CELL_NODES];
+    let mut slopes = [Vec3::zero(); MAX_CELL_NODES];
+    let barycentric = [1.0 - xi.x - xi.y - xi.z, xi.x, xi.y, xi.z];
+    let barycentric_slopes = [Vec3::splat(-1.0), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+    match kind {
+        CellKind::Hex8 => {
+            weights[..8].copy_from_slice(&hex_weights(xi));
+            for (slope, s) in slopes.iter_mut().zip(HEX_SIGNS) {
+                let f = [1.0 + s[0] * xi.x, 1.0 + s[1] * xi.y, 1.0 + s[2] * xi.z];
+                *slope = Vec3::new(s[0] * f[1] * f[2], f[0] * s[1] * f[2], f[0] * f[1] * s[2]) * 0.125;
+            }
+        }
+        CellKind::Tet4 => {
+            weights[..4].copy_from_slice(&barycentric);
+            slopes[..4].copy_from_slice(&barycentric_slopes);
+        }
+        CellKind::Tet10 => {
+            weights.copy_from_slice(&tet10_weights(barycentric));
+            for i in 0..4 {
+                slopes[i] = barycentric_slopes[i] * (4.0 * barycentric[i] - 1.0);
+            }
+            for (slope, [i, j]) in slopes[4..].iter_mut().zip(kind.edges()) {
+                *slope = (barycentric_slopes[*i] * barycentric[*j] + barycentric_slopes[*j] * barycentric[*i]) * 4.0;
+            }
+        }
+    }
+    (weights, slopes)
 }
 
 /// Barycentric coordinates of p: Cramer's rule relative to the last corner.
@@ -398,7 +484,9 @@ fn hex_local(p: Vec3, corners: &[Vec3; MAX_CELL_NODES]) -> Option<Vec3> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::procedural::{TetPattern, box_hexes, box_tets, sphere, sphere_surface};
+    use crate::procedural::{
+        MuscleCells, MuscleParams, MuscleShape, TetPattern, box_hexes, box_tets, muscle, sphere, sphere_surface,
+    };
 
     fn scattered(n: usize, size: f64) -> Vec<Vec3> {
         (0..n)
@@ -507,6 +595,75 @@ mod tests {
         assert!(far.entries(0).1.iter().all(|w| (0.0..=1.0).contains(w)));
         let error = Embedding::bind_with(&ball, &[Vec3::splat(3.0)], Outside::Reject).unwrap_err();
         assert!(matches!(error, EmbeddingError::Outside { point: 0, .. }));
+    }
+
+    /// Points off each boundary triangle along its normal, by fractions of the longest edge of its cell.
+    fn points_off_the_boundary(mesh: &CellMesh, fractions: &[f64]) -> Vec<Vec3> {
+        let locator = Locator::new(mesh);
+        let mut points = Vec::new();
+        for (triangle, cell) in locator.boundary.iter().zip(&locator.boundary_cells) {
+            let [a, b, c] = triangle.map(|node| mesh.positions()[node as usize]);
+            let normal = (b - a).cross(c - a).normalized();
+            let length = locator.longest_edge(*cell);
+            points.extend(fractions.iter().map(|fraction| (a + b + c) / 3.0 + normal * (fraction * length)));
+        }
+        points
+    }
+
+    /// The corner cells of rounded sections and curved cells have no local coordinates for some points beside them, where the tangent
+    /// of their map steps in: Σ w = 1, Σ w x = p, and Σ w A(x) = A(p) for affine A.
+    #[test]
+    fn points_beside_distorted_cells_keep_their_place() {
+        let typical = |shape| MuscleParams { cells: MuscleCells::Hexes, ..MuscleParams::typical(shape) };
+        let meshes = [
+            muscle(&typical(MuscleShape::Fusiform)).unwrap().mesh,
+            muscle(&typical(MuscleShape::Unipennate)).unwrap().mesh,
+            muscle(&typical(MuscleShape::Bipennate)).unwrap().mesh,
+            warped_hexes(),
+            warped_quadratic_tets(),
+        ];
+        let affine =
+            |x: Vec3| Vec3::new(0.3 + 1.2 * x.x - 0.4 * x.y, 0.9 * x.y + 0.5 * x.z, 0.7 * x.z - 0.2 * x.x - 1.0);
+        let mut by_tangent = 0;
+        for mesh in &meshes {
+            let points = points_off_the_boundary(mesh, &[0.1, 0.5, 0.9]);
+            let embedding = Embedding::bind(mesh, &points).unwrap();
+            let locator = Locator::new(mesh);
+            let mapped: Vec<Vec3> = mesh.positions().iter().map(|x| affine(*x)).collect();
+            let (mut placed, mut moved) = (points.clone(), points.clone());
+            embedding.positions(mesh.positions(), &mut placed);
+            embedding.positions(&mapped, &mut moved);
+            assert_eq!(embedding.report().clamped, 0);
+            for (i, p) in points.iter().enumerate() {
+                let weights = embedding.entries(i).1;
+                // Rounding grows with the weights.
+                assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-11);
+                assert!(placed[i].distance(*p) < 1e-10, "{p:?} is placed at {:?}", placed[i]);
+                assert!(moved[i].distance(affine(*p)) < 1e-10);
+                by_tangent += usize::from(locator.weights(embedding.cells()[i], *p).is_none());
+            }
+        }
+        assert!(by_tangent > 100, "{by_tangent}");
+    }
+
+    /// Central differences of N, and nodes lie at their local coordinates: N_i(ξ_j) = δ_ij.
+    #[test]
+    fn slopes_are_derivatives_of_the_weights() {
+        let xi = Vec3::new(0.21, 0.13, 0.34);
+        for kind in [CellKind::Tet4, CellKind::Tet10, CellKind::Hex8] {
+            let (_, slopes) = weights_with_slopes(kind, xi);
+            for axis in 0..3 {
+                let h = Vec3::unit(axis) * 1e-5;
+                let (ahead, behind) = (weights_with_slopes(kind, xi + h).0, weights_with_slopes(kind, xi - h).0);
+                for i in 0..MAX_CELL_NODES {
+                    assert!(((ahead[i] - behind[i]) / 2e-5 - slopes[i][axis]).abs() < 1e-9, "{kind:?}");
+                }
+            }
+            for node in 0..kind.nodes_per_cell() {
+                let weights = weights_with_slopes(kind, node_coordinates(kind, node)).0;
+                assert!((0..MAX_CELL_NODES).all(|i| weights[i] == f64::from(u8::from(i == node))), "{kind:?}");
+            }
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //!   [`dispatch`](crate::lanes::dispatch) ask for fusion;
 //! * `rsqrt` is `1/sqrt(x)` with both operations rounded; the rough [`Scalar::rsqrt_estimate`] is integer arithmetic, not the
 //!   instruction of a particular processor;
-//! * `ln` and `exp` are our own polynomials without fusion, with errors below one unit in the last place.
+//! * `ln`, `exp` and `atan` are our own polynomials without fusion, the first two with errors below one unit in the last place, the third below two.
 //!
 //! Signs and payloads of NaN are not part of the promise.
 //!
@@ -87,6 +87,12 @@ pub trait Scalar:
 
     /// Exponential function.
     fn exp(self) -> Self;
+
+    /// Arctangent \[rad\].
+    #[inline(always)]
+    fn atan(self) -> Self {
+        elementary::arctan(self)
+    }
 
     /// The largest power of two that is not above |self|, for scaling without rounding. Zero for subnormal numbers; infinity
     /// for infinity and NaN. It has no derivative.

@@ -8,17 +8,21 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 
 use published::Formula;
+use sinew_math::LaneScalar;
 use table::Table;
+
+/// Lanes of f64 of the widest instruction set.
+const MOST_LANES: usize = 8;
 
 /// A curve's value, slope and integral at one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CurveSample {
+pub struct CurveSample<S = f64> {
     /// Force, in units of the greatest isometric force (for force over velocity: the factor of the active force); never negative.
-    pub value: f64,
+    pub value: S,
     /// Derivative of the value; at a kink the one towards larger abscissae or towards smaller ones, never something between.
-    pub slope: f64,
+    pub slope: S,
     /// Integral of the value from the origin of the curve's kind ([`CurveKind::origin`]).
-    pub integral: f64,
+    pub integral: S,
 }
 
 /// What a curve is the force of: decides where its integral begins and how it goes on beyond its points.
@@ -203,12 +207,40 @@ impl Curve {
     }
 
     /// Value, slope and integral.
-    #[inline]
     pub fn at(&self, x: f64) -> CurveSample {
         match &self.0 {
             Shape::Formula(formula) => formula.at(x),
             Shape::Table(table) => table.at(x),
         }
+    }
+
+    /// The same in each lane. `kind` is that of the curve: what a kernel compiles is the formulas of that kind alone.
+    #[inline(always)]
+    pub fn in_lanes<S: LaneScalar<Element = f64>>(&self, kind: CurveKind, x: S) -> CurveSample<S> {
+        match &self.0 {
+            Shape::Formula(formula) => match (kind, formula) {
+                (CurveKind::Active, Formula::ActiveTeran) => Formula::ActiveTeran.at(x),
+                (CurveKind::Active, Formula::ActiveBlemker) => Formula::ActiveBlemker.at(x),
+                (CurveKind::Passive, Formula::PassiveTeran) => Formula::PassiveTeran.at(x),
+                (CurveKind::Passive, Formula::PassiveBlemker) => Formula::PassiveBlemker.at(x),
+                (CurveKind::Passive, Formula::PassiveChen) => Formula::PassiveChen.at(x),
+                (CurveKind::Velocity, Formula::VelocityChen) => Formula::VelocityChen.at(x),
+                _ => self.lane_by_lane(x),
+            },
+            Shape::Table(_) => self.lane_by_lane(x),
+        }
+    }
+
+    #[inline(always)]
+    fn lane_by_lane<S: LaneScalar<Element = f64>>(&self, x: S) -> CurveSample<S> {
+        let (mut places, mut values, mut slopes, mut integrals) =
+            ([0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES]);
+        x.store(&mut places[..S::LANES]);
+        for lane in 0..S::LANES {
+            let sample = self.at(places[lane]);
+            (values[lane], slopes[lane], integrals[lane]) = (sample.value, sample.slope, sample.integral);
+        }
+        CurveSample { value: S::load(&values), slope: S::load(&slopes), integral: S::load(&integrals) }
     }
 
     /// The value alone.

@@ -16,7 +16,7 @@ use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-5\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-6\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,7 +88,7 @@ impl Checkpoint {
             previous_velocities,
             accelerations,
             next_dt,
-            work: Work { pins, damping, muscles },
+            work: Work { pins, damping, start, muscles },
             contact_exits,
             contact_depths,
             contact_memory,
@@ -108,7 +108,7 @@ impl Checkpoint {
         for list in [previous_positions, previous_velocities, accelerations] {
             out.vectors(list);
         }
-        for number in [*next_dt, *pins, *damping, *muscles] {
+        for number in [*next_dt, *pins, *damping, *start, *muscles] {
             out.f64(number);
         }
         out.u32s(contact_exits);
@@ -170,7 +170,12 @@ impl Checkpoint {
             previous_velocities: input.vectors(what)?,
             accelerations: input.vectors(what)?,
             next_dt: input.f64(what)?,
-            work: Work { pins: input.f64(what)?, damping: input.f64(what)?, muscles: input.f64(what)? },
+            work: Work {
+                pins: input.f64(what)?,
+                damping: input.f64(what)?,
+                start: input.f64(what)?,
+                muscles: input.f64(what)?,
+            },
             contact_exits: input.u32s(what)?,
             contact_depths: input.f64s(what)?,
             contact_memory: input.list(40, what, |input| {
@@ -262,7 +267,7 @@ mod tests {
                     previous_velocities: vectors.clone(),
                     accelerations: Vec::new(),
                     next_dt: 1e-3,
-                    work: Work { pins: 0.5, damping: 0.25, muscles: 0.125 },
+                    work: Work { pins: 0.5, damping: 0.25, start: 2.0, muscles: 0.125 },
                     contact_exits: vec![3, u32::MAX],
                     contact_depths: vec![0.5, 0.0],
                     contact_memory: vec![ContactMemory { key: [1, 2, 3, 4], slip: Vec3::splat(0.1) }],

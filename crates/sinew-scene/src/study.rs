@@ -100,6 +100,7 @@ pub(crate) fn sweep(
         let fitted = fit::order(&points);
         result.orders.push(fitted);
         expectations.extend(check_order(name, order, fitted));
+        expectations.extend(check_change(name, order, &points));
     }
     last.expectations = expectations;
     last.study = Some(result);
@@ -139,6 +140,17 @@ fn check_order(name: &str, order: &Order, fitted: Option<f64>) -> Vec<Checked> {
     claims.into_iter().flatten().map(check).collect()
 }
 
+/// The claim on changes from run to run: the largest of them counts.
+fn check_change(name: &str, order: &Order, points: &[(f64, f64)]) -> Option<Checked> {
+    let most = order.change?;
+    let changes = points.windows(2).map(|pair| ((pair[1].1 - pair[0].1) / pair[1].1).abs());
+    // A study of one case shows nothing, and neither does one with a value that is no number.
+    let larger = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
+    let got = changes.reduce(larger).unwrap_or(f64::NAN);
+    let (expected, passed) = (format!("≤ {}", format_number(most)), got <= most);
+    Some(Checked { name: format!("change of {name}"), expected, got, time: None, passed })
+}
+
 impl fmt::Display for StudyOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.cases.iter().map(|case| case.label.chars().count()).max().unwrap_or(0).max(5);
@@ -167,11 +179,24 @@ mod tests {
 
     #[test]
     fn an_order_that_cannot_be_fitted_fails() {
-        let order = Order { min: Some(1.9), max: Some(2.5), exact: 0.0 };
+        let order = Order { min: Some(1.9), max: Some(2.5), exact: 0.0, change: None };
         assert!(check_order("e", &order, None).iter().all(|check| !check.passed));
         assert!(check_order("e", &order, Some(2.0)).iter().all(|check| check.passed));
         let low = check_order("e", &order, Some(1.0));
         assert_eq!((low[0].passed, low[1].passed), (false, true));
+    }
+
+    #[test]
+    fn the_largest_change_between_neighbouring_runs_counts() {
+        let order = Order { min: None, max: None, exact: 0.0, change: Some(0.02) };
+        let check = |values: &[f64]| {
+            let points: Vec<(f64, f64)> = values.iter().map(|&value| (1.0, value)).collect();
+            check_change("f", &order, &points).unwrap()
+        };
+        assert!(check(&[10.0, 10.1, 10.05]).passed);
+        let failed = check(&[10.0, 10.5, 10.5]);
+        assert!(!failed.passed && (failed.got - 0.5 / 10.5).abs() < 1e-15);
+        assert!(!check(&[10.0]).passed && !check(&[1.0, f64::NAN]).passed && !check(&[f64::NAN, 1.0, 1.0]).passed);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Checks that need more than one value: names and references, sizes, files, times, alternatives.
 
 mod lab;
+mod layer;
 mod muscle;
 mod rig;
 mod solver;
@@ -231,6 +232,7 @@ impl Checker<'_> {
             self.check_region(body, &bind.region, &format!("{path}.bind[{i}].region"));
             self.check_partner(body, &bind.to, &format!("{path}.bind[{i}].to"), false);
         }
+        self.check_layers(body, path);
         let loads = (body.pressure.iter().enumerate().map(|(i, load)| ("pressure", i, &load.region)))
             .chain(body.traction.iter().enumerate().map(|(i, load)| ("traction", i, &load.region)))
             .chain(body.force.iter().enumerate().map(|(i, load)| ("force", i, &load.region)));
@@ -257,6 +259,10 @@ impl Checker<'_> {
         if !body.bind.is_empty() {
             let problem = self.at(&format!("{path}.bind[0]"), "nodes of a lattice cannot be bound to others");
             self.report(problem.hint("bind the other body to this one, or `attach` it by springs"));
+        }
+        if !body.over.is_empty() {
+            let problem = self.at(&format!("{path}.over[0]"), "nodes of a lattice cannot follow other bodies");
+            self.report(problem.hint("take another `element` for the flesh that lies over them"));
         }
         if body.volume.is_some() {
             let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the centre of its cells");
@@ -598,16 +604,24 @@ impl Checker<'_> {
         let scene = self.scene;
         for (i, probe) in scene.probe.iter().enumerate() {
             let path = format!("probe[{i}]");
-            match (&probe.at, &probe.region) {
-                (Some(_), Some(_)) => {
-                    let problem = self.at(&format!("{path}.region"), "a probe has either `at` or `region`, not both");
-                    self.report(problem);
-                }
-                (None, None) => {
-                    let problem = self.at(&path, format!("probe `{}` needs `at` or `region`", probe.name));
+            let places = [probe.at.is_some(), probe.region.is_some(), probe.section.is_some(), probe.lever.is_some()];
+            match places.into_iter().filter(|&given| given).count() {
+                0 => {
+                    let message = format!("probe `{}` needs one of `at`, `region`, `section` and `lever`", probe.name);
+                    let problem = self.at(&path, message);
                     self.report(problem.hint("for instance `region = \"x-max\"`"));
                 }
-                _ => {}
+                1 => {}
+                _ => {
+                    let problem = self.at(&path, "a probe has one of `at`, `region`, `section` and `lever`");
+                    self.report(problem.hint("make it several probes"));
+                }
+            }
+            if let Some(lever) = &probe.lever
+                && lever.pin.is_some() == lever.tendon.is_some()
+            {
+                let problem = self.at(&format!("{path}.lever"), "a lever has either `pin` or `tendon`");
+                self.report(problem.hint("for instance `pin = \"insertion\"`"));
             }
             self.check_probe_body(probe, &path);
         }

@@ -260,7 +260,11 @@ fn single_mistakes_are_named() {
             "`type` of `shape` must be one of \"sphere\", \"capsule\", \"box\"",
             "",
         ),
-        ("[[probe]]\nname = \"tip\"", "probe `tip` needs `at` or `region`", "for instance `region = \"x-max\"`"),
+        (
+            "[[probe]]\nname = \"tip\"",
+            "probe `tip` needs one of `at`, `region`, `section` and `lever`",
+            "for instance `region = \"x-max\"`",
+        ),
         (
             "[solver]\ntype = \"quasi_static\"",
             "`type` must be one of \"implicit_euler\", \"bdf2\", \"newmark\", \"explicit\", \"quasistatic\"",

@@ -8,7 +8,8 @@
 use sinew_math::lanes::{F64_LANES, Isa, IsaLevel, LaneKernel, dispatch_at};
 use sinew_math::{ComplexStep, LaneScalar, Mat3, Scalar, Vec3, complex_step};
 
-use super::strain::green_strain;
+use super::strain::{cofactor_differential, green_strain};
+use super::tangent::unit_direction;
 use super::*;
 
 /// Uniform numbers in [−1, 1) from a linear congruence, the same on every machine.
@@ -234,6 +235,27 @@ for_every_law!(
             tangent.nodal_blocks(&gradients, 0.7, &mut compare);
             assert_eq!(seen, 15);
         }
+    }
+);
+
+for_every_law!(
+    /// The energy ψ + pJ has the blocks of ψ and those of pJ.
+    blocks_under_pressure_have_the_change_of_the_cofactors, |material, F, point, random| {
+        let gradients: [Vec3; 3] = std::array::from_fn(|_| random.vector());
+        let pressure = 0.6 * point.mu;
+        let mut blocks = ElementBlocks::<f64, 3>::zero();
+        material.blocks_under_pressure(F, point, pressure, &gradients, 0.7, &mut blocks);
+        let mut tangent = material.tangent(F, point, Tangent::Exact);
+        for column in 0..9 {
+            let change = cofactor_differential(F, &unit_direction(column)) * pressure;
+            for row in 0..9 {
+                tangent.0[row][column] += change[(row / 3, row % 3)];
+            }
+        }
+        let scale = norm9(&tangent);
+        tangent.nodal_blocks(&gradients, 0.7, &mut |a: usize, b: usize, expected: Mat3| {
+            assert_close(&blocks.blocks[a][b], &expected, scale, 1e-12, M::NAME);
+        });
     }
 );
 

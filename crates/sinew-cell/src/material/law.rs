@@ -6,7 +6,7 @@ use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
 
 use super::strain::cofactor_differential;
 use super::tangent::{BlockSink, Tangent, Tangent9, unit_direction};
-use super::volume::{VolumeTerm, pointwise_lambda};
+use super::volume::{VolumeTerm, WithPressure, pointwise_lambda};
 
 /// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
 ///
@@ -111,7 +111,7 @@ pub trait Material: Copy + Send + Sync + 'static {
         complex_step::directional_derivative_matrix(|F| self.stress(F, &constant), F, dF)
     }
 
-    /// Calls `sink.add(a, b, K)` for all b ≤ a with the exact blocks of the element matrix,
+    /// Calls `sink.add(a, b, K)` once for every b ≤ a with the exact blocks of the element matrix,
     /// K\[i\]\[k\] = weight · Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\]; the block (b, a) is the transpose.
     ///
     /// `gradients` are the rest-space gradients of the N shape functions. The default contracts the 9×9 tangent; closed forms
@@ -153,6 +153,20 @@ pub trait Material: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
         MaterialPoint { lambda: pointwise_lambda(point), ..*point }
+    }
+
+    /// Like [`nodal_blocks`](Material::nodal_blocks), of the energy ψ + pJ with a given number p.
+    #[inline(always)]
+    fn blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        self.nodal_blocks(F, point, gradients, weight, &mut WithPressure::new(F, pressure, gradients, weight, sink));
     }
 
     /// Like [`definite_nodal_blocks`](Material::definite_nodal_blocks), of the energy ψ + pJ with a given number p: what a volume term

@@ -64,4 +64,4 @@ pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
 pub use tangent::{BlockSink, ElementBlocks, ProjectionExcess, Tangent, Tangent9, projection_excess};
 pub use transversely_isotropic::TransverselyIsotropic;
-pub use volume::{CellVolume, VolumeForm, VolumeTerm, add_pressure_blocks};
+pub use volume::{CellVolume, VolumeForm, VolumeTerm};

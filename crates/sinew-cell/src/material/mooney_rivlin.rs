@@ -149,10 +149,53 @@ impl Material for MooneyRivlin {
         weight: S,
         sink: &mut impl BlockSink<S>,
     ) {
+        self.blocks(F, point, None, gradients, weight, sink);
+    }
+
+    #[inline(always)]
+    fn blocks_under_pressure<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: S,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        self.blocks(F, point, Some(pressure), gradients, weight, sink);
+    }
+
+    /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear, so that no motion of the points of a cell is free.
+    #[inline(always)]
+    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
+        let [c01, kappa, a, b] = point.extra;
+        let lambda = pointwise_lambda(point);
+        MaterialPoint { lambda, extra: [c01, kappa - (point.lambda - lambda), a, b], ..*point }
+    }
+
+    definite_by_principal_stretches!();
+}
+
+impl MooneyRivlin {
+    /// Blocks of ψ + pJ, whose last term has the differential pJ [(G:δF) G − G δFᵀ G]: it joins those of G.
+    #[inline(always)]
+    fn blocks<S: Scalar, const N: usize>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        pressure: Option<S>,
+        gradients: &[Vec3<S>; N],
+        weight: S,
+        sink: &mut impl BlockSink<S>,
+    ) {
         let (state, G) = State::at(F, point);
         let left = F.mul_transpose(F);
-        let [h11, h13, h23, h33] = state.coupling(weight);
-        let (w, w2, q) = (state.w() * weight, state.w2 * weight, state.q * weight);
+        let [h11, h13, h23, mut h33] = state.coupling(weight);
+        let (w, w2, mut q) = (state.w() * weight, state.w2 * weight, state.q * weight);
+        if let Some(pressure) = pressure {
+            let share = pressure * F.determinant() * weight;
+            (h33, q) = (h33 + share, q + share);
+        }
         let f = transform(F, gradients);
         let m = transform(&left, &f);
         let s = transform(&G, gradients);
@@ -172,18 +215,6 @@ impl Material for MooneyRivlin {
         }
     }
 
-    /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear, so that no motion of the points of a cell is free.
-    #[inline(always)]
-    fn without_volume_term<S: Scalar>(&self, point: &MaterialPoint<S>) -> MaterialPoint<S> {
-        let [c01, kappa, a, b] = point.extra;
-        let lambda = pointwise_lambda(point);
-        MaterialPoint { lambda, extra: [c01, kappa - (point.lambda - lambda), a, b], ..*point }
-    }
-
-    definite_by_principal_stretches!();
-}
-
-impl MooneyRivlin {
     /// State in principal stretches, and their inverses.
     #[inline(always)]
     fn principal_state<S: Scalar>(s: Vec3<S>, point: &MaterialPoint<S>) -> (State<S>, Vec3<S>) {

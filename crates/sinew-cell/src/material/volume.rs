@@ -131,12 +131,10 @@ impl<S: Scalar> CellVolume<S> {
             Tangent::Definite => {
                 law.definite_blocks_under_pressure(F, &self.point, self.pressure, gradients, weight, sink)
             }
-            Tangent::Exact => {
+            Tangent::Exact if const { matches!(M::VOLUME_TERM, VolumeTerm::Trace | VolumeTerm::Inseparable) } => {
                 law.nodal_blocks(F, &self.point, gradients, weight, sink);
-                if const { !matches!(M::VOLUME_TERM, VolumeTerm::Trace | VolumeTerm::Inseparable) } {
-                    add_pressure_blocks(F, self.pressure, gradients, weight, sink);
-                }
             }
+            Tangent::Exact => law.blocks_under_pressure(F, &self.point, self.pressure, gradients, weight, sink),
         }
     }
 
@@ -171,21 +169,28 @@ impl<S: Scalar> CellVolume<S> {
     }
 }
 
-/// Adds the exact blocks of w p ∂²J/∂F² for a given number p.
-#[inline(always)]
-pub fn add_pressure_blocks<S: Scalar, const N: usize>(
-    F: &Mat3<S>,
+/// Passes on blocks with the exact ones of w p ∂²J/∂F² for a given number p.
+pub(super) struct WithPressure<'a, S, const N: usize, B> {
+    F: &'a Mat3<S>,
+    gradients: &'a [Vec3<S>; N],
+    /// w p.
     pressure: S,
-    gradients: &[Vec3<S>; N],
-    weight: S,
-    sink: &mut impl BlockSink<S>,
-) {
-    let pressure = pressure * weight;
-    for a in 0..N {
-        let pressure_a = gradients[a] * pressure;
-        for b in 0..a {
-            sink.add(a, b, Mat3::skew(*F * gradients[b].cross(pressure_a)));
-        }
+    sink: &'a mut B,
+}
+
+impl<'a, S: Scalar, const N: usize, B: BlockSink<S>> WithPressure<'a, S, N, B> {
+    #[inline(always)]
+    pub fn new(F: &'a Mat3<S>, pressure: S, gradients: &'a [Vec3<S>; N], weight: S, sink: &'a mut B) -> Self {
+        Self { F, gradients, pressure: pressure * weight, sink }
+    }
+}
+
+impl<S: Scalar, const N: usize, B: BlockSink<S>> BlockSink<S> for WithPressure<'_, S, N, B> {
+    #[inline(always)]
+    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
+        // Two gradients of one node have no cross product.
+        let turned = self.gradients[b].cross(self.gradients[a] * self.pressure);
+        self.sink.add(a, b, if a == b { block } else { block + Mat3::skew(*self.F * turned) });
     }
 }
 

@@ -7,6 +7,7 @@ mod contact;
 mod gravity;
 mod load;
 mod pressure;
+mod sheath;
 pub mod strand;
 
 use sinew_math::{Mat3, Vec3};
@@ -16,6 +17,8 @@ pub use contact::{Collider, ContactForce, ContactMotion};
 pub use gravity::Gravity;
 pub use load::Load;
 pub use pressure::Pressure;
+pub use sheath::Sheath;
+pub(crate) use sheath::SheathProbe;
 pub use strand::{Strand, TendonStrand};
 
 use crate::contacts::Contacts;

@@ -280,6 +280,7 @@ pub struct ModelBuilder {
     muscles: Vec<MuscleParams>,
     strands: Vec<StrandParams>,
     tendons: Vec<TendonParams>,
+    sheaths: Vec<(usize, String, Vec<[u32; 3]>, f64)>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
@@ -379,6 +380,12 @@ impl ModelBuilder {
     /// Strings from points of flesh to anchors; those in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
     pub fn tendon(&mut self, tendon: TendonParams) -> &mut Self {
         self.tendons.push(tendon);
+        self
+    }
+
+    /// Fascia on boundary triangles of a body, of a stiffness that is its shear modulus times its thickness [N/m]; its probes are `BODY.sheath.NAME.…`.
+    pub fn sheath(&mut self, body: usize, name: String, triangles: Vec<[u32; 3]>, stiffness: f64) -> &mut Self {
+        self.sheaths.push((body, name, triangles, stiffness));
         self
     }
 

@@ -32,7 +32,7 @@ use crate::contacts::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::{Actuation, ElasticBlock};
 use crate::force::{
-    Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, StepContext, Strand, TendonStrand,
+    Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, Sheath, StepContext, Strand, TendonStrand,
 };
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
@@ -64,6 +64,7 @@ pub(crate) fn energies_with(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v:
             // What active generators could still do is not stored.
             + model.strands.iter().map(|strand| strand.stored(x)).sum::<f64>()
             + model.tendons.iter().map(|f| potential(f)).sum::<f64>()
+            + model.sheaths.iter().map(|f| potential(f)).sum::<f64>()
             + model.custom.iter().map(|f| potential(f.as_ref())).sum::<f64>(),
     }
 }
@@ -170,6 +171,8 @@ pub struct Model {
     pub strands: Vec<Strand>,
     /// Strings from flesh to anchors.
     pub tendons: Vec<TendonStrand>,
+    /// Fascia on the surface of flesh.
+    pub sheaths: Vec<Sheath>,
     /// Contact of bodies with colliders.
     pub contacts: Vec<ContactForce>,
     /// Bones over which flesh slides.
@@ -350,6 +353,7 @@ impl Model {
             .chain(self.loads.iter().map(|f| f as &dyn Force))
             .chain(self.strands.iter().map(|f| f as &dyn Force))
             .chain(self.tendons.iter().map(|f| f as &dyn Force))
+            .chain(self.sheaths.iter().map(|f| f as &dyn Force))
             .chain(self.contacts.iter().map(|f| f as &dyn Force))
             .chain(self.bones.iter().map(|bone| &bone.contact as &dyn Force))
             .chain(self.custom.iter().map(|f| f.as_ref()))

@@ -233,7 +233,7 @@ impl<'a> Problem<'a> {
     /// Merit at `x`, where contact has the energy `contact`.
     fn merit(&mut self, x: &[Vec3], elastic: f64, contact: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
-        // Where force depends on speed the energy of a step is a quadrature, too rough for a line search to trust.
+        // Where force depends on speed, fibres have no energy within a step that a line search could trust.
         let has_potential = self.model.elastic.iter().all(|block| block.has_potential() && !block.needs_motion());
         let magnitude = elastic.abs() + contact + dynamic + self.inertia_magnitude(x);
         let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude };

@@ -116,7 +116,7 @@ impl StableStep {
         largest
     }
 
-    /// Largest stiffness per mass of springs, strands, tendons and contact penalties; leaves the viscosity of strands in `dampers`. The rows of w wᵀ sum to w for weights that sum to one, and those of
+    /// Largest stiffness per mass of springs, strands, tendons, sheaths and contact penalties; leaves the viscosity of strands in `dampers`. The rows of w wᵀ sum to w for weights that sum to one, and those of
     /// a spring between two such points to twice that.
     fn spring_bound(&mut self, model: &Model, control: &Control, x: &[Vec3]) -> f64 {
         for list in [&mut self.springs, &mut self.dampers] {
@@ -128,6 +128,9 @@ impl StableStep {
         }
         for tendon in &model.tendons {
             tendon.add_row_bounds(x, control, &mut self.springs);
+        }
+        for sheath in &model.sheaths {
+            sheath.add_row_bounds(&mut self.springs);
         }
         for attachment in &model.attachments {
             for spring in &attachment.springs {

@@ -1,7 +1,7 @@
 //! OpenSim judges curves, equilibria and motions: its Millard2012EquilibriumMuscle against an [`Actuator`] with the same curves, by points [Millard13].
 //!
 //! `samples.py` asks OpenSim and prints; this program reads what it printed from the file that is its argument, and panics where the two differ.
-//! `cargo xtask test opensim` installs OpenSim and runs both.
+//! `cargo xtask test --only opensim` installs OpenSim and runs both.
 
 use std::collections::HashMap;
 
@@ -140,8 +140,23 @@ fn forces_and_motions_agree(samples: &[(String, Vec<f64>)]) {
     }
 }
 
+/// Writes the curves of OpenSim as a table beside the samples, for `sinew muscle curves --beside`.
+fn write_curves(samples: &[(String, Vec<f64>)]) {
+    let mut table = String::from("kind,curve,x,force\n");
+    for (name, _) in KINDS {
+        let wanted = format!("curve {name}");
+        for (_, xy) in samples.iter().filter(|(word, _)| *word == wanted) {
+            table += &format!("{name},\"Millard 2013\",{},{}\n", xy[0], xy[1]);
+        }
+    }
+    let path = std::path::PathBuf::from(std::env::args().nth(1).unwrap_or_default()).with_file_name("curves.csv");
+    std::fs::write(&path, table).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    println!("curves for `sinew muscle curves --beside`: {}", path.display());
+}
+
 fn main() {
     let samples = samples();
+    write_curves(&samples);
     foreign_curves_come_back_between_their_points(&samples);
     forces_and_motions_agree(&samples);
 }

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use sinew_math::Scalar;
+
 use super::{CurveKind, CurveSample};
 
 /// Active force over length at twelve points (CHE-09); [Chen92] cites [Delp90] for them without printing them. The near-coincident points at the ends
@@ -30,6 +32,10 @@ const TOE_END: f64 = 0.4;
 const VELOCITY_HEIGHT: f64 = 1.65 / PI;
 const VELOCITY_RATE: f64 = 3.1;
 const VELOCITY_SHIFT: f64 = 0.32774;
+/// Their angle at rest, arctan(3.1 · 0.32774), and angle and speed where they reach zero.
+const ANGLE_AT_REST: f64 = 0.793_331_552_312_106_7;
+const ANGLE_OF_FASTEST: f64 = ANGLE_AT_REST - 1.0 / VELOCITY_HEIGHT;
+const FASTEST: f64 = -0.978_611_260_560_415;
 
 /// Slope and depth of the straight part of the tendon's curve (CHE-11), and what a smooth parabola before it must be.
 const TENDON_SLOPE: f64 = 37.5;
@@ -49,14 +55,16 @@ pub enum Formula {
 }
 
 impl Formula {
-    #[inline]
-    pub fn at(self, x: f64) -> CurveSample {
+    /// Value, slope and integral, in plain numbers or in lanes, with the same bits.
+    #[inline(always)]
+    pub fn at<S: Scalar>(self, x: S) -> CurveSample<S> {
+        let e = x - S::one();
         match self {
-            Formula::ActiveTeran => active_teran(x - 1.0),
-            Formula::PassiveTeran => exponential_toe(x - 1.0, TOE_RATE),
-            Formula::ActiveBlemker => active_blemker(x - 1.0),
-            Formula::PassiveBlemker => exponential_toe(x - 1.0, 0.0),
-            Formula::PassiveChen => passive_chen(x - 1.0),
+            Formula::ActiveTeran => active_teran(e),
+            Formula::PassiveTeran => exponential_toe(e, TOE_RATE),
+            Formula::ActiveBlemker => active_blemker(e),
+            Formula::PassiveBlemker => exponential_toe(e, 0.0),
+            Formula::PassiveChen => passive_chen(e),
             Formula::VelocityChen => velocity_chen(x),
             Formula::TendonZajac => tendon_zajac(x),
         }
@@ -91,115 +99,141 @@ impl Formula {
 }
 
 /// `e` is the stretch less one; the curve is even in it, so its integral from 0 is odd about half the area, 1/3.
-fn active_teran(e: f64) -> CurveSample {
-    let (side, distance) = (e.signum(), e.abs());
-    if distance < 0.4 {
-        let square = e * e;
-        CurveSample {
-            value: 1.0 - 25.0 / 6.0 * square,
-            slope: -25.0 / 3.0 * e,
-            integral: 1.0 / 3.0 + e * (1.0 - 25.0 / 18.0 * square),
-        }
-    } else if distance < 0.6 {
-        let rest = 0.6 - distance;
-        CurveSample {
-            value: 25.0 / 3.0 * rest * rest,
-            slope: -side * 50.0 / 3.0 * rest,
-            integral: 1.0 / 3.0 + side * (1.0 / 3.0 - 25.0 / 9.0 * rest.powi(3)),
-        }
-    } else {
-        CurveSample { value: 0.0, slope: 0.0, integral: if e > 0.0 { 2.0 / 3.0 } else { 0.0 } }
-    }
+#[inline(always)]
+fn active_teran<S: Scalar>(e: S) -> CurveSample<S> {
+    let third = S::splat(1.0 / 3.0);
+    let (side, distance) = side_and_distance(e);
+    let square = e * e;
+    let near = CurveSample {
+        value: S::one() - S::splat(25.0 / 6.0) * square,
+        slope: S::splat(-25.0 / 3.0) * e,
+        integral: third + e * (S::one() - S::splat(25.0 / 18.0) * square),
+    };
+    // Nothing is left of the rest beyond 0.6.
+    let rest = (S::splat(0.6) - distance).max(S::zero());
+    let far = CurveSample {
+        value: S::splat(25.0 / 3.0) * rest * rest,
+        slope: -side * S::splat(50.0 / 3.0) * rest,
+        integral: third + side * (third - S::splat(25.0 / 9.0) * rest * rest * rest),
+    };
+    CurveSample::select(distance.lt(S::splat(0.4)), near, far)
 }
 
 /// As the curve above: half the area is 0.024 + 0.4 − 4/3 · 0.064.
-fn active_blemker(e: f64) -> CurveSample {
-    const HALF_AREA: f64 = 0.024 + 0.4 - 4.0 / 3.0 * 0.064;
-    let (side, distance) = (e.signum(), e.abs());
-    if distance < 0.4 {
-        let square = e * e;
-        CurveSample { value: 1.0 - 4.0 * square, slope: -8.0 * e, integral: HALF_AREA + e * (1.0 - 4.0 / 3.0 * square) }
-    } else if distance < 0.6 {
-        let rest = 0.6 - distance;
-        CurveSample {
-            value: 9.0 * rest * rest,
-            slope: -side * 18.0 * rest,
-            integral: HALF_AREA + side * (HALF_AREA - 3.0 * rest.powi(3)),
-        }
-    } else {
-        CurveSample { value: 0.0, slope: 0.0, integral: if e > 0.0 { 2.0 * HALF_AREA } else { 0.0 } }
-    }
+#[inline(always)]
+fn active_blemker<S: Scalar>(e: S) -> CurveSample<S> {
+    let half_area = S::splat(0.024 + 0.4 - 4.0 / 3.0 * 0.064);
+    let (side, distance) = side_and_distance(e);
+    let square = e * e;
+    let near = CurveSample {
+        value: S::one() - S::splat(4.0) * square,
+        slope: S::splat(-8.0) * e,
+        integral: half_area + e * (S::one() - S::splat(4.0 / 3.0) * square),
+    };
+    let rest = (S::splat(0.6) - distance).max(S::zero());
+    let far = CurveSample {
+        value: S::splat(9.0) * rest * rest,
+        slope: -side * S::splat(18.0) * rest,
+        integral: half_area + side * (half_area - S::splat(3.0) * rest * rest * rest),
+    };
+    CurveSample::select(distance.lt(S::splat(0.4)), near, far)
+}
+
+#[inline(always)]
+fn side_and_distance<S: Scalar>(e: S) -> (S, S) {
+    (S::select(e.lt(S::zero()), S::splat(-1.0), S::one()), e.abs())
 }
 
 /// 0.05 (exp(6.6 e) − 1 − c e) up to e = 0.4, its tangent beyond; c = 6.6 takes the slope at zero away.
-fn exponential_toe(e: f64, c: f64) -> CurveSample {
-    if !(e > 0.0) {
-        return CurveSample::default();
+#[inline(always)]
+fn exponential_toe<S: Scalar>(e: S, c: f64) -> CurveSample<S> {
+    // Fibres of a muscle that has shortened are slack in all lanes: nothing to compute.
+    if !S::any(e.gt(S::zero())) {
+        return CurveSample::zero();
     }
-    let toe = |e: f64| {
-        let growth = (TOE_RATE * e).exp_m1();
-        CurveSample {
-            value: TOE_SCALE * (growth - c * e),
-            slope: TOE_SCALE * (TOE_RATE * (growth + 1.0) - c),
-            integral: TOE_SCALE * (growth / TOE_RATE - e - 0.5 * c * e * e),
-        }
+    let (scale, rate, c) = (S::splat(TOE_SCALE), S::splat(TOE_RATE), S::splat(c));
+    let within = e.max(S::zero()).min(S::splat(TOE_END));
+    let growth = (rate * within).exp() - S::one();
+    let toe = CurveSample {
+        value: (scale * (growth - c * within)).max(S::zero()),
+        slope: scale * (rate * (growth + S::one()) - c),
+        integral: scale * (growth / rate - within - S::splat(0.5) * c * within * within),
     };
-    if e <= TOE_END { toe(e) } else { along_tangent(toe(TOE_END), e - TOE_END) }
+    let sample = toe.along_tangent((e - S::splat(TOE_END)).max(S::zero()));
+    CurveSample::select(e.gt(S::zero()), sample, CurveSample::zero())
 }
 
-fn passive_chen(e: f64) -> CurveSample {
-    if !(e > 0.0) {
-        return CurveSample::default();
-    }
-    CurveSample { value: 4.0 * e * e, slope: 8.0 * e, integral: 4.0 / 3.0 * e * e * e }
+#[inline(always)]
+fn passive_chen<S: Scalar>(e: S) -> CurveSample<S> {
+    let e = e.max(S::zero());
+    CurveSample { value: S::splat(4.0) * e * e, slope: S::splat(8.0) * e, integral: S::splat(4.0 / 3.0) * e * e * e }
 }
 
-fn velocity_chen(v: f64) -> CurveSample {
-    let angle_at_rest = (VELOCITY_RATE * VELOCITY_SHIFT).atan();
-    let w = VELOCITY_RATE * (v + VELOCITY_SHIFT);
+#[inline(always)]
+fn velocity_chen<S: Scalar>(v: S) -> CurveSample<S> {
+    let (height, shift) = (S::splat(VELOCITY_HEIGHT), S::splat(VELOCITY_SHIFT));
+    let w = S::splat(VELOCITY_RATE) * (v + shift);
     let angle = w.atan();
-    let value = VELOCITY_HEIGHT * (angle - angle_at_rest) + 1.0;
-    let integral = |v: f64, angle: f64| {
-        let arctangents = arctangent_integral(v + VELOCITY_SHIFT, angle)
-            - arctangent_integral(VELOCITY_SHIFT, angle_at_rest)
-            - v * angle_at_rest;
-        VELOCITY_HEIGHT * arctangents + v
-    };
-    if value <= 0.0 {
-        // Nothing is added to the integral from where the curve reaches zero.
-        let angle = angle_at_rest - 1.0 / VELOCITY_HEIGHT;
-        let fastest = angle.tan() / VELOCITY_RATE - VELOCITY_SHIFT;
-        return CurveSample { value: 0.0, slope: 0.0, integral: integral(fastest, angle) };
+    let value = height * (angle - S::splat(ANGLE_AT_REST)) + S::one();
+    let pulls = value.gt(S::zero());
+    let slope = S::splat(VELOCITY_HEIGHT * VELOCITY_RATE) / (S::one() + w * w);
+    // Nothing is added to the integral from where the curve reaches zero.
+    let (u, angle) = (S::select(pulls, v, S::splat(FASTEST)), S::select(pulls, angle, S::splat(ANGLE_OF_FASTEST)));
+    let arctangents = arctangent_integral(u + shift, angle)
+        - arctangent_integral(shift, S::splat(ANGLE_AT_REST))
+        - u * S::splat(ANGLE_AT_REST);
+    CurveSample {
+        value: value.max(S::zero()),
+        slope: S::select(pulls, slope, S::zero()),
+        integral: height * arctangents + u,
     }
-    let slope = VELOCITY_HEIGHT * VELOCITY_RATE / (1.0 + w * w);
-    CurveSample { value, slope, integral: integral(v, angle) }
 }
 
 /// ∫ arctan(r u) du = u arctan(r u) − ½ ln(1 + (r u)²) / r, given the arctangent.
-fn arctangent_integral(u: f64, angle: f64) -> f64 {
-    let w = VELOCITY_RATE * u;
+#[inline(always)]
+fn arctangent_integral<S: Scalar>(u: S, angle: S) -> S {
+    let rate = S::splat(VELOCITY_RATE);
+    let w = rate * u;
     // Beyond 1e9 one vanishes beside w², and beyond 1e154 w² is infinite.
-    let half_logarithm = if w.abs() < 1e9 { 0.5 * (1.0 + w * w).ln() } else { u.abs().ln() + VELOCITY_RATE.ln() };
-    u * angle - half_logarithm / VELOCITY_RATE
+    let half_logarithm =
+        S::select(w.abs().lt(S::splat(1e9)), S::splat(0.5) * (S::one() + w * w).ln(), u.abs().ln() + rate.ln());
+    u * angle - half_logarithm / rate
 }
 
-fn tendon_zajac(strain: f64) -> CurveSample {
-    if !(strain > 0.0) {
-        return CurveSample::default();
-    }
-    let toe = |strain: f64| CurveSample {
-        value: TENDON_TOE_FACTOR * strain * strain,
-        slope: 2.0 * TENDON_TOE_FACTOR * strain,
-        integral: TENDON_TOE_FACTOR / 3.0 * strain.powi(3),
+#[inline(always)]
+fn tendon_zajac<S: Scalar>(strain: S) -> CurveSample<S> {
+    let factor = S::splat(TENDON_TOE_FACTOR);
+    let within = strain.max(S::zero()).min(S::splat(TENDON_TOE_END));
+    let toe = CurveSample {
+        value: factor * within * within,
+        slope: (factor + factor) * within,
+        integral: S::splat(TENDON_TOE_FACTOR / 3.0) * within * within * within,
     };
-    if strain <= TENDON_TOE_END { toe(strain) } else { along_tangent(toe(TENDON_TOE_END), strain - TENDON_TOE_END) }
+    toe.along_tangent((strain - S::splat(TENDON_TOE_END)).max(S::zero()))
 }
 
-/// The straight line that goes on from a sample.
-fn along_tangent(from: CurveSample, distance: f64) -> CurveSample {
-    CurveSample {
-        value: from.value + from.slope * distance,
-        slope: from.slope,
-        integral: from.integral + distance * (from.value + 0.5 * from.slope * distance),
+impl<S: Scalar> CurveSample<S> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Self { value: S::zero(), slope: S::zero(), integral: S::zero() }
+    }
+
+    #[inline(always)]
+    fn select(mask: S::Mask, if_true: Self, if_false: Self) -> Self {
+        Self {
+            value: S::select(mask, if_true.value, if_false.value),
+            slope: S::select(mask, if_true.slope, if_false.slope),
+            integral: S::select(mask, if_true.integral, if_false.integral),
+        }
+    }
+
+    /// A distance further on the straight line that goes on from here.
+    #[inline(always)]
+    fn along_tangent(self, distance: S) -> Self {
+        Self {
+            value: self.value + self.slope * distance,
+            slope: self.slope,
+            integral: self.integral + distance * (self.value + S::splat(0.5) * self.slope * distance),
+        }
     }
 }

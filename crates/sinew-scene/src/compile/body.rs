@@ -37,7 +37,7 @@ impl Compiler<'_> {
         let scene = self.scene;
         let mut bodies = Vec::new();
         for (index, body) in scene.body.iter().enumerate() {
-            match self.add_body(index, body) {
+            match self.add_body(index, body, &bodies) {
                 Ok(compiled) => bodies.push(compiled),
                 Err(problems) => self.problems.extend(problems),
             }
@@ -46,16 +46,27 @@ impl Compiler<'_> {
         if bodies.len() == scene.body.len() {
             for (index, (body, compiled)) in scene.body.iter().zip(&bodies).enumerate() {
                 self.connect(index, body, compiled);
+                self.lay_over(index, body, compiled, &bodies);
             }
         }
         bodies
     }
 
-    fn add_body(&mut self, index: usize, body: &Body) -> Result<CompiledBody, Vec<Diagnostic>> {
-        let MeshParts { mesh, surface, corner_fields, inside, lattice, rigged } =
-            self.mesh(index, body).map_err(|problem| vec![problem])?;
-        let regions = Regions::new(mesh.clone(), body.regions.clone());
+    /// `bodies` are those before this one, unless some could not be made.
+    fn add_body(
+        &mut self,
+        index: usize,
+        body: &Body,
+        bodies: &[CompiledBody],
+    ) -> Result<CompiledBody, Vec<Diagnostic>> {
         let place = pose(body.position, body.rotation.as_ref());
+        let parts = self.mesh(index, body).map_err(|problem| vec![problem])?;
+        let parts = match bodies.len() == index && !body.over.is_empty() {
+            true => self.carve(index, body, parts, &place, bodies).map_err(|problem| vec![problem])?,
+            false => parts,
+        };
+        let MeshParts { mesh, surface, corner_fields, inside, lattice, rigged } = parts;
+        let regions = Regions::new(mesh.clone(), body.regions.clone());
         let painting = surface.as_ref().map(|(surface, _)| Painting { surface, fields: &corner_fields });
         let canvas = Canvas { mesh: &mesh, surface: painting };
         let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
@@ -246,6 +257,12 @@ impl Compiler<'_> {
             }
         }
         self.add_strands(index, body, compiled);
+        for (k, sheath) in body.sheath.iter().enumerate() {
+            let path = format!("body[{index}].sheath[{k}].region");
+            if let Some(triangles) = self.triangles(compiled, &path, &sheath.region) {
+                self.builder.sheath(index, sheath.name.clone(), triangles, sheath.shear * sheath.thickness);
+            }
+        }
         for (k, pressure) in body.pressure.iter().enumerate() {
             let path = format!("body[{index}].pressure[{k}].region");
             if let Some(triangles) = self.triangles(compiled, &path, &pressure.region) {

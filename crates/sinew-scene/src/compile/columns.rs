@@ -15,6 +15,8 @@ pub(super) struct ColumnLayout {
     pub segments: usize,
     /// From the middle line (0) to the surface (1).
     pub spread: f64,
+    /// Straight from first to last place, instead of along the outline.
+    pub straight: bool,
 }
 
 /// Part of the length by which the first and last cut lie inside: a cut along a flat end is no cut.
@@ -49,6 +51,14 @@ pub(super) fn lay_columns(mesh: &CellMesh, layout: &ColumnLayout) -> Result<Vec<
             // A single column is the middle line.
             let reach = if layout.count == 1 { 0.0 } else { layout.spread * distance };
             column.push(origin + frame.u * (center[0] + reach * cos) + frame.v * (center[1] + reach * sin));
+        }
+    }
+    if layout.straight {
+        for column in &mut columns {
+            let (first, last) = (column[0], column[layout.segments]);
+            for (station, place) in column.iter_mut().enumerate() {
+                *place = first + (last - first) * (station as f64 / layout.segments as f64);
+            }
         }
     }
     Ok(columns)
@@ -155,6 +165,7 @@ mod tests {
             count,
             segments: 8,
             spread: 0.7,
+            straight: false,
         };
         for column in lay_columns(&mesh, &layout(4)).unwrap() {
             assert_eq!(column.len(), 9);
@@ -169,6 +180,10 @@ mod tests {
                 assert!((place.y.abs() - place.z.abs()).abs() < 1e-9, "at 45 degrees: {place:?}");
             }
         }
+        for column in lay_columns(&mesh, &ColumnLayout { straight: true, ..layout(4) }).unwrap() {
+            let across = |place: &Vec3| (place.y.powi(2) + place.z.powi(2)).sqrt();
+            assert!(column.iter().all(|place| (across(place) / (0.7 * end) - 1.0).abs() < 0.06), "{column:?}");
+        }
         for place in &lay_columns(&mesh, &layout(1)).unwrap()[0] {
             assert!(place.y.abs().max(place.z.abs()) < 1e-6, "{place:?}");
         }
@@ -178,7 +193,7 @@ mod tests {
     fn columns_without_length_are_refused() {
         let mesh = fusiform(0.06, 3e-3, 1e-3, 1e-3).unwrap();
         let middle = Vec3::new(0.03, 0.0, 0.0);
-        let layout = ColumnLayout { from: middle, to: middle, count: 4, segments: 8, spread: 0.7 };
+        let layout = ColumnLayout { from: middle, to: middle, count: 4, segments: 8, spread: 0.7, straight: false };
         assert!(lay_columns(&mesh, &layout).unwrap_err().contains("same middle"));
         let outside = ColumnLayout { to: Vec3::new(0.09, 0.0, 0.0), ..layout };
         assert!(lay_columns(&mesh, &outside).unwrap_err().contains("no flesh"));

@@ -122,7 +122,8 @@ impl Compiler<'_> {
     }
 
     fn is_bound(&self, body: usize, to: usize) -> bool {
-        self.scene.body[body].bind.iter().any(|bind| bind.to == self.scene.body[to].name)
+        let (body, to) = (&self.scene.body[body], &self.scene.body[to].name);
+        body.bind.iter().any(|bind| bind.to == *to) || body.over.iter().any(|layer| layer.body == *to)
     }
 
     fn party_name(&self, party: Party) -> &'_ str {

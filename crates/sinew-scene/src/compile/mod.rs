@@ -8,6 +8,7 @@ mod bones;
 mod columns;
 mod contact;
 mod drive;
+mod layers;
 mod material_map;
 mod mesh;
 mod muscles;
@@ -23,7 +24,7 @@ use sinew_fem::contact::CheckProbe;
 use sinew_fem::manufactured::ErrorProbe;
 use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
 use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
-use sinew_fem::probe::{PointProbe, Probe};
+use sinew_fem::probe::{LeverHold, LeverProbe, PointProbe, Probe, SectionProbe};
 use sinew_fem::{FrameParams, Simulation};
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
@@ -157,7 +158,7 @@ impl Compiler<'_> {
         let mut probes: Vec<Box<dyn Probe>> = Vec::new();
         let mut problems = Vec::new();
         for (index, probe) in self.scene.probe.iter().enumerate() {
-            match self.point_probe(model, bodies, index, probe) {
+            match self.probe(model, bodies, index, probe) {
                 Ok(probe) => probes.extend(probe),
                 Err(problem) => problems.push(problem),
             }
@@ -183,8 +184,8 @@ impl Compiler<'_> {
         if problems.is_empty() { Ok(probes) } else { Err(problems) }
     }
 
-    /// A named point or the mean over a region. Probes on rigid bodies are part of the standard ones.
-    fn point_probe(
+    /// A named point, the mean over a region, a section or a lever. Probes on rigid bodies are part of the standard ones.
+    fn probe(
         &self,
         model: &Model,
         bodies: &[CompiledBody],
@@ -200,6 +201,16 @@ impl Compiler<'_> {
         };
         let Some(compiled) = bodies.get(body) else { return Ok(None) };
         let first = model.bodies[body].points.start as u32;
+        let name = probe.name.clone();
+        if let Some(plane) = &probe.section {
+            let triangles = compiled.regions.mesh().boundary_triangles();
+            let triangles = triangles.into_iter().map(|triangle| triangle.map(|node| first + node)).collect();
+            let (point, normal) = (Vec3::from(plane.point), Vec3::from(plane.normal).normalized());
+            return Ok(Some(Box::new(SectionProbe { name, triangles, point, normal })));
+        }
+        if let Some(lever) = &probe.lever {
+            return self.lever_probe(model, body, index, lever, name).map(Some);
+        }
         let (carriers, rest) = if let Some(region) = &probe.region {
             let path = format!("probe[{index}].region");
             let nodes = compiled.regions.nodes(region).map_err(|message| self.scene.problem(&path, message))?;
@@ -216,6 +227,34 @@ impl Compiler<'_> {
             (carriers, at)
         };
         Ok(Some(Box::new(PointProbe { name: probe.name.clone(), carriers, rest })))
+    }
+
+    fn lever_probe(
+        &self,
+        model: &Model,
+        body: usize,
+        index: usize,
+        lever: &spec::Lever,
+        name: String,
+    ) -> Result<Box<dyn Probe>, Diagnostic> {
+        let own = &model.bodies[body].name;
+        let (key, asked, hold) = match (&lever.pin, lever.tendon.as_deref().unwrap_or_default()) {
+            (Some(region), _) => {
+                let pin = model.pins.iter().position(|pin| pin.body == body && pin.name == *region);
+                ("pin", region.as_str(), pin.map(LeverHold::Pin))
+            }
+            (None, name) => {
+                let full = format!("{own}.tendon.{name}");
+                let tendon = model.tendons.iter().position(|tendon| tendon.name == full);
+                ("tendon", name, tendon.map(LeverHold::Tendon))
+            }
+        };
+        let Some(hold) = hold else {
+            let message = format!("body `{own}` has no {key} `{asked}`");
+            return Err(self.scene.problem(&format!("probe[{index}].lever.{key}"), message));
+        };
+        let (point, axis) = (Vec3::from(lever.point), Vec3::from(lever.axis).normalized());
+        Ok(Box::new(LeverProbe { name, hold, point, axis }))
     }
 
     /// Registers the channels of a motion under a prefix.

@@ -64,6 +64,7 @@ impl Compiler<'_> {
             count: columns.count,
             segments: columns.segments,
             spread: columns.spread,
+            straight: columns.straight,
         };
         let path = format!("{at}.columns");
         let refuse = |message| self.scene.problem(&path, message).hint("give the places of each column by `points`");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    layer::{Layer, Sheath},
     material::{Damping, Fibers, Material, MaterialMap, MaterialRegion},
     mesh::Mesh,
     motion::{Motion, Rotation},
@@ -209,6 +210,10 @@ table! {
         strand: Vec<Strand> = list(table()), default([]);
         /// Tendons from its flesh to anchors.
         tendon: Vec<Tendon> = list(table()), default([]);
+        /// Fascia on its surface.
+        sheath: Vec<Sheath> = list(table()), default([]), example([{ region = "belly", thickness = "0.5 mm" }]);
+        /// Bodies that it lies over, as skin and fat lie over muscles.
+        over: Vec<Layer> = list(table()), default([]), example([{ body = "biceps", within = "2 mm" }]);
         /// Damping.
         damping: Damping = table(), default({});
         /// A shape far from rest to start from; at rest when left out.

@@ -216,8 +216,8 @@ words! {
 }
 
 table! {
-    /// A muscle with its tendons along x, from its origin at x = 0. Its parts are the regions `origin`, `insertion`, `belly`, `tendon` and, in pennate muscles, `aponeurosis`; with two
-    /// heads also `origin-1`, `origin-2`, `head-1` and `head-2`. Its fibres are the field `fiber`. Sizes that are left out are those of an adult.
+    /// A muscle with its tendons along x, from its origin at x = 0. Its parts are the regions `origin`, `insertion`, `belly`, `tendon` and, in pennate muscles, `aponeurosis`; in
+    /// bipennate ones `filling` is the flesh without fibres that closes the notch between the outer sheets and the tendon at the origin; with two heads there are also `origin-1`, `origin-2`, `head-1` and `head-2`. Its fibres are the field `fiber`. Sizes that are left out are those of an adult.
     pub struct MuscleMesh as "muscle mesh" {
         /// How its fibres are arranged.
         shape: MuscleShape = word(), required, example("fusiform");

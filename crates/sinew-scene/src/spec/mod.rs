@@ -7,6 +7,7 @@ pub mod body;
 pub mod contact;
 pub mod expect;
 pub mod lab;
+pub mod layer;
 pub mod material;
 pub mod mesh;
 pub mod motion;
@@ -209,7 +210,7 @@ impl Codec for GravityCodec {
 }
 
 table! {
-    /// A named point or region to watch. Its values are `NAME.position.x`, `NAME.displacement.x`, `NAME.velocity.x` and so on.
+    /// A named point, region, section or lever to watch. Values of points and regions are `NAME.position.x`, `NAME.displacement.x`, `NAME.velocity.x` and so on.
     pub struct Probe as "probe" {
         /// The name under which its values are recorded and expected.
         name: String = crate::decode::codec::name("letters, digits, `_` and `-`"), required, example("tip");
@@ -219,6 +220,24 @@ table! {
         at: Option<[f64; 3]> = vector(crate::decode::codec::length()), optional, example(["40 cm", "5 cm", "5 cm"]);
         /// A region of the body: the mean over its nodes.
         region: Option<String> = text("name of a region"), optional, example("x-max");
+        /// A plane in the world that cuts the body: `NAME.area` is the area of the cut [m²].
+        section: Option<region::PlaneRegion> = table(), optional, example({ point = ["10 cm", 0, 0], normal = [1, 0, 0] });
+        /// The force of a pin or of tendons about an axis.
+        lever: Option<Lever> = table(), optional;
+    }
+}
+
+table! {
+    /// What the muscle does about an axis through its pin or its tendons: `NAME.torque` [N m] on what holds it, positive by the right hand, and `NAME.moment_arm` [m], the torque over the force.
+    pub struct Lever as "lever" {
+        /// A pin, by its region. Either this or `tendon`.
+        pin: Option<String> = text("region of a pin"), optional, example("insertion");
+        /// A group of tendons, by its name. Either this or `pin`.
+        tendon: Option<String> = text("name of tendons"), optional, example("achilles");
+        /// A point of the axis in the world [m].
+        point: [f64; 3] = vector(crate::decode::codec::length()), default([0, 0, 0]);
+        /// Its direction; any length.
+        axis: [f64; 3] = crate::decode::compound::direction(), required, example([0, 1, 0]);
     }
 }
 

@@ -61,6 +61,8 @@ table! {
         segments: usize = whole(1, 1000), default(8);
         /// Where they run between the middle of the flesh (0) and its surface (1).
         spread: f64 = number().at_least(0.0).below(1.0), default(0.7);
+        /// Whether they run straight from their first place to their last. Columns that follow a bulging outline press where they bend; straight ones pull along themselves alone.
+        straight: bool = flag(), default(false);
     }
 }
 

@@ -34,7 +34,7 @@ impl Codec for Literal {
 }
 
 table! {
-    /// Bounds on the order p of a least-squares fit |measure − exact| ≈ C xᵖ over the runs of a study.
+    /// Bounds on the order p of a least-squares fit |measure − exact| ≈ C xᵖ over the runs of a study, and on how much the measure changes.
     pub struct Order as "order" {
         /// Least order.
         min: Option<f64> = number(), optional, example(1.9);
@@ -42,6 +42,8 @@ table! {
         max: Option<f64> = number(), optional, example(2.2);
         /// The exact value, in any unit; 0 for values that are errors themselves.
         exact: f64 = any_quantity(), default(0), example("12.5 mm");
+        /// Largest change of |measure − exact| from one run to the next, as a fraction of what it is then.
+        change: Option<f64> = number().positive(), optional, example(0.02);
     }
 }
 

@@ -9,8 +9,8 @@ use crate::spec::mesh::{Element, Mesh, MuscleMesh};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
 
 /// Regions that a procedural muscle brings; not every shape has all of them.
-pub(super) const MUSCLE_REGIONS: [&str; 9] =
-    ["origin", "insertion", "belly", "tendon", "aponeurosis", "origin-1", "origin-2", "head-1", "head-2"];
+pub(super) const MUSCLE_REGIONS: [&str; 10] =
+    ["origin", "insertion", "belly", "tendon", "aponeurosis", "filling", "origin-1", "origin-2", "head-1", "head-2"];
 
 /// Whether a law has Young's modulus and Poisson's ratio.
 pub(super) fn has_young(material: &Material) -> bool {

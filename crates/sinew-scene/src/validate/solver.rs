@@ -85,5 +85,11 @@ impl Checker<'_> {
             let problem = self.at(&format!("body[{i}].bind"), message);
             self.report(problem.hint(implicit));
         }
+        for (i, body) in scene.body.iter().enumerate().filter(|(_, body)| !body.over.is_empty()) {
+            let message =
+                format!("explicit steps cannot move flesh that lies over other bodies, as `{}` does", body.name);
+            let problem = self.at(&format!("body[{i}].over"), message);
+            self.report(problem.hint(implicit));
+        }
     }
 }

@@ -57,6 +57,13 @@ fn stress_is_the_derivative_of_the_energy() {
     }
 }
 
+/// The blocks of the fibres without any flesh.
+fn add_alone<const N: usize>(sink: &mut impl BlockSink<f64>) {
+    for a in 0..N {
+        (0..=a).for_each(|b| sink.add(a, b, Mat3::zero()));
+    }
+}
+
 /// The blocks, and the change of the cofactor matrix under the pressure of the fibres, are the derivative of the stress.
 #[test]
 fn blocks_are_the_derivative_of_the_stress() {
@@ -68,7 +75,7 @@ fn blocks_are_the_derivative_of_the_stress() {
             let stretched = StretchedFiber::at(&F, fiber, measure);
             let [_, tension, stiffness] = curve(stretched.stretch());
             let mut blocks = ElementBlocks::<f64, 3>::zero();
-            stretched.add_blocks(tension, stiffness, &gradients, 0.7, &mut blocks);
+            add_alone::<3>(&mut stretched.beside(tension, stiffness, &gradients, 0.7, &mut blocks));
             for a in 0..3 {
                 for b in 0..=a {
                     for k in 0..3 {
@@ -112,14 +119,9 @@ fn definite_blocks_are_definite_on_the_descending_limb_too() {
         for measure in MEASURES {
             for (tension, stiffness) in [(3e5, 0.0), (3e5, -1e6), (1e4, 1e6), (0.0, 0.0), (3e5, 1e5)] {
                 let mut blocks = ElementBlocks::<f64, 3>::zero();
-                StretchedFiber::at(&F, fiber, measure).add_definite_blocks(
-                    tension,
-                    stiffness,
-                    &MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e7 }.point(),
-                    &AXES,
-                    1.0,
-                    &mut blocks,
-                );
+                let point = MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e7 }.point();
+                let stretched = StretchedFiber::at(&F, fiber, measure);
+                add_alone::<3>(&mut stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut blocks));
                 let found = tangent(&blocks);
                 let lost = found.distance(&found.positive_part());
                 assert!(lost <= 1e-9 * (found.norm() + 1.0), "{measure:?} {F:?}: {lost}");
@@ -139,8 +141,8 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     let fiber = Vec3::unit(0);
     let stretched = StretchedFiber::at(&F, fiber, FiberStretch::Isochoric);
     let mut exact = ElementBlocks::<f64, 3>::zero();
-    stretched.add_blocks(tension, stiffness, &AXES, 1.0, &mut exact);
-    MooneyRivlin.nodal_blocks(&F, &point, &AXES, 1.0, &mut exact);
+    let mut both = stretched.beside(tension, stiffness, &AXES, 1.0, &mut exact);
+    MooneyRivlin.nodal_blocks(&F, &point, &AXES, 1.0, &mut both);
     let mut exact = tangent(&exact);
     for column in 0..9 {
         let turned =
@@ -150,8 +152,8 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
         }
     }
     let mut definite = ElementBlocks::<f64, 3>::zero();
-    stretched.add_definite_blocks(tension, stiffness, &point, &AXES, 1.0, &mut definite);
-    MooneyRivlin.definite_blocks_under_pressure(&F, &point, stretched.pressure(tension), &AXES, 1.0, &mut definite);
+    let mut both = stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut definite);
+    MooneyRivlin.definite_blocks_under_pressure(&F, &point, stretched.pressure(tension), &AXES, 1.0, &mut both);
     // What keeps the volume, measured apart: the correction sits mostly in the stiffness against its change, which is 20 MPa.
     let error = |found: &Tangent9| {
         let mut error = [[0.0; 9]; 9];

@@ -4,9 +4,9 @@
 //!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m} $$
 //!
 //! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is that of the end of the
-//! step, a function of the length alone once activation and step are given; so it has a potential within the step:
+//! step. Where it does not depend on speed it has the potential
 //!
-//! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_{\tilde l^n}^{\tilde l} f_a(s)\, f_v\Bigl(\frac{s - \tilde l^n}{\Delta t\, v_m}\Bigr) ds \Bigr] $$
+//! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr] $$
 
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
@@ -81,14 +81,6 @@ pub struct StrandSummary {
     pub tension: f64,
 }
 
-/// Points and weights of Gauss on [0, 1].
-const GAUSS: [(f64, f64); 4] = [
-    (0.069_431_844_202_973_71, 0.173_927_422_568_726_93),
-    (0.330_009_478_207_571_9, 0.326_072_577_431_273_07),
-    (0.669_990_521_792_428_1, 0.326_072_577_431_273_07),
-    (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
-];
-
 /// How the generators of a strand are driven in a step.
 #[derive(Clone, Copy)]
 pub(crate) struct StrandDrive<'a> {
@@ -150,21 +142,10 @@ impl Strand {
         generator.factor * generator.rest_length * self.passive_force * self.curves.passive.at(l).integral
     }
 
-    /// What the active part of a generator can still do, up to a constant of the step [J].
-    fn active_potential(&self, generator: &Generator, x: &[Vec3], drive: &StrandDrive<'_>) -> f64 {
-        if drive.activation == 0.0 {
-            return 0.0;
-        }
+    /// What the active part of a generator can still do [J]; for generators whose force does not depend on speed.
+    fn active_potential(&self, generator: &Generator, x: &[Vec3], activation: f64) -> f64 {
         let l = generator.line.vector(x).norm() / generator.rest_length;
-        let integral = match self.start(generator, drive) {
-            Some(start) => {
-                let path = l - start.0;
-                let value = |s: f64| self.curves.active.value(s) * self.speed_factor(s, Some(start)).0;
-                GAUSS.iter().map(|&(place, weight)| path * weight * value(start.0 + path * place)).sum()
-            }
-            None => self.curves.active.at(l).integral,
-        };
-        generator.factor * generator.rest_length * self.active_force * drive.activation * integral
+        generator.factor * generator.rest_length * self.active_force * activation * self.curves.active.at(l).integral
     }
 
     /// What the passive parts store [J].
@@ -233,8 +214,13 @@ impl Force for Strand {
     }
 
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64> {
-        let drive = self.drive(ctx);
-        let energy = |generator| self.stored_in(generator, x) + self.active_potential(generator, x, &drive);
+        let activation = self.activation(ctx.control);
+        // Where force depends on speed its integral over a step has no closed form, and a kink where the curve reaches zero: a quadrature
+        // disagrees with the force by more than a line search forgives.
+        if self.needs_motion() && activation > 0.0 {
+            return None;
+        }
+        let energy = |generator| self.stored_in(generator, x) + self.active_potential(generator, x, activation);
         Some(self.generators.iter().map(energy).sum())
     }
 

@@ -15,6 +15,8 @@ use crate::material::Tangent;
 /// One tendon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tendon {
+    /// Where it begins: points of the flesh and their weights.
+    pub from: Vec<(u32, f64)>,
     /// From flesh to the anchor; to the origin where this is a place in the world.
     pub line: Line,
     /// The anchor in the world, before any motion [m]; zero where it is made of points.
@@ -58,14 +60,24 @@ impl TendonStrand {
         Pull { tension: self.force * sample.value, stiffness: self.force * sample.slope / tendon.rest_length }
     }
 
-    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of it (CHE-53).
-    pub fn total_force(&self, x: &[Vec3], control: &Control) -> Vec3 {
+    /// Calls `visit` with a place on each taut tendon, where it begins, and its force on the flesh [N].
+    pub fn for_each_force(&self, x: &[Vec3], control: &Control, mut visit: impl FnMut(Vec3, Vec3)) {
         let translation = self.translation(control);
-        self.tendons.iter().fold(Vec3::zero(), |sum, tendon| {
+        for tendon in &self.tendons {
             let (d, strain) = self.stretched(tendon, x, translation);
             let tension = self.pull(tendon, strain).tension;
-            if tension > 0.0 { sum + d * (tension / d.norm()) } else { sum }
-        })
+            if tension > 0.0 {
+                let start = tendon.from.iter().fold(Vec3::zero(), |sum, &(point, w)| sum + x[point as usize] * w);
+                visit(start, d * (tension / d.norm()));
+            }
+        }
+    }
+
+    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of it (CHE-53).
+    pub fn total_force(&self, x: &[Vec3], control: &Control) -> Vec3 {
+        let mut sum = Vec3::zero();
+        self.for_each_force(x, control, |_, force| sum += force);
+        sum
     }
 
     /// Mean strain of the tendons at `x`; negative where they are slack.

@@ -22,7 +22,9 @@ use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, Rigid
 use crate::control::{ChannelId, ChannelTable};
 use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
-use crate::force::{Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, SpringPoint};
+use crate::force::{
+    Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, Sheath, SpringPoint,
+};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
@@ -236,6 +238,7 @@ impl Assembler {
         let driven = self.driven();
         let following = self.following(&pins, &driven);
         let (pressures, loads) = self.pressures_and_loads();
+        let sheaths = self.sheaths();
         let colliders = self.colliders();
         let bodies: Vec<Body> = std::mem::take(&mut self.parts.bodies)
             .into_iter()
@@ -317,6 +320,7 @@ impl Assembler {
             loads,
             strands,
             tendons,
+            sheaths,
             contacts,
             bones,
             contact,
@@ -617,6 +621,22 @@ impl Assembler {
             loads.push(Load { name, points, channels: None });
         }
         (pressures, loads)
+    }
+
+    fn sheaths(&mut self) -> Vec<Sheath> {
+        let sheaths = std::mem::take(&mut self.parts.sheaths);
+        let of = |(body, name, triangles, stiffness): (usize, String, Vec<[u32; 3]>, f64)| {
+            let params = &self.parts.bodies[body];
+            let rest = params.mesh.positions();
+            let first = self.point(body, 0);
+            let triangles: Vec<_> = contact_triangles(&params.mesh, &triangles)
+                .into_iter()
+                .map(|(triangle, share)| (triangle.map(|n| first + n), share))
+                .collect();
+            let name = format!("{}.sheath.{name}", params.name);
+            Sheath::new(name, stiffness, &triangles, |point| rest[(point - first) as usize])
+        };
+        sheaths.into_iter().map(of).collect()
     }
 
     fn colliders(&mut self) -> Vec<Collider> {

@@ -17,6 +17,8 @@ pub(super) enum Tissue {
     Belly,
     Tendon,
     Aponeurosis,
+    /// Soft flesh without fibres of its own, between the parts of a muscle.
+    Filling,
 }
 
 impl Tissue {
@@ -25,6 +27,7 @@ impl Tissue {
             Self::Belly => "belly",
             Self::Tendon => "tendon",
             Self::Aponeurosis => "aponeurosis",
+            Self::Filling => "filling",
         }
     }
 }
@@ -33,7 +36,7 @@ impl Tissue {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Traits {
     pub tissue: Tissue,
-    /// Local axis along which the fibres run.
+    /// Local axis along which the fibres run; not looked at in a filling.
     pub fiber_axis: usize,
     /// Cells with the same number lie one behind the other along the same fibres.
     pub line: u32,
@@ -119,7 +122,11 @@ impl Assembly {
         for (nodes, traits) in &self.hexes {
             let corners = self.corners(nodes);
             let mut add_fiber = |at: Vec3| {
-                let along = hex_gradient(&corners, at)[traits.fiber_axis].normalized();
+                let along = match traits.tissue {
+                    // No edge of its cells means anything; the line of action does.
+                    Tissue::Filling => Vec3::new(1.0, 0.0, 0.0),
+                    _ => hex_gradient(&corners, at)[traits.fiber_axis].normalized(),
+                };
                 fibers.push(if along.x < 0.0 { -along } else { along });
                 traits_of_cell.push(*traits);
             };
@@ -153,7 +160,7 @@ impl Assembly {
         let cells_with = |holds: &dyn Fn(&Traits) -> bool| -> Vec<u32> {
             (0..traits_of_cell.len() as u32).filter(|cell| holds(&traits_of_cell[*cell as usize])).collect()
         };
-        for tissue in [Tissue::Belly, Tissue::Tendon, Tissue::Aponeurosis] {
+        for tissue in [Tissue::Belly, Tissue::Tendon, Tissue::Aponeurosis, Tissue::Filling] {
             let cells = cells_with(&|traits| traits.tissue == tissue);
             if !cells.is_empty() {
                 mesh = mesh.with_cell_set(tissue.set_name(), cells)?;

@@ -164,10 +164,11 @@ pub struct ProceduralMuscle {
     /// Mesh of belly and tendons.
     ///
     /// Node sets: `"origin"` (x = 0) and `"insertion"` (x = length), and with two heads `"origin-1"` (y > 0) and `"origin-2"`. Cell sets:
-    /// `"belly"`, `"tendon"` and, in pennate muscles, `"aponeurosis"`, which together hold each cell once; with two heads the belly is
-    /// also `"head-1"` and `"head-2"`. The cell field `"fiber"` is `fibers`.
+    /// `"belly"`, `"tendon"`, in pennate muscles `"aponeurosis"` and in bipennate ones `"filling"`, which together hold each cell once; with
+    /// two heads the belly is also `"head-1"` and `"head-2"`. The cell field `"fiber"` is `fibers`.
     pub mesh: CellMesh,
-    /// Unit direction of the fibres in each cell, from origin to insertion; in tendons and aponeuroses along them.
+    /// Unit direction of the fibres in each cell, from origin to insertion; in tendons and aponeuroses along them. A filling has no fibres,
+    /// the direction there is the line of action.
     pub fibers: Vec<Vec3>,
     /// Mean length of the fibres of the belly [m], each fibre counted once.
     pub fiber_length: f64,
@@ -276,8 +277,9 @@ pub enum MuscleError {
 /// z. Bellies swell as 1 − cos⁴ πs between their ends, with zero slope where they meet the tendons. Pennate muscles are straight where
 /// their mechanics is: flat, parallel sheets at the distance w, fibres of length w / sin α at exactly the pennation α. So their
 /// cross-section is the area of a sheet times sin α, and they pull cos α of what their fibres pull along the line of action
-/// [Chen92]. Their tendons continue the sheets, beside the x axis in a unipennate muscle; in a bipennate one the outer sheets leave a
-/// notch before they join into one tendon.
+/// [Chen92]. Their tendons continue the sheets, beside the x axis in a unipennate muscle; in a bipennate one the outer sheets join into one
+/// tendon, and the notch they leave between each other, the belly and the edge of the central sheet is filled with soft flesh that has no
+/// fibres.
 pub fn muscle(params: &MuscleParams) -> Result<ProceduralMuscle, MuscleError> {
     params.check()?;
     let assembly = match params.shape {

@@ -3,6 +3,8 @@
 //! With w between the sheets, fibres at the angle α are w / sin α long and run w / tan α along the line of action. All of them reach from
 //! sheet to sheet, so that the belly is a parallelogram seen along z, and its outline seen along y is the same for both ends of every
 //! fibre. Then force = stress × cross-section × cos α holds cut by cut [Chen92].
+//!
+//! The outer sheets of a bipennate muscle part from their common tendon and leave a notch before the belly; soft flesh fills it.
 
 use sinew_math::Vec3;
 
@@ -22,6 +24,11 @@ const END_WIDTH: f64 = 0.55;
 const LONGEST_RUN: f64 = 0.75;
 /// Fraction of the origin tendon of a bipennate muscle in which both sheets have become one.
 const JOINED: f64 = 0.3;
+/// Depth of the edge with which the central sheet begins, at most, as a fraction of its length.
+const DEEPEST_EDGE: f64 = 0.5;
+/// Angle [rad] between the halves of the origin tendon of a bipennate muscle in the first cell after the joint, about three degrees: the
+/// filling between them becomes as flat.
+const SHARPEST_PARTING: f64 = 0.05;
 /// Steepest way of an outer sheet to the line of action, dy/dx.
 const STEEPEST: f64 = 2.5;
 
@@ -47,11 +54,19 @@ struct Row {
     offset: f64,
     /// Where it begins [m].
     start: f64,
+    /// How much farther on its first node lies [m]; later ones lose this in even steps, so that the last stays where it is.
+    lag: f64,
     /// Whether the sheet it belongs to has its tendon at the origin (s = 0) or at the insertion (s = 1).
     tendon_at: f64,
 }
 
 impl Row {
+    /// x [m] at the fraction s of sheets of this length [m].
+    fn x(&self, s: f64, sheet_length: f64) -> f64 {
+        // The end is taken exactly, so that tendons begin where they are said to.
+        self.start + if s == 1.0 { sheet_length } else { self.lag * (1.0 - s) + sheet_length * s }
+    }
+
     fn y(&self, s: f64) -> f64 {
         self.height + self.offset * (1.0 - SHEET_TAPER * (s - self.tendon_at).abs())
     }
@@ -130,8 +145,7 @@ impl Plates<'_> {
             let s = i as f64 / self.along as f64;
             for index in (0..self.first_upper).chain((self.first_upper..row_count).rev()) {
                 let row = &self.rows[index];
-                // The end is taken exactly, so that tendons begin where they are said to.
-                let x = row.start + if i == self.along { sheet_length } else { sheet_length * s };
+                let x = row.x(s, sheet_length);
                 for k in 0..=self.through {
                     let node = assembly.node(Vec3::new(x, row.y(s), self.half_width(s) * self.across(k)));
                     nodes[(i * row_count + index) * (self.through + 1) + k] = node;
@@ -228,15 +242,21 @@ pub(super) fn assemble_unipennate(params: &MuscleParams) -> Result<Assembly, Mus
     let mut rows = Vec::new();
     for i in 0..m.over_sheet {
         let offset = -m.sheet * (1.0 - part(i, m.over_sheet));
-        rows.push(Row { height: low, offset, start, tendon_at: 0.0 });
+        rows.push(Row { height: low, offset, start, lag: 0.0, tendon_at: 0.0 });
     }
     for j in 0..=m.along_fiber {
         let t = part(j, m.along_fiber);
-        rows.push(Row { height: low + m.between * t, offset: 0.0, start: start + (end - start) * t, tendon_at: 1.0 });
+        rows.push(Row {
+            height: low + m.between * t,
+            offset: 0.0,
+            start: start + (end - start) * t,
+            lag: 0.0,
+            tendon_at: 1.0,
+        });
     }
     for i in 1..=m.over_sheet {
         let offset = m.sheet * part(i, m.over_sheet);
-        rows.push(Row { height: -low, offset, start: end, tendon_at: 1.0 });
+        rows.push(Row { height: -low, offset, start: end, lag: 0.0, tendon_at: 1.0 });
     }
     let mut tissues = vec![Tissue::Aponeurosis; m.over_sheet];
     tissues.resize(m.over_sheet + m.along_fiber, Tissue::Belly);
@@ -267,7 +287,7 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
     let mut rows = Vec::new();
     for i in 0..m.over_sheet {
         let offset = -m.sheet * (1.0 - part(i, m.over_sheet));
-        rows.push(Row { height: -outer, offset, start, tendon_at: 0.0 });
+        rows.push(Row { height: -outer, offset, start, lag: 0.0, tendon_at: 0.0 });
     }
     for j in 0..=m.along_fiber {
         let t = part(j, m.along_fiber);
@@ -275,11 +295,15 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
             height: -outer + m.between * t,
             offset: 0.0,
             start: start + (end - start) * t,
+            lag: 0.0,
             tendon_at: 0.0,
         });
     }
+    // The central sheet begins with an edge of a right angle, not with a flat face: it is a corner of the notch.
+    let edge_depth = m.sheet.min(DEEPEST_EDGE * m.sheet_length);
     for i in 1..=m.over_sheet {
-        rows.push(Row { height: -m.sheet * (1.0 - part(i, m.over_sheet)), offset: 0.0, start: end, tendon_at: 0.0 });
+        let t = part(i, m.over_sheet);
+        rows.push(Row { height: -m.sheet * (1.0 - t), offset: 0.0, start: end, lag: edge_depth * t, tendon_at: 0.0 });
     }
     let middle = rows.len() - 1;
     rows[middle].height = 0.0;
@@ -299,22 +323,45 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
     let insertion = plates.face(&nodes, plates.along, middle - m.over_sheet..=middle + m.over_sheet);
     plates.add_tendon(&mut assembly, &insertion, params.length - params.tendon[1], params.length);
     let sheets = [plates.face(&nodes, 0, 0..=m.over_sheet), plates.face(&nodes, 0, last_row - m.over_sheet..=last_row)];
-    plates.add_joined_tendon(&mut assembly, &sheets, start);
+    // A smooth step begins as 3t²: with more layers the halves would part from each other at a sharper angle.
+    let most = (6.0 * outer / ((1.0 - JOINED) * start * SHARPEST_PARTING)) as usize;
+    let wanted = plates.tendon_stations([start, JOINED * start]).len() - 1;
+    let cells_apart = wanted.min(most).max(m.along_fiber + m.over_sheet);
+    let inner_sides = plates.add_joined_tendon(&mut assembly, &sheets, start, cells_apart);
+    let row_pairs: Vec<_> = (m.over_sheet..=middle).map(|row| [row, last_row - row]).collect();
+    let fronts = [0, 1].map(|side| {
+        let nodes_of =
+            |pair: &[usize; 2]| (0..=plates.through).map(|k| plates.node(&nodes, 0, pair[side], k)).collect();
+        row_pairs.iter().map(nodes_of).collect()
+    });
+    plates.add_filling(&mut assembly, &inner_sides, fronts, start);
     Ok(assembly)
 }
 
 impl Plates<'_> {
-    /// Adds the origin tendon of a bipennate muscle: both outer sheets bend to the line of action and become the halves of one tendon.
-    fn add_joined_tendon(&self, assembly: &mut Assembly, sheets: &[Face; 2], from: f64) {
+    /// Adds the origin tendon of a bipennate muscle: both outer sheets bend to the line of action and become the halves of one tendon,
+    /// after `cells_apart` layers of cells. Returned are the inner sides of both halves, towards the notch, from the sheets to the joint.
+    fn add_joined_tendon(
+        &self,
+        assembly: &mut Assembly,
+        sheets: &[Face; 2],
+        from: f64,
+        cells_apart: usize,
+    ) -> [Lines; 2] {
         let joint = JOINED * from;
-        let apart = self.tendon_stations([from, joint]);
-        let joint_station = apart.len() - 1;
-        let stations = apart.into_iter().chain(self.tendon_stations([joint, 0.0]).into_iter().skip(1));
+        let apart = (0..=cells_apart).map(|i| part(cells_apart - i, cells_apart) * from + part(i, cells_apart) * joint);
+        let stations = apart.chain(self.tendon_stations([joint, 0.0]).into_iter().skip(1));
         let radius = 0.5 * self.params.tendon_width;
         let row_cells = sheets[0].heights.len() - 1;
+        // The last row of the lower half and the first of the upper one.
+        let inner = |side: usize, nodes: &[u32]| {
+            let first = if side == 0 { row_cells * (self.through + 1) } else { 0 };
+            nodes[first..=first + self.through].to_vec()
+        };
         let mut last = sheets.each_ref().map(|face| face.nodes.clone());
+        let mut inner_sides = [0, 1].map(|side| vec![inner(side, &last[side])]);
         for (station, x) in stations.enumerate().skip(1) {
-            let m = if station >= joint_station { 1.0 } else { smooth_step((x - from) / (joint - from)) };
+            let m = if station >= cells_apart { 1.0 } else { smooth_step((x - from) / (joint - from)) };
             let place = |face: &Face, side: f64, row: usize, k: usize| {
                 // The lower sheet is the half v < 0 of the tendon, its inner row the middle; the upper sheet begins there.
                 let v = 0.5 * (side - 1.0) + part(row, row_cells);
@@ -327,7 +374,7 @@ impl Plates<'_> {
             for (side, face) in sheets.iter().enumerate() {
                 for row in 0..=row_cells {
                     for k in 0..=self.through {
-                        let shared = side == 1 && row == 0 && station >= joint_station;
+                        let shared = side == 1 && row == 0 && station >= cells_apart;
                         let node = if shared {
                             next[0][row_cells * (self.through + 1) + k]
                         } else {
@@ -340,10 +387,130 @@ impl Plates<'_> {
             for (from, to) in last.iter().zip(&next) {
                 self.add_slab(assembly, from, to, row_cells);
             }
+            if station <= cells_apart {
+                for side in 0..2 {
+                    inner_sides[side].push(inner(side, &next[side]));
+                }
+            }
             last = next;
+        }
+        inner_sides
+    }
+
+    /// Fills the notch between the halves of the origin tendon and the front of belly and central sheet.
+    ///
+    /// Seen along z it is a kite: from A, where the halves join, their inner sides run to B and D, where belly and outer sheets meet,
+    /// and the front from there to C, the edge of the central sheet. `inner_sides` run from B and D to A, `fronts` from B and D to C.
+    /// Where the sides have more cells than the front, layers along the front come first; a smaller kite is left.
+    fn add_filling(&self, assembly: &mut Assembly, inner_sides: &[Lines; 2], fronts: [Lines; 2], from: f64) {
+        let layers = inner_sides[0].len() - fronts[0].len();
+        let front = self.add_filling_layers(assembly, inner_sides, fronts, layers, from);
+        self.add_kite(assembly, &inner_sides.each_ref().map(|side| &side[layers..]), &front, from);
+    }
+
+    /// Half width along z [m] of the filling at x: that of the tendons beside it, and that of the belly.
+    fn filling_half_width(&self, x: f64, from: f64) -> f64 {
+        let m = smooth_step((x - from) / (JOINED * from - from));
+        let [tendon, _] = square_to_rounded([1.0, 0.0]);
+        (1.0 - m) * self.half_width(0.0) + m * 0.5 * self.params.tendon_width * tendon
+    }
+
+    fn add_filling_cell(&self, assembly: &mut Assembly, node: impl Fn(usize, usize, usize) -> u32) {
+        assembly.hex(node, Traits { tissue: Tissue::Filling, fiber_axis: 0, line: 0, head: 0 });
+    }
+
+    /// Layers of the filling along the front, from the front towards the origin. Each is a copy of the front, smaller as the tendons
+    /// are nearer to each other; the last is returned.
+    fn add_filling_layers(
+        &self,
+        assembly: &mut Assembly,
+        inner_sides: &[Lines; 2],
+        mut fronts: [Lines; 2],
+        layers: usize,
+        from: f64,
+    ) -> [Lines; 2] {
+        let n = fronts[0].len() - 1;
+        let shape = fronts
+            .each_ref()
+            .map(|front| -> Vec<Vec3> { front.iter().map(|line| assembly.positions[line[0] as usize]).collect() });
+        for layer in 1..=layers {
+            let mut next: [Lines; 2] = Default::default();
+            for side in 0..2 {
+                let first = assembly.positions[inner_sides[side][layer][0] as usize];
+                let corner = shape[side][0];
+                let scale = first.y / corner.y;
+                // Numbered as `add_body` does, from the front and from the outside.
+                for (j, place) in shape[side].iter().enumerate() {
+                    next[side].push(if j == 0 {
+                        inner_sides[side][layer].clone()
+                    } else if j == n && side == 1 {
+                        next[0][n].clone()
+                    } else {
+                        let (x, y) = (first.x + (place.x - corner.x) * scale, place.y * scale);
+                        let half_width = self.filling_half_width(x, from);
+                        (0..=self.through)
+                            .map(|k| assembly.node(Vec3::new(x, y, half_width * self.across(k))))
+                            .collect()
+                    });
+                }
+                for j in 0..n {
+                    for k in 0..self.through {
+                        let node = |a: usize, b: usize, c: usize| [&fronts, &next][a][side][j + b][k + c];
+                        self.add_filling_cell(assembly, node);
+                    }
+                }
+            }
+            fronts = next;
+        }
+        fronts
+    }
+
+    /// The rest of the filling: as many cells along the inner sides as along the front. Its nodes lie by transfinite interpolation
+    /// between the four sides,
+    ///
+    /// $$x(u, v) = (1-v)\,AB(u) + v\,DC(u) + (1-u)\,AD(v) + u\,BC(v) - \text{bilinear interpolation of } A, B, C, D.$$
+    ///
+    /// All sides lead towards the insertion, AB away from the line of action and DC back to it, which is why no cell folds, although
+    /// the halves of the tendon touch at A.
+    fn add_kite(&self, assembly: &mut Assembly, inner_sides: &[&[Vec<u32>]; 2], fronts: &[Lines; 2], from: f64) {
+        let n = fronts[0].len() - 1;
+        let at = |i: usize, j: usize, k: usize| (i * (n + 1) + j) * (self.through + 1) + k;
+        let mut nodes = vec![u32::MAX; at(n, n, self.through) + 1];
+        for step in 0..=n {
+            for k in 0..=self.through {
+                nodes[at(step, 0, k)] = inner_sides[0][n - step][k];
+                nodes[at(0, step, k)] = inner_sides[1][n - step][k];
+                nodes[at(n, step, k)] = fronts[0][step][k];
+                nodes[at(step, n, k)] = fronts[1][step][k];
+            }
+        }
+        // Cells are long from A to C: numbered from B to D, they are cut from an obtuse corner (see `add_body`). Nodes of the sides have
+        // smaller numbers, in the same order.
+        let mut inside: Vec<_> = (1..n).flat_map(|i| (1..n).map(move |j| (i, j))).collect();
+        inside.sort_by_key(|&(i, j)| (n + j - i, i));
+        for (i, j) in inside {
+            let (u, v) = (part(i, n), part(j, n));
+            let x = |i: usize, j: usize| assembly.positions[nodes[at(i, j, 0)] as usize];
+            let between_sides = x(i, 0) * (1.0 - v) + x(i, n) * v + x(0, j) * (1.0 - u) + x(n, j) * u;
+            let bilinear = (x(0, 0) * (1.0 - u) + x(n, 0) * u) * (1.0 - v) + (x(0, n) * (1.0 - u) + x(n, n) * u) * v;
+            let place = between_sides - bilinear;
+            let half_width = self.filling_half_width(place.x, from);
+            for k in 0..=self.through {
+                nodes[at(i, j, k)] = assembly.node(Vec3::new(place.x, place.y, half_width * self.across(k)));
+            }
+        }
+        for i in 0..n {
+            for j in 0..n {
+                for k in 0..self.through {
+                    self.add_filling_cell(assembly, |a, b, c| nodes[at(i + a, j + b, k + c)]);
+                }
+            }
         }
     }
 }
+
+/// Lines of nodes along z, one after the other.
+type Lines = Vec<Vec<u32>>;
 
 /// The fraction i / n.
 fn part(i: usize, n: usize) -> f64 {

@@ -93,7 +93,8 @@ impl Assembler {
                     return Err(format!("tendon {k} has no length"));
                 }
                 let place = if to.entries.is_empty() { to.rest } else { Vec3::zero() };
-                Ok(Tendon { line: Line::between(&from.entries, &to.entries), place, rest_length })
+                let line = Line::between(&from.entries, &to.entries);
+                Ok(Tendon { from: from.entries.clone(), line, place, rest_length })
             });
             let tendons = tendons.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
             let motion = (params.target == AttachTarget::World).then(|| self.channels.add_vector(&name, [0.0; 3]));
