@@ -3,6 +3,7 @@
 mod lab;
 mod layer;
 mod muscle;
+mod probe;
 mod rig;
 mod solver;
 mod strand;
@@ -18,7 +19,7 @@ use crate::{
     overrides::{self, Override},
     record::skin::SkinFormat,
     spec::{
-        MOST_FRAMES, Probe, Scene,
+        MOST_FRAMES, Scene,
         body::{Body, VolumeTerm},
         expect::{Expectation, Instant, TimeSpan},
         material::Material,
@@ -597,53 +598,6 @@ impl Checker<'_> {
         if motion.is_some_and(|motion| motion.deformation.is_some()) {
             let problem = self.at(&format!("{path}.motion.deformation"), "what is rigid cannot deform");
             self.report(problem.hint("`deformation` is for the pins of a body"));
-        }
-    }
-
-    fn check_probes(&mut self) {
-        let scene = self.scene;
-        for (i, probe) in scene.probe.iter().enumerate() {
-            let path = format!("probe[{i}]");
-            let places = [probe.at.is_some(), probe.region.is_some(), probe.section.is_some(), probe.lever.is_some()];
-            match places.into_iter().filter(|&given| given).count() {
-                0 => {
-                    let message = format!("probe `{}` needs one of `at`, `region`, `section` and `lever`", probe.name);
-                    let problem = self.at(&path, message);
-                    self.report(problem.hint("for instance `region = \"x-max\"`"));
-                }
-                1 => {}
-                _ => {
-                    let problem = self.at(&path, "a probe has one of `at`, `region`, `section` and `lever`");
-                    self.report(problem.hint("make it several probes"));
-                }
-            }
-            if let Some(lever) = &probe.lever
-                && lever.pin.is_some() == lever.tendon.is_some()
-            {
-                let problem = self.at(&format!("{path}.lever"), "a lever has either `pin` or `tendon`");
-                self.report(problem.hint("for instance `pin = \"insertion\"`"));
-            }
-            self.check_probe_body(probe, &path);
-        }
-    }
-
-    fn check_probe_body(&mut self, probe: &Probe, path: &str) {
-        let scene = self.scene;
-        let body = match &probe.body {
-            Some(name) if name.is_empty() => return,
-            Some(name) => {
-                self.check_thing(name, &format!("{path}.body"));
-                scene.body.iter().find(|body| body.name == *name)
-            }
-            None if scene.body.len() + scene.rigid.len() == 1 => scene.body.first(),
-            None => {
-                let problem = self.at(path, format!("probe `{}` needs `body`", probe.name));
-                self.report(problem.label("there is more than one body, or none"));
-                return;
-            }
-        };
-        if let (Some(body), Some(region)) = (body, &probe.region) {
-            self.check_region(body, region, &format!("{path}.region"));
         }
     }
 
