@@ -1,6 +1,6 @@
 """Prints what OpenSim's Millard2012EquilibriumMuscle says: its curves as points, and forces and velocities over paths and activations.
 
-Lines of words, for `../opensim.rs` to read: `curve NAME X Y` are points to interpolate, `between NAME X Y` others to compare with;
+Lines of words, for `main.rs` to read: `curve NAME X Y` are points to interpolate, `between NAME X Y` others to compare with;
 `muscle DEGREES` begins a muscle of that pennation at optimal length, `static PATH ACTIVATION FORCE LENGTH` is an equilibrium of it,
 `velocity PATH ACTIVATION LENGTH VELOCITY` a fibre in motion, and `release PATH LENGTH` with its `at TIME FORCE LENGTH` a force that
 redevelops at full activation. Lengths of fibres and velocities are normalised; forces are in N, paths in m, times in s.
