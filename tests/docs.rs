@@ -22,7 +22,19 @@ fn backquoted(text: &str) -> Vec<String> {
 
 /// Whether a backquoted piece is meant as a path of the repository.
 fn is_path(piece: &str) -> bool {
-    let top = ["benches/", "crates/", "docs/", "scenes/", "tests/", "src/", "examples/", "xtask/", ".ci/", ".cargo/"];
+    let top = [
+        "benches/",
+        "crates/",
+        "docs/",
+        "scenes/",
+        "tests/",
+        "src/",
+        "examples/",
+        "python/",
+        "xtask/",
+        ".ci/",
+        ".cargo/",
+    ];
     let is_file = !piece.contains('/')
         && [".md", ".toml", ".bib"].iter().any(|extension| piece.ends_with(extension))
         && !piece.starts_with('.')
@@ -145,4 +157,10 @@ fn no_file_names_the_machine_it_was_written_on() {
         }
     }
     assert!(wrong.is_empty(), "machine paths in the repository:\n{}", wrong.join("\n"));
+}
+
+/// The functions of Python have the options of the command line.
+#[test]
+fn generated_python_commands_are_current() {
+    support::assert_generated("python/sinew/commands.py", &sinew::cli::python_module());
 }

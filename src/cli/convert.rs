@@ -2,14 +2,13 @@
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde_json::json;
 use sinew_scene::convert::{ConvertOptions, ConvertReport, Plan, open_recording, plan};
 
 use super::progress::{Progress, duration};
-use super::run::interrupt_flag;
+use super::run::interrupt;
 use super::talk::{self, Talk};
 use super::{Failure, Status, table};
 
@@ -97,11 +96,11 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             bytes(plan.total_bytes())
         )));
     }
-    let interrupted = interrupt_flag();
+    let interrupt = interrupt();
     let mut progress = Progress::new(talk);
     let result = plan.execute(&mut |done, all| {
         progress.update(done, all, "");
-        if interrupted.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     progress.clear();
     let report = result.map_err(failed)?;

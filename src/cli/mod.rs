@@ -3,6 +3,7 @@
 //! Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.
 
 mod bench;
+mod call;
 mod character;
 mod check;
 mod completions;
@@ -17,6 +18,7 @@ mod new;
 mod panic;
 mod play;
 mod progress;
+mod python;
 mod run;
 mod schema;
 mod skin;
@@ -24,10 +26,13 @@ mod status;
 mod table;
 mod talk;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub use call::{Called, call, set_program};
+pub use python::module as python_module;
 use talk::Talk;
 
 /// Muscle, flesh and skin: from anatomy to simulated tissue.
@@ -127,7 +132,12 @@ enum Failure {
 
 /// Reads the command line, runs the command, and turns every end into an exit status.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    main_with(std::env::args_os())
+}
+
+/// [`main`] with a command line of one's own; the first word is the name of the program.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {
             // Help and version go to stdout with status 0, mistakes to stderr with status 2: clap knows which.

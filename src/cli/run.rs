@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sinew_fem::StepReport;
+use sinew_fem::{Interrupt, StepReport};
 use sinew_scene::expect::Checked;
 use sinew_scene::run::{Observer, RunOptions, RunOutcome};
 use sinew_scene::timing::TimingNode;
@@ -15,7 +15,7 @@ use sinew_scene::{Override, Scene, format_number};
 
 use super::progress::{Progress, duration};
 use super::talk::Talk;
-use super::{Failure, Status, table, talk};
+use super::{Failure, Status, call, table, talk};
 
 /// Runs a scene, writes what it records, and checks what it expects
 #[derive(Debug, clap::Args)]
@@ -76,6 +76,17 @@ fn default_output(scene: &Path) -> PathBuf {
 
 /// Runs a scene that is already read; `demo` and `run` differ only in where the scene comes from.
 pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> Result<Status, Failure> {
+    simulate_and(scene, options, talk, json, |_| Ok(()))
+}
+
+/// The same with something to do before anything of a complete run is told.
+pub(super) fn simulate_and(
+    scene: &Scene,
+    options: &RunOptions,
+    talk: Talk,
+    json: bool,
+    finish: impl FnOnce(&mut RunOutcome) -> Result<(), Failure>,
+) -> Result<Status, Failure> {
     if let Some(threads) = scene.threads {
         // Refused when `--threads` has made the pool already, which is the order of precedence we want.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -83,7 +94,10 @@ pub fn simulate(scene: &Scene, options: &RunOptions, talk: Talk, json: bool) -> 
     let mut watch = Watch::new(talk);
     let result = sinew_scene::run::run(scene, options, &mut watch);
     watch.clear();
-    let outcome = result?;
+    let mut outcome = result?;
+    if !outcome.interrupted {
+        finish(&mut outcome)?;
+    }
     if json {
         talk::print(&format!("{}\n", outcome.to_json()))?;
     }
@@ -149,8 +163,11 @@ fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Set by Ctrl-C or SIGTERM and read between frames; a second signal does not wait.
-pub(super) fn interrupt_flag() -> Arc<AtomicBool> {
+/// Who ends a long command early: whoever called it, else Ctrl-C and SIGTERM, the second of which does not wait.
+pub(super) fn interrupt() -> Interrupt {
+    if let Some(interrupt) = call::interrupt() {
+        return interrupt;
+    }
     let flag = Arc::new(AtomicBool::new(false));
     let shared = Arc::clone(&flag);
     // Without a handler (already set, or not supported) Ctrl-C just ends the program; files still appear whole or not at all.
@@ -159,21 +176,21 @@ pub(super) fn interrupt_flag() -> Arc<AtomicBool> {
             std::process::exit(2);
         }
     });
-    flag
+    Interrupt::new(move || flag.load(Ordering::SeqCst))
 }
 
 /// Shows progress and stops the run when asked to.
 pub(super) struct Watch {
     talk: Talk,
     progress: Progress,
-    interrupted: Arc<AtomicBool>,
+    interrupt: Interrupt,
     /// Notes that were told when they came up.
     told: BTreeSet<String>,
 }
 
 impl Watch {
     pub(super) fn new(talk: Talk) -> Self {
-        Self { talk, progress: Progress::new(talk), interrupted: interrupt_flag(), told: BTreeSet::new() }
+        Self { talk, progress: Progress::new(talk), interrupt: interrupt(), told: BTreeSet::new() }
     }
 
     /// Clears the line of progress, so that what follows stands alone.
@@ -190,6 +207,10 @@ impl Observer for Watch {
         }
     }
 
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
     fn stage(&mut self, text: &str) {
         self.progress.clear();
         self.talk.note(text);
@@ -198,7 +219,7 @@ impl Observer for Watch {
 
     fn frame(&mut self, done: usize, all: usize, report: &StepReport) -> ControlFlow<()> {
         self.progress.update(done, all, &report.to_string());
-        if self.interrupted.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.interrupt.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

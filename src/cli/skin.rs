@@ -9,7 +9,7 @@ use sinew_scene::record::write_file;
 use sinew_scene::run::RunOptions;
 use sinew_scene::{Dimension, Scene, format_quantity};
 
-use super::talk::Talk;
+use super::talk::{self, Talk};
 use super::{Failure, Status, mesh, run};
 
 /// Cells of a lattice whose size nobody has chosen: fingers are a few cells across, and a frame takes a fraction of a second.
@@ -159,16 +159,18 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     if let Some(path) = &arguments.scene {
         write_file(path, text.as_bytes()).map_err(|error| Failure::Other(error.to_string()))?;
         talk.note(&format!("wrote {}", path.display()));
+        if arguments.json {
+            talk::print(&format!("{}\n", serde_json::json!({ "scene": path.to_string_lossy() })))?;
+        }
         return Ok(Status::Done);
     }
     let name = format!("scene of {}", arguments.character.display());
     let scene = Scene::from_str(&text, &name, ".")?;
     let folder = outputs[0].with_extension("");
     let options = RunOptions { output: Some(folder.clone()), resume: arguments.resume, ..RunOptions::default() };
-    let status = run::simulate(&scene, &options, talk, arguments.json)?;
-    for path in &outputs {
-        bring_up(&folder, path, talk)?;
-    }
+    let status = run::simulate_and(&scene, &options, talk, arguments.json, |outcome| {
+        outputs.iter().try_for_each(|path| bring_up(&folder, path, &mut outcome.outputs))
+    })?;
     talk.note(&format!("open {} in a browser", folder.join("report.html").display()));
     Ok(status)
 }
@@ -231,8 +233,8 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
     }
 }
 
-/// Moves a file, and what lies beside it, from the folder of the run to where it was asked for.
-fn bring_up(folder: &Path, path: &Path, talk: Talk) -> Result<(), Failure> {
+/// Moves a file, and what lies beside it, from the folder of the run to where it was asked for; `written` tells where files are.
+fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), Failure> {
     let (Some(stem), Some(end)) = (path.file_stem(), path.extension()) else { return Ok(()) };
     let (stem, end) = (stem.to_string_lossy(), end.to_string_lossy());
     let failed = |source| Failure::Write { what: path.display().to_string(), source };
@@ -251,7 +253,11 @@ fn bring_up(folder: &Path, path: &Path, talk: Talk) -> Result<(), Failure> {
                 std::fs::remove_dir_all(&to).map_err(failed)?;
             }
             std::fs::rename(entry.path(), &to).map_err(failed)?;
-            talk.note(&format!("wrote {}", to.display()));
+            for file in written.iter_mut() {
+                if let Ok(rest) = file.strip_prefix(entry.path()) {
+                    *file = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+                }
+            }
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::Failure;
+use super::{Failure, call};
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Talk {
     /// From `-q` and `-v`.
     pub fn new(quiet: bool, verbose: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { notes: !quiet, details: verbose, terminal: io::stderr().is_terminal() && !dumb }
+        Self { notes: !quiet, details: verbose, terminal: io::stderr().is_terminal() && !dumb && !call::is_called() }
     }
 
     /// Says something that `-q` keeps quiet.
@@ -32,11 +32,17 @@ impl Talk {
 
 /// Says something in any case. A closed stderr is not worth dying for.
 pub fn complain(text: &str) {
+    if call::keep_message(text) {
+        return;
+    }
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Hands out data. A reader that has seen enough (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
+    if call::keep_output(text) {
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

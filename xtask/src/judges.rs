@@ -3,14 +3,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::scenes;
 use crate::step::{Outcome, Verdict, binary, root, stream, target};
 use crate::test::Options;
-use crate::venv::Environment;
+use crate::venv::{Background, Environment};
 
 /// Name of the step.
 pub const NAME: &str = "judges";
@@ -23,8 +21,7 @@ const NPM_PACKAGES: [&str; 4] = [
     "@gltf-transform/functions@4.5.1",
 ];
 
-/// The installation that runs while the other steps build and test.
-static INSTALLATION: Mutex<Option<JoinHandle<Result<(), String>>>> = Mutex::new(None);
+static INSTALLATION: Background = Background::new();
 
 fn environment() -> Environment {
     Environment::new(target().join("judges"))
@@ -32,9 +29,7 @@ fn environment() -> Environment {
 
 /// Begins to install the judges in the background: a few hundred megabytes come from the package registries.
 pub fn prepare() {
-    if let Ok(mut installation) = INSTALLATION.lock() {
-        *installation = Some(std::thread::spawn(install));
-    }
+    INSTALLATION.start(install);
 }
 
 /// Installs what is missing.
@@ -45,12 +40,7 @@ fn install() -> Result<(), String> {
 /// Waits for the installation and hears every judge.
 pub fn run(_: &Options) -> Outcome {
     let start = Instant::now();
-    let running = INSTALLATION.lock().ok().and_then(|mut installation| installation.take());
-    let installed = match running {
-        Some(installation) => installation.join().unwrap_or_else(|_| Err("the installation broke off".into())),
-        None => install(),
-    };
-    if let Err(reason) = installed {
+    if let Err(reason) = INSTALLATION.wait(install) {
         return Outcome::single(NAME, Verdict::Skipped(reason), start.elapsed().as_secs_f64());
     }
     let environment = environment();

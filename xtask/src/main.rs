@@ -1,4 +1,4 @@
-//! Chores of the repository: `cargo xtask test | docs | demo | bench`.
+//! Chores of the repository: `cargo xtask test | docs | wheel | demo | bench`.
 //!
 //! Standard library only, so that the first `cargo xtask` on a fresh clone compiles in a second.
 
@@ -8,6 +8,7 @@ mod judges;
 mod opensim;
 mod peers;
 mod pictures;
+mod python;
 mod scenes;
 mod step;
 mod test;
@@ -25,7 +26,9 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test [--full] [--only NAME]...  Everything CI runs: format, lints, tests, scenes, examples, licences
                                   --full adds the large sizes; --only keeps the steps whose name contains NAME
-  docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts
+  docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts, and those of the Python
+                                  module where there is Python
+  wheel                           Build the Python wheel into target/wheels and print its path
   demo                            Run the demo and write the pictures of README and guide (docs/images/)
   bench                           Run `sinew bench svd3` and `sinew bench beam` and print their JSON
   bench peers [OPTIONS]           Time the beam in other engines and in ours, in one run; installs them below target/peers
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(rest),
         Some("docs") => docs(),
         Some("demo") => demo(),
+        Some("wheel") => python::wheel(),
         Some("bench") => bench(rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
@@ -81,7 +85,17 @@ fn docs() -> ExitCode {
         "generated",
     ]);
     command.env("SINEW_BLESS", "1");
-    finish(&step::stream("docs", &mut command))
+    let outcome = step::stream("docs", &mut command);
+    if outcome.is_failure() {
+        return finish(&outcome);
+    }
+    match python::pages(false) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("error: the pages of the Python module are as they were: {reason}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Runs the demo and keeps its pictures for the README and the guide.

@@ -25,7 +25,8 @@ pub fn run(options: &Options) -> Outcome {
     if build.is_failure() {
         return build;
     }
-    let failed = run_side_by_side(&scenes);
+    let (failed, found) = run_side_by_side(&scenes);
+    keep_hashes(&found);
     let verdict = match failed {
         0 => Verdict::Passed,
         failed => Verdict::Failed(format!("{failed} of {}", scenes.len())),
@@ -34,10 +35,10 @@ pub fn run(options: &Options) -> Outcome {
     Outcome { name: "scenes".into(), verdict, counts, seconds: start.elapsed().as_secs_f64() }
 }
 
-/// A common list, taken from by one worker per core. Returns how many scenes failed.
-fn run_side_by_side(scenes: &[PathBuf]) -> usize {
+/// A common list, taken from by one worker per core. Returns how many scenes failed, and the fingerprints of the others.
+fn run_side_by_side(scenes: &[PathBuf]) -> (usize, Vec<(String, String)>) {
     let workers = std::thread::available_parallelism().map_or(1, |count| count.get());
-    let (next, failed, report) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(()));
+    let (next, failed, report) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -46,9 +47,14 @@ fn run_side_by_side(scenes: &[PathBuf]) -> usize {
                     let verdict = run_one(scene);
                     let name = scene.strip_prefix(root()).unwrap_or(scene).display();
                     // One report at a time, so that the complaints of a scene stay together.
-                    let _turn = report.lock();
+                    let mut turn = report.lock();
                     match verdict {
-                        Ok(()) => eprintln!("ok     {:>6.1} s  {name}", start.elapsed().as_secs_f64()),
+                        Ok(hash) => {
+                            eprintln!("ok     {:>6.1} s  {name}", start.elapsed().as_secs_f64());
+                            if let Ok(found) = &mut turn {
+                                found.push((name.to_string().replace('\\', "/"), hash));
+                            }
+                        }
                         Err(complaint) => {
                             failed.fetch_add(1, Ordering::Relaxed);
                             eprintln!("FAILED {:>6.1} s  {name}\n{complaint}", start.elapsed().as_secs_f64());
@@ -58,15 +64,30 @@ fn run_side_by_side(scenes: &[PathBuf]) -> usize {
             });
         }
     });
-    failed.into_inner()
+    (failed.into_inner(), report.into_inner().unwrap_or_default())
 }
 
-fn run_one(scene: &Path) -> Result<(), String> {
+/// Where the fingerprints of all scenes are, for others that run the same scenes in another way.
+pub fn hashes() -> PathBuf {
+    target().join("scenes-out/hashes.json")
+}
+
+fn keep_hashes(found: &[(String, String)]) {
+    let lines: Vec<String> = found.iter().map(|(scene, hash)| format!("  \"{scene}\": \"{hash}\"")).collect();
+    let written = std::fs::create_dir_all(target().join("scenes-out"))
+        .and_then(|()| std::fs::write(hashes(), format!("{{\n{}\n}}\n", lines.join(",\n"))));
+    if let Err(error) = written {
+        eprintln!("cannot keep the fingerprints of the scenes: {error}");
+    }
+}
+
+/// Runs a scene and returns the fingerprint of its end.
+fn run_one(scene: &Path) -> Result<String, String> {
     let name = scene.strip_prefix(root().join("scenes")).unwrap_or(scene).with_extension("");
     let mut command = Command::new(binary("sinew"));
     command
         .current_dir(root())
-        .args(["run", "--quiet", "--threads", "1"])
+        .args(["run", "--quiet", "--threads", "1", "--json"])
         .arg(scene.strip_prefix(root()).unwrap_or(scene));
     // Scenes to look at are written out; of those to trust only the numbers are wanted.
     if name.starts_with("basics") {
@@ -76,7 +97,11 @@ fn run_one(scene: &Path) -> Result<(), String> {
     }
     let result = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start sinew: {error}"))?;
     match result.status.code() {
-        Some(0) => Ok(()),
+        Some(0) => {
+            let text = String::from_utf8_lossy(&result.stdout);
+            let hash = text.split_once("\"hash\":\"").and_then(|(_, rest)| rest.split_once('"'));
+            Ok(hash.map(|(hash, _)| hash.to_string()).unwrap_or_default())
+        }
         code => Err(format!(
             "exit status {code:?}\n{}{}",
             String::from_utf8_lossy(&result.stdout),

@@ -124,12 +124,14 @@ fn pass_on(pipe: impl Read) -> [usize; 3] {
 /// Passed, failed and skipped tests of a summary line, if it is one.
 ///
 /// `test result: ok. 12 passed; 0 failed; 1 ignored; …` (cargo test) or
-/// `Summary [ 1.2s] 12 tests run: 11 passed (1 slow), 1 failed, 3 skipped` (nextest).
+/// `Summary [ 1.2s] 12 tests run: 11 passed (1 slow), 1 failed, 3 skipped` (nextest) or
+/// `1 failed, 12 passed, 3 skipped in 1.23s` (pytest).
 fn test_counts(line: &str) -> Option<[usize; 3]> {
     let line = line.trim();
     let rest = match line.strip_prefix("test result:") {
         Some(rest) => rest,
         None if line.starts_with("Summary [") => line.split_once("run:")?.1,
+        None if is_pytest_summary(line) => line,
         None => return None,
     };
     let words: Vec<&str> = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -148,6 +150,17 @@ fn test_counts(line: &str) -> Option<[usize; 3]> {
     Some(counts)
 }
 
+/// Whether a line begins with a count and ends with a time.
+fn is_pytest_summary(line: &str) -> bool {
+    let line = line.trim_matches('=').trim();
+    let counts =
+        line.split_once(" in ").filter(|(_, time)| time.split('s').next().is_some_and(|t| t.parse::<f64>().is_ok()));
+    let words = ["passed", "failed", "skipped"];
+    counts.is_some_and(|(counts, _)| {
+        counts.starts_with(|c: char| c.is_ascii_digit()) && words.iter().any(|word| counts.contains(word))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::test_counts;
@@ -158,6 +171,9 @@ mod tests {
         assert_eq!(test_counts(cargo), Some([12, 2, 1]));
         let nextest = "     Summary [   1.234s] 14 tests run: 11 passed (1 slow), 3 failed, 5 skipped";
         assert_eq!(test_counts(nextest), Some([11, 3, 5]));
+        assert_eq!(test_counts("==== 1 failed, 12 passed, 3 skipped in 61.23s (0:01:01) ===="), Some([12, 1, 3]));
+        assert_eq!(test_counts("7 passed in 0.02s"), Some([7, 0, 0]));
         assert_eq!(test_counts("test math::adds ... ok"), None);
+        assert_eq!(test_counts("4 frames in memory"), None);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use crate::deny;
 use crate::judges;
 use crate::opensim;
+use crate::python;
 use crate::scenes;
 use crate::step::{Outcome, Verdict, cargo, has_cargo_command, root, stream, target};
 
@@ -41,7 +42,7 @@ impl Options {
     }
 }
 
-const STEPS: [(&str, fn(&Options) -> Outcome); 10] = [
+const STEPS: [(&str, fn(&Options) -> Outcome); 11] = [
     ("format", format),
     ("lint", lint),
     ("tests", tests),
@@ -51,6 +52,7 @@ const STEPS: [(&str, fn(&Options) -> Outcome); 10] = [
     ("examples", examples),
     (judges::NAME, judges::run),
     (opensim::NAME, opensim::run),
+    (python::NAME, python::run),
     ("licences", deny::run),
 ];
 
@@ -71,6 +73,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
     }
     if options.wants(judges::NAME) {
         judges::prepare();
+    }
+    if options.wants(python::NAME) {
+        python::prepare();
     }
     let mut outcomes = Vec::new();
     for (name, step) in steps {

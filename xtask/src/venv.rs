@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread::JoinHandle;
 
 /// Names under which Python 3 is looked for.
 const INTERPRETERS: [&str; 2] = ["python3", "python"];
@@ -58,6 +60,19 @@ impl Environment {
         std::fs::write(stamp, wanted).map_err(|error| error.to_string())
     }
 
+    /// Installs one package from a file, in place of an older one.
+    pub fn pip_install(&self, package: &Path) -> Result<(), String> {
+        let mut pip = if self.has_pip() {
+            self.own_pip()
+        } else {
+            let mut pip = Command::new(interpreter()?);
+            pip.args(["-m", "pip", "--python"]).arg(self.python());
+            pip
+        };
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+        quietly("pip", pip.arg(package))
+    }
+
     fn own_pip(&self) -> Command {
         let mut pip = Command::new(self.python());
         pip.args(["-m", "pip"]);
@@ -82,6 +97,32 @@ impl Environment {
         let mut pip = Command::new(python);
         pip.args(["-m", "pip", "--python"]).arg(self.python());
         Ok(pip)
+    }
+}
+
+/// An installation that runs while other steps build and test.
+pub struct Background(Mutex<Option<JoinHandle<Result<(), String>>>>);
+
+impl Background {
+    /// Nothing runs yet.
+    pub const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Begins.
+    pub fn start(&self, install: fn() -> Result<(), String>) {
+        if let Ok(mut installation) = self.0.lock() {
+            *installation = Some(std::thread::spawn(install));
+        }
+    }
+
+    /// Waits for the end, or installs now what was not begun before.
+    pub fn wait(&self, install: fn() -> Result<(), String>) -> Result<(), String> {
+        let running = self.0.lock().ok().and_then(|mut installation| installation.take());
+        match running {
+            Some(installation) => installation.join().unwrap_or_else(|_| Err("the installation broke off".into())),
+            None => install(),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod fibers;
 mod gradient;
 mod pack;
 mod point;
+mod response;
 mod summary;
 mod tangent;
 
@@ -32,6 +33,7 @@ use fibers::Fibers;
 pub use fibers::{Actuation, CellFiber, FiberGroup, FiberSummary, MOST_GROUPS};
 use gradient::GradientOf;
 use point::{ExcessOf, PointsOf};
+pub use response::{Points, Response, ResponseError};
 use summary::SummaryOf;
 pub use summary::{BlockSummary, FLATTENED, von_mises};
 use tangent::{PackSink, PrecisionSink, TangentOf, VisitSink};

@@ -105,6 +105,11 @@ impl Control {
         self.values[channel.0 as usize] = value;
     }
 
+    /// Puts a channel back to its default.
+    pub fn reset(&mut self, channel: ChannelId) {
+        self.set(channel, self.table.defaults[channel.0 as usize]);
+    }
+
     /// Sets a channel by name.
     pub fn set_by_name(&mut self, name: &str, value: f64) -> Result<(), ControlError> {
         if !value.is_finite() {

@@ -236,6 +236,12 @@ pub enum StepError {
         /// What it holds.
         value: f64,
     },
+    /// Somebody asked to stop ([`Interrupt`](crate::Interrupt)).
+    #[error("interrupted on the way to t = {time:.4} s")]
+    Interrupted {
+        /// Time the step aimed at [s].
+        time: f64,
+    },
     /// An explicit step longer than the flesh allows.
     #[error(
         "an explicit step of {step:.3e} s is too long at t = {time:.4} s: the flesh needs steps of at most {stable:.3e} s\nhint: leave `substeps` out, and as many steps are taken as are needed"
@@ -260,12 +266,12 @@ impl StepError {
             | StepError::NotFinite { blame, .. }
             | StepError::Blocked { blame, .. }
             | StepError::Singular { blame, .. } => Some(blame),
-            StepError::Control { .. } | StepError::Unstable { .. } => None,
+            StepError::Control { .. } | StepError::Unstable { .. } | StepError::Interrupted { .. } => None,
         }
     }
 
     /// Whether shorter steps are of no use.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, StepError::Control { .. } | StepError::Exhausted { .. })
+        matches!(self, StepError::Control { .. } | StepError::Exhausted { .. } | StepError::Interrupted { .. })
     }
 }

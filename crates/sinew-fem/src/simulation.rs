@@ -17,6 +17,8 @@ use crate::elastic::{Actuation, ElasticBlock};
 use crate::force::SheathProbe;
 use crate::force::strand::{StrandProbe, TendonProbe};
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
+use crate::interrupt::Interrupt;
+use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
 use crate::model::Model;
 use crate::pacing::{AdaptiveParams, MOST_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
@@ -81,6 +83,8 @@ pub struct Simulation {
     step_backup: State,
     /// Size of the largest body at rest [m].
     size: f64,
+    /// Asked between steps.
+    interrupt: Interrupt,
     /// What was mended or deserves attention while the scene was compiled.
     pub notes: Vec<String>,
 }
@@ -122,7 +126,7 @@ impl Simulation {
         let report = StepReport { energies: model.energies(&state, &control), ..StepReport::default() };
         state.history.work.start = report.energies.total();
         let channels = vec![0.0; control.values().len()];
-        Self {
+        let mut simulation = Self {
             model,
             backup: state.clone(),
             state,
@@ -141,8 +145,11 @@ impl Simulation {
             held: Vec::new(),
             step_backup,
             size,
+            interrupt: Interrupt::default(),
             notes: Vec::new(),
-        }
+        };
+        simulation.set_interrupt(Interrupt::ambient());
+        simulation
     }
 
     /// The constant part.
@@ -173,13 +180,45 @@ impl Simulation {
             && state.history.accelerations.len() == own.history.accelerations.len()
     }
 
-    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time.
-    pub fn set_state(&mut self, state: State) {
+    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. The lists of the old state are written over, not
+    /// exchanged: who looks at them sees the new state.
+    ///
+    /// # Panics
+    /// When the state has another number of points: see [`Simulation::accepts`].
+    pub fn set_state(&mut self, state: &State) {
+        assert_eq!(state.positions.len(), self.state.positions.len(), "the state of another model");
         self.frame_index = (state.time * self.params.frame_rate).round() as usize;
-        self.state = state;
+        self.state.clone_from(state);
         let time = self.state.time;
         self.drive(time);
         self.forget_observed();
+    }
+
+    /// Begins anew, at the time of `state` and with its positions and velocities: what earlier steps left behind is forgotten. Points that are bound to
+    /// others go where those carry them.
+    ///
+    /// # Panics
+    /// When the state has another number of points.
+    pub fn start_from(&mut self, state: &State) {
+        assert_eq!(state.positions.len(), self.state.positions.len(), "the state of another model");
+        let mut fresh = self.model.initial_state();
+        self.solver.prepare(&self.model, &mut fresh);
+        fresh.time = state.time;
+        fresh.unknowns.clone_from(&state.unknowns);
+        for (point, &position) in state.positions.iter().enumerate() {
+            if let PointMap::Free(unknown) = self.model.kinematics.map(point) {
+                fresh.unknowns.vectors[unknown as usize] = position;
+            }
+        }
+        self.model.kinematics.place(&fresh.unknowns, &mut fresh.positions);
+        fresh.velocities.copy_from_slice(&state.velocities);
+        fresh.history.collider_poses.clone_from(&state.history.collider_poses);
+        fresh.history.activations.clone_from(&state.history.activations);
+        fresh.history.work = state.history.work;
+        if !fresh.history.fiber_start.is_empty() {
+            fresh.history.fiber_start.copy_from_slice(&fresh.positions);
+        }
+        self.set_state(&fresh);
     }
 
     /// The commanded channels.
@@ -195,6 +234,16 @@ impl Simulation {
     /// Number of the current frame; 0 is the initial state.
     pub fn frame_index(&self) -> usize {
         self.frame_index
+    }
+
+    /// Frames per second [1/s].
+    pub fn frame_rate(&self) -> f64 {
+        self.params.frame_rate
+    }
+
+    /// How the current frame was computed.
+    pub fn report(&self) -> &StepReport {
+        &self.report
     }
 
     /// Names of all probes.
@@ -219,11 +268,25 @@ impl Simulation {
             self.control.set_by_name(channel, *value)?;
         }
         self.held.retain(|(held, _)| *held != id);
-        if let Command::SetChannel { value, .. } = command {
-            self.held.push((id, *value));
+        match command {
+            Command::SetChannel { value, .. } => self.held.push((id, *value)),
+            Command::ReleaseChannel { .. } => {
+                // Where no track moves it, nothing else would.
+                self.control.reset(id);
+                self.drive(self.state.time);
+            }
         }
         Ok(())
     }
+
+    /// Whom to ask, between the iterations of a frame that is being computed, whether to go on.
+    pub fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.solver.set_interrupt(interrupt.clone());
+        self.interrupt = interrupt;
+    }
+
+    /// Number of points from which a frame is computed on a thread of the pool, not on that of the caller.
+    pub const POOLED_POINTS: usize = POOLED_POINTS;
 
     /// Computes the next frame. On error the simulation is at the last frame, unchanged.
     pub fn step_frame(&mut self) -> Result<StepReport, StepError> {
@@ -511,6 +574,9 @@ impl Simulation {
     /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend gets all the iterations it
     /// needs.
     fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
+        if self.interrupt.is_wanted() {
+            return Err(StepError::Interrupted { time: self.state.time + dt });
+        }
         let Self { solver, model, state, control, .. } = self;
         let result = solver.step(model, state, control, dt);
         if !matches!(result, Err(StepError::NotConverged { .. })) || !is_last_try || !solver.set_patient(true) {

@@ -63,7 +63,7 @@ impl Checkpoint {
         Self::decode(&std::fs::read(path)?)
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter(MAGIC.to_vec());
         for number in [self.fingerprint, self.case as u64, self.frame as u64, self.recording] {
             out.u64(number);
@@ -142,7 +142,7 @@ impl Checkpoint {
         out.0
     }
 
-    fn decode(bytes: &[u8]) -> Result<Checkpoint, StoreError> {
+    pub fn decode(bytes: &[u8]) -> Result<Checkpoint, StoreError> {
         let content = bytes.strip_prefix(MAGIC).ok_or(StoreError::NotARecording)?;
         let whole = bytes.split_last_chunk::<4>().filter(|(front, sum)| crc32fast::hash(front).to_le_bytes() == **sum);
         if whole.is_none() {

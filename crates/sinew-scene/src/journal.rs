@@ -213,7 +213,7 @@ impl<'a> Journal<'a> {
         }
         self.progress.recomputed += recording.frame_count() - kept;
         self.writer = Some(RecordingWriter::resume(&recording, checkpoint.recording, params)?);
-        simulation.set_state(checkpoint.state);
+        simulation.set_state(&checkpoint.state);
         for (channel, value) in checkpoint.held {
             simulation
                 .command(&Command::SetChannel { channel, value })
@@ -317,6 +317,12 @@ fn scene_fingerprint(scene: &Scene) -> u64 {
     for file in scene.files() {
         bytes.push(0);
         bytes.extend(crc32fast::hash(&std::fs::read(file).unwrap_or_default()).to_le_bytes());
+    }
+    for (name, mesh) in scene.source.attachments() {
+        bytes.push(0);
+        bytes.extend_from_slice(name.as_bytes());
+        mesh.points.iter().flat_map(|p| p.to_array()).for_each(|x| bytes.extend(x.to_le_bytes()));
+        mesh.cells().flat_map(|(_, nodes)| nodes).for_each(|node| bytes.extend(node.to_le_bytes()));
     }
     fingerprint(bytes)
 }

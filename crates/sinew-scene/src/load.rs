@@ -14,7 +14,7 @@ use crate::{
     },
     diagnostic::{Diagnostic, SceneError, SourceText, Span},
     overrides::{self, Override},
-    source::Source,
+    source::{Attachments, Source},
     spec::{Scene, mesh},
     validate,
 };
@@ -48,6 +48,17 @@ impl Scene {
         folder: impl Into<PathBuf>,
         overrides: &[Override],
     ) -> Result<Self, SceneError> {
+        Self::from_parts(text, name, folder, overrides, Attachments::new())
+    }
+
+    /// Like [`Scene::from_text`], with meshes that the scene refers to as `@NAME` in place of files.
+    pub fn from_parts(
+        text: &str,
+        name: &str,
+        folder: impl Into<PathBuf>,
+        overrides: &[Override],
+        attachments: Attachments,
+    ) -> Result<Self, SceneError> {
         let mut sources = vec![SourceText::new(name, text)];
         sources.extend(overrides.iter().map(|set| SourceText::new("<--set>", set.text())));
 
@@ -65,7 +76,7 @@ impl Scene {
             keep_certain(&sources[0], &problems, &mut cx.problems);
         }
         problems.append(&mut cx.problems);
-        scene.source = Source::new(sources.clone(), root, folder.into());
+        scene.source = Source::new(sources.clone(), root, folder.into(), attachments);
         if !has_syntax_errors {
             // A value that could not be read has been replaced; what follows from the replacement is no problem of its own.
             let sound = problems.is_empty();
@@ -88,7 +99,8 @@ impl Scene {
     pub fn with_overrides(&self, overrides: &[Override]) -> Result<Self, SceneError> {
         let mut all = self.source.overrides();
         all.extend_from_slice(overrides);
-        Self::from_text(self.source.text(), self.source.name(), self.source.folder(), &all)
+        let attachments = self.source.attachments().clone();
+        Self::from_parts(self.source.text(), self.source.name(), self.source.folder(), &all, attachments)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sinew_fem::model::Model;
 use sinew_fem::report::StepTiming;
-use sinew_fem::{Frame, RecordError, Recorder, Simulation, StepError, StepReport};
+use sinew_fem::{Frame, Interrupt, RecordError, Recorder, Simulation, StepError, StepReport};
 use thiserror::Error;
 
 use crate::artist::{ArtistFacts, Spent, Watch};
@@ -50,6 +50,11 @@ pub trait Observer {
 
     /// Something of the scene deserves attention; it is in [`RunOutcome::notes`] too, but that may be hours later.
     fn note(&mut self, _text: &str) {}
+
+    /// Asked while frames are computed; one that is wanted ends the run like a `Break` after the last whole frame.
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::default()
+    }
 
     /// `done` of `all` frames exist. `Break` ends the run there, with valid files.
     fn frame(&mut self, _done: usize, _all: usize, _report: &StepReport) -> ControlFlow<()> {
@@ -341,8 +346,16 @@ impl Stepped {
                 self.replay(simulation.model(), &recording, kept, recorders)?;
             }
         }
+        simulation.set_interrupt(observer.interrupt());
         for frame in simulation.frame_index() + 1..=count {
-            let report = simulation.step_frame().map_err(Stopped::Step)?;
+            let report = match simulation.step_frame() {
+                Ok(report) => report,
+                Err(StepError::Interrupted { .. }) => {
+                    self.interrupted = true;
+                    break;
+                }
+                Err(error) => return Err(Stopped::Step(error)),
+            };
             self.record(simulation, recorders, journal.as_deref_mut()).map_err(Stopped::Record)?;
             self.frames = frame;
             self.reports.push(report);

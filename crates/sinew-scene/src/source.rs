@@ -1,16 +1,22 @@
 //! Where the data of a scene came from: its texts, its tree of values, its folder. Lets later steps point into the file.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+use sinew_io::{FileError, MeshData};
 
 use crate::{
     decode::tree::{Node, Value},
     diagnostic::{Diagnostic, SceneError, SourceText, Span},
     overrides::{Override, split_path},
 };
+
+/// Meshes that a scene refers to as `@NAME`, without files.
+pub type Attachments = BTreeMap<String, Arc<MeshData>>;
 
 /// The origin of a scene. Empty for scenes made in Rust.
 #[derive(Clone, Default)]
@@ -22,17 +28,23 @@ struct Inner {
     texts: Vec<SourceText>,
     root: Node,
     folder: PathBuf,
+    attachments: Attachments,
 }
 
 impl Default for Inner {
     fn default() -> Self {
-        Self { texts: Vec::new(), root: Node::empty_table(Span::default()), folder: PathBuf::new() }
+        Self {
+            texts: Vec::new(),
+            root: Node::empty_table(Span::default()),
+            folder: PathBuf::new(),
+            attachments: Attachments::new(),
+        }
     }
 }
 
 impl Source {
-    pub(crate) fn new(texts: Vec<SourceText>, root: Node, folder: PathBuf) -> Self {
-        Self { inner: Arc::new(Inner { texts, root, folder }) }
+    pub(crate) fn new(texts: Vec<SourceText>, root: Node, folder: PathBuf, attachments: Attachments) -> Self {
+        Self { inner: Arc::new(Inner { texts, root, folder, attachments }) }
     }
 
     /// The name of the scene file, empty for scenes made in Rust.
@@ -53,6 +65,24 @@ impl Source {
     /// The folder that references are relative to.
     pub fn folder(&self) -> &Path {
         &self.inner.folder
+    }
+
+    /// Meshes that came with the scene.
+    pub fn attachments(&self) -> &Attachments {
+        &self.inner.attachments
+    }
+
+    /// The mesh that came with the scene under this reference, `@NAME`.
+    pub fn attached(&self, reference: &str) -> Option<&MeshData> {
+        self.inner.attachments.get(reference.strip_prefix('@')?).map(|mesh| &**mesh)
+    }
+
+    /// Loads the mesh that a reference names: one that came with the scene, or a file.
+    pub fn load_mesh(&self, reference: &str) -> Result<MeshData, FileError> {
+        match self.attached(reference) {
+            Some(mesh) => Ok(mesh.clone()),
+            None => sinew_io::load(&self.resolve(reference)),
+        }
     }
 
     /// The path of a file that the scene refers to.

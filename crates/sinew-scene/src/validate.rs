@@ -405,6 +405,9 @@ impl Checker<'_> {
         if reference.is_empty() {
             return;
         }
+        if self.scene.source.attached(reference).is_some() {
+            return;
+        }
         let file = self.scene.source.resolve(reference);
         if file.is_file() {
             return;
@@ -418,6 +421,9 @@ impl Checker<'_> {
                 "did you mean `{}`?",
                 near.strip_prefix(self.scene.source.folder()).unwrap_or(&near).display()
             )),
+            None if reference.starts_with('@') => {
+                problem.hint("`@` names a mesh that is handed over with the scene, from Rust or Python")
+            }
             None => problem.hint("files are relative to the folder of the scene"),
         });
     }

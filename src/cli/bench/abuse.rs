@@ -276,6 +276,7 @@ fn cause(error: &StepError) -> &'static str {
         StepError::Singular { .. } => "Singular",
         StepError::Control { .. } => "Control",
         StepError::Unstable { .. } => "Unstable",
+        StepError::Interrupted { .. } => "Interrupted",
     }
 }
 

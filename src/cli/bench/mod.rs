@@ -7,6 +7,7 @@ mod io;
 mod meshes;
 mod muscle;
 mod pile;
+mod python;
 mod scaling;
 mod scramble;
 mod skin;
@@ -54,6 +55,8 @@ enum Benchmark {
     Pile(pile::Arguments),
     /// A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound
     Skin(skin::Arguments),
+    /// Calls from Python beside the same work in Rust: steps of a simulation, and stresses of a million deformation gradients
+    Python(python::Arguments),
     /// Random scenes without mercy: how many of them the solver gets through
     Abuse(abuse::Arguments),
 }
@@ -73,6 +76,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Pile(arguments) => (pile::measure(arguments, talk)?, arguments.json),
         Benchmark::Io(arguments) => (io::measure(arguments, talk)?, arguments.json),
         Benchmark::Skin(arguments) => (skin::measure(arguments, talk)?, arguments.json),
+        Benchmark::Python(arguments) => (python::measure(arguments, talk)?, arguments.json),
         Benchmark::Abuse(arguments) => (abuse::measure(arguments, talk)?, arguments.json),
     };
     talk::print(&if json { format!("{result}\n") } else { readable(&result) })?;

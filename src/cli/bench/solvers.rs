@@ -2,7 +2,7 @@
 
 mod incomplete;
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use sinew_math::parallel::in_pool;
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Vec3};
 
+use super::super::call;
 use super::Failure;
 use incomplete::IncompleteFactor;
 
@@ -113,8 +114,7 @@ pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
 
 /// Starts this program for one method; tells what it tells, or that it was stopped.
 fn in_process(way: Way, size: u16) -> Result<Value, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
+    let mut command = call::program()?;
     let threads = rayon::current_num_threads().to_string();
     command.args(["bench", "solvers", "--json", "--threads", &threads, "--method", &way.names().0]);
     command.args(["--sizes", &size.to_string()]).stdout(Stdio::piped());

@@ -12,6 +12,7 @@ mod rigid;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
@@ -220,7 +221,7 @@ impl Model {
     }
 
     /// Diagonal of the box around the largest body at rest [m].
-    pub(crate) fn rest_size(&self) -> f64 {
+    pub fn rest_size(&self) -> f64 {
         self.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max)
     }
 
@@ -253,6 +254,25 @@ impl Model {
         let stored = |block: &ElasticBlock| block.summarize(x, &Actuation::PASSIVE).energy;
         let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * stored(block)).sum();
         blocks + self.lattice_energy(x, control)
+    }
+
+    /// out += the forces of the flesh on its points [N], those of active muscle included.
+    pub fn add_elastic_forces(&self, state: &State, control: &Control, out: &mut [Vec3]) {
+        let mut gradient = vec![Vec3::zero(); state.positions.len()];
+        let x = &state.positions;
+        for block in &self.elastic {
+            let activations = self.activations(block.body, control);
+            let actuation = Actuation { activations: &activations, motion: self.last_motion(&state.history) };
+            let energies: Vec<_> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
+            block.add_gradient(x, &actuation, self.stiffness_of(block, control), &mut gradient, &energies);
+        }
+        for block in &self.lattices {
+            let stiffness = self.body_stiffness(block.body, control);
+            block.add_gradient(x, &block.activations(control, stiffness), stiffness, &mut gradient);
+        }
+        for (out, gradient) in out.iter_mut().zip(&gradient) {
+            *out -= *gradient;
+        }
     }
 
     /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibres can still do.

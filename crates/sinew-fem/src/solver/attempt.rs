@@ -21,6 +21,7 @@ use super::params::{ResidualNorm, SolverParams};
 use super::problem::{Merit, Problem};
 use super::search::{Caution, Direction, MOST_SHIFT, Step};
 use super::system::{LinearSystem, SolveFailure};
+use crate::interrupt::Interrupt;
 use crate::kinematics::Unknowns;
 use crate::model::{Model, Motion};
 use crate::report::{StepReport, StepTiming};
@@ -98,6 +99,7 @@ pub(super) enum Failure {
         relative_residual: f64,
     },
     Exhausted,
+    Interrupted,
     Stalled {
         relative_residual: f64,
     },
@@ -153,6 +155,8 @@ pub(super) struct Attempt<'a> {
     pub max_stride: f64,
     /// Whether this is the last try.
     pub is_patient: bool,
+    /// Asked in every iteration.
+    pub interrupt: &'a Interrupt,
     /// Iterations beyond ordinary ones after which the frame is given up.
     pub hard_iterations_left: usize,
     /// Largest force on an unknown when only what is prescribed has moved [N].
@@ -177,6 +181,9 @@ impl Attempt<'_> {
         let mut cycles = Cycles::new(self.params);
         let mut searches = if self.problem.contact.has_exits() { EXIT_SEARCHES } else { 0 };
         loop {
+            if self.interrupt.is_wanted() {
+                return Err(Failure::Interrupted);
+            }
             if searches > 0 {
                 searches -= 1;
                 let start = Instant::now();

@@ -33,6 +33,7 @@ pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
 pub(crate) use problem::{Problem, ProblemScratch};
 
 use crate::control::Control;
+use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::report::{StepError, StepReport};
 use crate::state::State;
@@ -52,6 +53,9 @@ pub trait Solver: Send {
 
     /// Tells that the next step is the first of a frame.
     fn begin_frame(&mut self) {}
+
+    /// Whom to ask between iterations whether to go on; solvers whose steps take no time need not ask.
+    fn set_interrupt(&mut self, _interrupt: Interrupt) {}
 
     /// Asks for steps that take as many iterations as they need while these lead on, for want of any other way, or ends that again; whether the
     /// solver has more to give than it gives without.

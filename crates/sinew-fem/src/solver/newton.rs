@@ -17,6 +17,7 @@ use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
+use crate::interrupt::Interrupt;
 use crate::kinematics::PointMap;
 use crate::model::{Model, energies};
 use crate::report::{Blame, StepError, StepReport, StepTiming};
@@ -49,6 +50,8 @@ pub struct NewtonSolver {
     guide: Option<Option<Guide>>,
     /// Whether steps may take as many iterations as they need.
     is_patient: bool,
+    /// Asked between iterations.
+    interrupt: Interrupt,
     /// Iterations beyond ordinary ones that the steps of this frame took.
     hard_iterations: usize,
     work: Work,
@@ -68,6 +71,7 @@ impl NewtonSolver {
             unit_strain_force: 0.0,
             guide: None,
             is_patient: false,
+            interrupt: Interrupt::default(),
             hard_iterations: 0,
             work: Work::default(),
         }
@@ -141,6 +145,7 @@ impl Solver for NewtonSolver {
             guide: &mut self.guide,
             largest_at_start: 0.0,
             is_patient: self.is_patient,
+            interrupt: &self.interrupt,
             hard_iterations_left: match self.params.budget {
                 Some(_) => usize::MAX,
                 None => (FRAME_PATIENCE * self.params.max_newton).saturating_sub(self.hard_iterations),
@@ -148,7 +153,7 @@ impl Solver for NewtonSolver {
         };
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
         let outcome = match attempt.run(&mut report) {
-            Err(_) if self.params.budget.is_some() => {
+            Err(failure) if self.params.budget.is_some() && !matches!(failure, Failure::Interrupted) => {
                 attempt.settle(&mut report);
                 Ok(())
             }
@@ -201,6 +206,10 @@ impl Solver for NewtonSolver {
         self.hard_iterations = 0;
     }
 
+    fn set_interrupt(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
     fn set_patient(&mut self, is_patient: bool) -> bool {
         self.is_patient = is_patient;
         self.params.budget.is_none()
@@ -219,6 +228,7 @@ impl Failure {
             }
             Failure::Exhausted => StepError::Exhausted { time, iterations: hard_iterations, blame },
             Failure::Stalled { relative_residual } => StepError::Stalled { time, relative_residual, blame },
+            Failure::Interrupted => StepError::Interrupted { time },
             Failure::NotFinite => StepError::NotFinite { time, blame },
             Failure::Blocked => StepError::Blocked { time, blame },
             Failure::Singular(cause) => StepError::Singular { time, reason: cause.to_string(), blame },

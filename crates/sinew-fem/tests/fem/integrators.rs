@@ -432,7 +432,7 @@ fn adaptive_steps_control_the_error() {
         );
         let mut state = run.state().clone();
         state.velocities.copy_from_slice(&shape);
-        run.set_state(state);
+        run.set_state(&state);
         run.step_frame().unwrap();
         run.state().positions.iter().zip(&rest).map(|(x, x0)| (*x - *x0).norm()).fold(0.0, f64::max)
     };

@@ -12,4 +12,5 @@ mod lattice;
 mod models;
 mod muscles;
 mod newton;
+mod response;
 mod strands;

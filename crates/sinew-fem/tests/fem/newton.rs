@@ -297,7 +297,7 @@ fn a_checkpoint_goes_on_at_its_own_time() {
     let checkpoint = first.state().clone();
     first.step_frame().unwrap();
     let mut second = simulation(model(), dynamic(), ramp(), 0);
-    second.set_state(checkpoint);
+    second.set_state(&checkpoint);
     second.step_frame().unwrap();
     assert_eq!((second.time(), second.frame_index()), (4.0, 4));
     assert_eq!(first.state(), second.state());
@@ -465,7 +465,7 @@ fn a_frame_is_given_up_when_its_steps_are_all_hard() {
     let mut scrambled = Run::new(model(), params);
     scrambled.disturb(|_, _| Vec3::new(0.2, 0.05, 0.05) + noise.vector() * 4.0);
     let mut simulation = simulation(model(), params, Ramp(Vec::new()), 30);
-    simulation.set_state(scrambled.state);
+    simulation.set_state(&scrambled.state);
     let error = simulation.step_frame().unwrap_err();
     assert!(matches!(error, StepError::Exhausted { .. }), "{error}");
 }

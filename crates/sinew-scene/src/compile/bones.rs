@@ -189,8 +189,7 @@ impl Compiler<'_> {
 
     /// The surface of a file, facing outwards.
     fn bone_file(&mut self, file: &str) -> Result<TriMesh, String> {
-        let parts =
-            load_surface(&self.scene.source.resolve(file), &BTreeSet::new()).map_err(|error| error.to_string())?;
+        let parts = load_surface(&self.scene.source, file, &BTreeSet::new()).map_err(|error| error.to_string())?;
         self.notes.extend(parts.notes.iter().map(|note| format!("{file}: {note}")));
         let (surface, _) = parts.mesh.welded().map_err(|error| error.to_string())?;
         Ok(if surface.volume() < 0.0 { surface.flipped() } else { surface })

@@ -107,8 +107,7 @@ impl Compiler<'_> {
             }
             Mesh::Figure(mesh) => generated(procedural::figure(mesh.height, mesh.cells))?,
             Mesh::File(mesh) => {
-                let path = self.scene.source.resolve(&mesh.file);
-                let loaded = load_volume(&path, &mesh::cell_shapes(&mesh.skip));
+                let loaded = load_volume(&self.scene.source, &mesh.file, &mesh::cell_shapes(&mesh.skip));
                 let VolumeParts { mesh: cells, report, notes } =
                     loaded.map_err(|error| problem(".file", error.to_string()))?;
                 self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.file)));
@@ -151,7 +150,7 @@ impl Compiler<'_> {
                 corner_fields: character.corner_fields(),
                 notes: Vec::new(),
             },
-            None => load_surface(&self.scene.source.resolve(&mesh.surface), &mesh::cell_shapes(&mesh.skip))
+            None => load_surface(&self.scene.source, &mesh.surface, &mesh::cell_shapes(&mesh.skip))
                 .map_err(|error| problem(error.to_string()))?,
         };
         let SurfaceParts { mesh: surface, groups, corner_fields, notes } = loaded;

@@ -21,11 +21,12 @@ mod solver;
 mod strands;
 
 use sinew_fem::contact::CheckProbe;
+use sinew_fem::elastic::Response;
 use sinew_fem::manufactured::ErrorProbe;
 use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
 use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
 use sinew_fem::probe::{LeverHold, LeverProbe, PointProbe, Probe, SectionProbe};
-use sinew_fem::{FrameParams, Simulation};
+use sinew_fem::{Force, FrameParams, Simulation};
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
 
@@ -41,7 +42,27 @@ use crate::suggest::nearest;
 
 /// Builds the simulation a scene describes.
 pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
-    Compiler::new(scene).run()
+    compile_with(scene, |_| Vec::new())
+}
+
+/// Like [`compile`], with forces that no scene can describe: `forces` gets the model and makes them.
+pub fn compile_with(
+    scene: &Scene,
+    forces: impl FnOnce(&Model) -> Vec<Box<dyn Force>>,
+) -> Result<Simulation, SceneError> {
+    Compiler::new(scene).run(forces)
+}
+
+/// The material that the scene gives to a body, with its first muscle, for questions about single points.
+pub fn response_of(scene: &Scene, body: usize) -> Result<Response, SceneError> {
+    let compiler = Compiler::new(scene);
+    let spec = &scene.body[body];
+    let response = Response::new(material_spec(&spec.material));
+    let Some(muscle) = spec.muscle.first() else { return Ok(response) };
+    let path = format!("body[{body}].muscle[0]");
+    let group = compiler.fiber_group(&path, spec, muscle).map_err(|problem| scene.error(vec![problem]))?;
+    let stress = muscle.stress;
+    response.with_muscle(group, stress).map_err(|error| scene.error(vec![scene.problem(&path, error.to_string())]))
 }
 
 /// Work in progress.
@@ -69,7 +90,7 @@ impl<'a> Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn run(mut self) -> Result<Simulation, SceneError> {
+    fn run(mut self, forces: impl FnOnce(&Model) -> Vec<Box<dyn Force>>) -> Result<Simulation, SceneError> {
         let scene = self.scene;
         self.builder.gravity(Vec3::from(scene.gravity_vector()));
         self.add_rigid_bodies();
@@ -80,7 +101,9 @@ impl Compiler<'_> {
             return Err(scene.error(self.problems));
         }
         let builder = std::mem::take(&mut self.builder);
-        let model = builder.build().map_err(|error| self.model_error(&error))?;
+        let mut model = builder.build().map_err(|error| self.model_error(&error))?;
+        let custom = forces(&model);
+        model.custom.extend(custom);
         let probes = self.probes(&model, &bodies);
         self.check_start(&model);
         self.driver.resolve(&model, &scene.control, |channel, known| {

@@ -129,7 +129,7 @@ impl Compiler<'_> {
         Ok((cells, directions, self.fiber_group(path, body, muscle)?))
     }
 
-    fn fiber_group(&self, path: &str, body: &Body, muscle: &Muscle) -> Result<FiberGroup, Diagnostic> {
+    pub(super) fn fiber_group(&self, path: &str, body: &Body, muscle: &Muscle) -> Result<FiberGroup, Diagnostic> {
         let named = match muscle.curves {
             CurveSet::Teran => FiberCurves::default(),
             CurveSet::Blemker => FiberCurves::blemker(),

@@ -90,8 +90,8 @@ impl Compiler<'_> {
     }
 
     fn level_set(&mut self, shape: &SurfaceShape) -> Placed {
-        let path = self.scene.source.resolve(&shape.file);
-        let parts = load_surface(&path, &BTreeSet::new()).map_err(|error| error.to_string())?;
+        let parts =
+            load_surface(&self.scene.source, &shape.file, &BTreeSet::new()).map_err(|error| error.to_string())?;
         self.notes.extend(parts.notes.iter().map(|note| format!("{}: {note}", shape.file)));
         let surface = parts.mesh.mapped(|p| p * shape.scale).map_err(|error| error.to_string())?;
         let (surface, _) = surface.welded().map_err(|error| error.to_string())?;

@@ -134,7 +134,7 @@ impl<'a> Apparatus<'a> {
         state.history.collider_poses.clone_from(&shape.history.collider_poses);
         // Not the very start: a step there would begin without load where it fails at first.
         state.time = self.step_secs;
-        self.simulation.set_state(state);
+        self.simulation.set_state(&state);
         self.command(*setting)
     }
 

@@ -326,11 +326,18 @@ pub(crate) fn write_out(root: &mut Node) {
     let Some(Value::List(bodies)) = bodies else { return };
     for mesh in bodies.iter_mut().filter_map(|body| body.entry_mut("mesh")) {
         let Some(from) = mesh.node.entry("from").cloned() else { continue };
-        let ending =
-            from.node.as_text().and_then(|text| text.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
-        let Some(ending) = ending else { continue };
-        let form = SHORT_FORMS.iter().find(|(_, _, endings)| endings.contains(&ending.as_str()));
-        let (Some(&(word, key, _)), Value::Table(entries)) = (form, &mut mesh.node.value) else { continue };
+        let Some(text) = from.node.as_text() else { continue };
+        let form = match text.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()) {
+            // A mesh that came with the scene is filled where there is a size to fill it with.
+            _ if text.starts_with('@') && mesh.node.entry("cell").is_some() => Some(("fill", "surface")),
+            _ if text.starts_with('@') => Some(("file", "file")),
+            Some(ending) => {
+                let form = SHORT_FORMS.iter().find(|(_, _, endings)| endings.contains(&ending.as_str()));
+                form.map(|&(word, key, _)| (word, key))
+            }
+            None => None,
+        };
+        let (Some((word, key)), Value::Table(entries)) = (form, &mut mesh.node.value) else { continue };
         if entries.iter().any(|entry| entry.key == key) {
             continue;
         }

@@ -314,7 +314,8 @@ impl Scene {
         });
         let rigs = self.body.iter().filter_map(|body| body.rig.as_ref());
         let bones = rigs.flat_map(|rig| &rig.bones).filter_map(|bone| bone.mesh.as_ref());
-        named.chain(bones).map(|file| self.source.resolve(file)).collect()
+        let files = named.chain(bones).filter(|file| self.source.attached(file).is_none());
+        files.map(|file| self.source.resolve(file)).collect()
     }
 
     /// Time between frames [s].

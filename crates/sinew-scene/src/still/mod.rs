@@ -7,7 +7,7 @@ mod player;
 use sinew_io::MeshData;
 use sinew_math::Vec3;
 
-pub use player::Player;
+pub use player::{Player, Portrait};
 pub(crate) use player::{camera_of, placed_mesh};
 
 pub(crate) use arrows::{ArrowScale, ForceAt, LONGEST_ARROW, draw_forces, largest_force};

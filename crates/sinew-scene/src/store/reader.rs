@@ -1,8 +1,8 @@
 //! Reads a recording, from any frame on.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::StoreError;
 use super::chunk::{self, Kind, Place};
@@ -13,14 +13,14 @@ use super::header::Header;
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
-    file: RefCell<File>,
+    file: Mutex<File>,
     header: Header,
     frames: Vec<Entry>,
     /// Bytes of whole chunks.
     length: u64,
     /// Bytes after them, which are no whole chunk.
     lost: u64,
-    cache: RefCell<Option<Cached>>,
+    cache: Mutex<Option<Cached>>,
 }
 
 /// A frame in the file.
@@ -65,7 +65,7 @@ impl Recording {
         if frames.is_empty() {
             return Err(StoreError::Empty);
         }
-        let (file, cache) = (RefCell::new(file), RefCell::new(None));
+        let (file, cache) = (Mutex::new(file), Mutex::new(None));
         Ok(Recording { path: path.into(), file, header, frames, length, lost: size - length, cache })
     }
 
@@ -114,7 +114,7 @@ impl Recording {
         let shown_before = |frame: usize| self.frames[..frame].iter().rposition(|entry| entry.has_geometry);
         // Back to a key, or to the frame that was decoded last.
         let mut chain = vec![number];
-        let mut cached = self.cache.borrow_mut().take();
+        let mut cached = lock(&self.cache).take();
         let mut past = loop {
             let earliest = chain[chain.len() - 1];
             if self.frames[earliest].is_key {
@@ -137,7 +137,7 @@ impl Recording {
             past.truncate(2);
             decoded = stored;
         }
-        *self.cache.borrow_mut() = Some(Cached { frame: number, past });
+        *lock(&self.cache) = Some(Cached { frame: number, past });
         Ok(decoded)
     }
 
@@ -148,7 +148,12 @@ impl Recording {
 
     fn payload(&self, frame: usize) -> Result<Vec<u8>, StoreError> {
         let place = self.frames[frame].place;
-        let payload = chunk::payload(&mut self.file.borrow_mut(), &place)?;
+        let payload = chunk::payload(&mut lock(&self.file), &place)?;
         payload.ok_or(StoreError::Damaged { frame, offset: place.offset })
     }
+}
+
+/// What a thread left behind that broke off in the middle is no worse than what it found: the next reader seeks and decodes anew.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,60 @@
+"""Exceptions, with the parts of an error as attributes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Optional
+
+
+class SinewError(Exception):
+    """Anything that Sinew refuses to do."""
+
+
+class SceneError(SinewError):
+    """A scene that cannot be read or compiled.
+
+    ``problems`` lists all that is wrong, a dict each: ``message``, ``label`` and ``hint``, and its place: ``source`` (the name of the text), ``line`` and
+    ``column`` from 1, ``start`` and ``end`` as indices into the text.
+    """
+
+    problems: list[dict[str, Any]]
+
+
+class StepError(SinewError):
+    """A frame that could not be computed; the simulation is at the frame before.
+
+    ``kind`` is the cause in a word, such as "NotConverged" or "Singular". Where flesh is to blame, the others say where; else they are None.
+    """
+
+    kind: str
+    body: Optional[str]
+    node: Optional[int]
+    cell: Optional[int]
+    rest_position: Optional[list[float]]
+    volume_ratio: Optional[float]
+
+
+class RunError(SinewError):
+    """A run that stopped. ``frames`` says how many frames are kept, and ``output`` where; None where that is not known.
+
+    Where a frame could not be computed, ``__cause__`` is the `StepError`.
+    """
+
+    frames: Optional[int]
+    output: Optional[Path]
+
+
+class BusyError(RunError):
+    """Another process is computing in the output folder."""
+
+
+class ResumeError(RunError):
+    """The run in the output folder cannot be continued: it is that of another scene, or broken. Start it anew."""
+
+
+class MeshError(SinewError):
+    """A mesh that cannot be read, written or used."""
+
+
+class ForceError(SinewError):
+    """A force in Python whose derivatives are wrong, or that does not fit the simulation."""

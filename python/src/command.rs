@@ -1,0 +1,29 @@
+//! The command line as functions.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+use sinew::cli;
+
+use crate::error;
+use crate::waiting;
+
+/// Runs a command line (a list of words without the name of the program) in this process and returns its exit status, what it printed, and what it said on the
+/// way. Raises `SinewError` where the command line would end with status 2.
+#[pyfunction]
+pub fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<(u8, String, String)> {
+    let called = waiting::aside(py, |interrupt| cli::call(arguments, interrupt))?;
+    match called.status {
+        2 => Err(error::SinewError::new_err(error::plain(&called.messages))),
+        status => Ok((status, called.output, called.messages)),
+    }
+}
+
+/// Runs the command line of this process and returns its exit status: the program `sinew`.
+#[pyfunction]
+pub fn program(py: Python<'_>, arguments: Vec<OsString>, executable: OsString) -> u8 {
+    cli::set_program(vec![executable, "-m".into(), "sinew".into()]);
+    let code = py.detach(|| cli::main_with(arguments));
+    // `ExitCode` does not tell its number; the three that there are can be compared.
+    (0..=2).find(|&number| code == std::process::ExitCode::from(number)).unwrap_or(2)
+}

@@ -1,0 +1,62 @@
+//! Sinew from Python: the module `sinew._sinew`, with the words of scene files and of Rust.
+//!
+//! Each file is one thing a user meets. What is not about crossing from one language to the other is in the crates below, and what needs no speed is in
+//! Python (`python/sinew`).
+
+mod arrays;
+mod command;
+mod control;
+mod error;
+mod force;
+mod lattice;
+mod material;
+mod mesh;
+mod picture;
+mod recording;
+mod run;
+mod scene;
+mod simulation;
+mod state;
+mod step;
+mod threads;
+mod values;
+mod waiting;
+
+use pyo3::prelude::*;
+
+/// Muscle, flesh and skin: from anatomy to simulated tissue.
+#[pymodule]
+mod _sinew {
+    #[pymodule_export]
+    use crate::command::{command, program};
+    #[pymodule_export]
+    use crate::control::Control;
+    #[pymodule_export]
+    use crate::lattice::Lattice;
+    #[pymodule_export]
+    use crate::material::Material;
+    #[pymodule_export]
+    use crate::mesh::Mesh;
+    #[pymodule_export]
+    use crate::picture::Picture;
+    #[pymodule_export]
+    use crate::recording::{Frame, Recording};
+    #[pymodule_export]
+    use crate::run::{Lab, Run, lab, run};
+    #[pymodule_export]
+    use crate::scene::Scene;
+    #[pymodule_export]
+    use crate::simulation::{Body, Simulation};
+    #[pymodule_export]
+    use crate::state::State;
+    #[pymodule_export]
+    use crate::step::Step;
+    use pyo3::prelude::*;
+
+    /// Version and the words of the command line.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::threads::remember_process();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,307 @@
+//! `run` and `lab`: whole runs, as the command line does them.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
+use sinew_fem::{Interrupt, StepReport};
+use sinew_scene::lab::{LabError, LabOutcome, examine};
+use sinew_scene::run::{Observer, RunOptions, RunOutcome};
+use sinew_scene::spec::lab::Protocol;
+
+use crate::error;
+use crate::scene::scene_or_path;
+use crate::threads::pool_of;
+use crate::values::from_json;
+use crate::waiting;
+
+/// Runs a scene as `sinew run` does: compiles it, computes all frames, writes what it records to `output`, and checks what it expects.
+///
+/// Nothing is written without `output`. `set` replaces single values, `frames` ends it early, `resume` continues the run in the folder, `checkpoint` are seconds of
+/// computing between checkpoints, `threads` the number of threads (results do not depend on it; what the scene says, else all cores). `progress` is called with the number of frames done and
+/// of all, or is True for a line on stderr. Ctrl-C ends it after the last whole frame, with valid files.
+#[pyfunction]
+#[pyo3(signature = (scene, output=None, *, set=None, frames=None, resume=false, checkpoint=None, threads=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn run(
+    py: Python<'_>,
+    scene: &Bound<'_, PyAny>,
+    output: Option<PathBuf>,
+    set: Option<&Bound<'_, PyAny>>,
+    frames: Option<usize>,
+    resume: bool,
+    checkpoint: Option<f64>,
+    threads: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Run> {
+    if resume && output.is_none() {
+        return Err(PyValueError::new_err("`resume` continues the run in a folder: say which one by `output`"));
+    }
+    let scene = scene_or_path(scene, set)?.scene;
+    let options = RunOptions { output, frames, overrides: scene.source.overrides(), resume, checkpoint };
+    let mut watch = Watch::new(self::progress(py, progress)?);
+    let failure = Arc::clone(&watch.failure);
+    let result = waiting::aside(py, |interrupt| {
+        watch.interrupt = interrupt;
+        in_threads(threads.or(scene.threads), || sinew_scene::run::run(&scene, &options, &mut watch))
+    })?;
+    if let Some(error) = failure.lock().ok().and_then(|mut failure| failure.take()) {
+        return Err(error);
+    }
+    Ok(Run { outcome: result?.map_err(|problem| error::run(&problem))? })
+}
+
+/// Takes the muscle of a scene through a protocol of physiology, as `sinew lab` does: tension-length, force-velocity, isotonic,
+/// quick-release, twitch, tetanus or free.
+///
+/// Writes PROTOCOL.csv and PROTOCOL.html where `output` names a folder.
+#[pyfunction]
+#[pyo3(signature = (protocol, scene, output=None, *, set=None, threads=None, progress=None))]
+pub fn lab(
+    py: Python<'_>,
+    protocol: &str,
+    scene: &Bound<'_, PyAny>,
+    output: Option<PathBuf>,
+    set: Option<&Bound<'_, PyAny>>,
+    threads: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Lab> {
+    let known = Protocol::words().find(|word| word.0 == protocol.replace('_', "-")).map(|word| word.1);
+    let protocol = known.ok_or_else(|| {
+        let words: Vec<&str> = Protocol::words().map(|word| word.0).collect();
+        PyKeyError::new_err(format!("there is no protocol \"{protocol}\"; there are {}", words.join(", ")))
+    })?;
+    let scene = scene_or_path(scene, set)?.scene;
+    if let Some(folder) = &output {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut watch = Watch::new(self::progress(py, progress)?);
+    let failure = Arc::clone(&watch.failure);
+    let result = waiting::aside(py, |interrupt| {
+        watch.interrupt = interrupt;
+        in_threads(threads.or(scene.threads), || examine(&scene, protocol, output.as_deref(), &mut watch))
+    })?;
+    if let Some(error) = failure.lock().ok().and_then(|mut failure| failure.take()) {
+        return Err(error);
+    }
+    let outcome = result?.map_err(|problem| match problem {
+        LabError::Scene(problem) => error::scene(&problem),
+        problem => error::RunError::new_err(error::plain(&problem.to_string())),
+    })?;
+    Ok(Lab { outcome })
+}
+
+/// Works with a number of threads of its own, or with those that are there.
+fn in_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    Ok(match pool_of(threads)? {
+        Some(pool) => pool.install(work),
+        None => work(),
+    })
+}
+
+/// What `progress` is: a function, or True for a line on stderr.
+pub fn progress(py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let Some(progress) = progress else { return Ok(None) };
+    if let Ok(flag) = progress.cast::<PyBool>() {
+        return match flag.is_true() {
+            true => Ok(Some(py.import("sinew.progress")?.getattr("Line")?.call0()?.unbind())),
+            false => Ok(None),
+        };
+    }
+    match progress.is_callable() {
+        true => Ok(Some(progress.unbind())),
+        false => Err(PyTypeError::new_err("`progress` is a function of two numbers, or True")),
+    }
+}
+
+/// Tells Python how far a run is.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    interrupt: Interrupt,
+    failure: Arc<std::sync::Mutex<Option<PyErr>>>,
+}
+
+impl Watch {
+    fn new(progress: Option<Py<PyAny>>) -> Self {
+        Self { progress, interrupt: Interrupt::default(), failure: Arc::default() }
+    }
+}
+
+impl Observer for Watch {
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    fn frame(&mut self, done: usize, all: usize, _: &StepReport) -> ControlFlow<()> {
+        if self.interrupt.is_wanted() {
+            return ControlFlow::Break(());
+        }
+        let Some(progress) = &self.progress else { return ControlFlow::Continue(()) };
+        match Python::attach(|py| progress.call1(py, (done, all))) {
+            Ok(_) => ControlFlow::Continue(()),
+            Err(error) => {
+                if let Ok(mut failure) = self.failure.lock() {
+                    failure.get_or_insert(error);
+                }
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// What came of a run.
+#[pyclass(frozen, module = "sinew")]
+pub struct Run {
+    outcome: RunOutcome,
+}
+
+#[pymethods]
+impl Run {
+    /// Whether it is complete and everything that the scene expects came true.
+    #[getter]
+    fn passed(&self) -> bool {
+        self.outcome.passed()
+    }
+
+    /// Frames computed, the initial one not counted.
+    #[getter]
+    fn frames(&self) -> usize {
+        self.outcome.frames
+    }
+
+    /// Wall-clock time [s].
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.outcome.timing.seconds
+    }
+
+    /// Fingerprint of the final positions and velocities, as 16 hexadecimal digits: equal bits, equal text.
+    #[getter]
+    fn hash(&self) -> String {
+        format!("{:016x}", self.outcome.hash)
+    }
+
+    /// Times of all frames [s].
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.outcome.history.times())
+    }
+
+    /// Probes over all frames, by name.
+    #[getter]
+    fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for name in self.outcome.history.names() {
+            let column = self.outcome.history.column(name).unwrap_or_default();
+            dict.set_item(name, PyArray1::from_vec(py, column))?;
+        }
+        Ok(dict)
+    }
+
+    /// What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed.
+    #[getter]
+    fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.outcome.to_json()["expectations"])
+    }
+
+    /// The cases of `[study]`, if the scene has one.
+    #[getter]
+    fn study<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.outcome.to_json()["study"])
+    }
+
+    /// Files written.
+    #[getter]
+    fn outputs(&self) -> Vec<PathBuf> {
+        self.outcome.outputs.clone()
+    }
+
+    /// What was mended or deserves attention.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.outcome.notes.clone()
+    }
+
+    /// Everything that `sinew run --json` prints.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.outcome.to_json())
+    }
+
+    fn __repr__(&self) -> String {
+        let checks = &self.outcome.expectations;
+        let held = checks.iter().filter(|check| check.passed).count();
+        format!(
+            "<Run: {} frames in {:.2} s, {held} of {} expectations hold>",
+            self.outcome.frames,
+            self.seconds(),
+            checks.len()
+        )
+    }
+}
+
+/// What came of a protocol.
+#[pyclass(frozen, module = "sinew")]
+pub struct Lab {
+    outcome: LabOutcome,
+}
+
+#[pymethods]
+impl Lab {
+    /// Whether everything that the scene expects came true.
+    #[getter]
+    fn passed(&self) -> bool {
+        self.outcome.passed()
+    }
+
+    /// Results by name; `units` has their units.
+    #[getter]
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.outcome.figures.iter().try_for_each(|figure| dict.set_item(figure.name, figure.value))?;
+        Ok(dict)
+    }
+
+    /// Units of the results by name.
+    #[getter]
+    fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.outcome.figures.iter().try_for_each(|figure| dict.set_item(figure.name, figure.unit))?;
+        Ok(dict)
+    }
+
+    /// Measurements: a column each, with its unit in the name.
+    #[getter]
+    fn measurements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (dict, sheet) = (PyDict::new(py), &self.outcome.sheet);
+        for (index, name) in sheet.columns.iter().enumerate() {
+            dict.set_item(name, PyArray1::from_vec(py, sheet.column(index)))?;
+        }
+        Ok(dict)
+    }
+
+    /// What the scene expects, and how it came out.
+    #[getter]
+    fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.outcome.to_json()["expectations"])
+    }
+
+    /// Files written.
+    #[getter]
+    fn outputs(&self) -> Vec<PathBuf> {
+        self.outcome.outputs.clone()
+    }
+
+    /// What deserves attention.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.outcome.notes.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Lab {}: {} measurements>", self.outcome.protocol.word(), self.outcome.sheet.rows.len())
+    }
+}

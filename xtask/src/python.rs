@@ -1,0 +1,203 @@
+//! The Python module: its wheel, its generated pages, and its tests.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use crate::scenes;
+use crate::step::{Outcome, Verdict, binary, root, stream, target};
+use crate::test::Options;
+use crate::venv::{Background, Environment, quietly};
+
+/// Name of the step.
+pub const NAME: &str = "python";
+
+static INSTALLATION: Background = Background::new();
+
+/// Where the tests run, with everything that they compare with.
+fn environment() -> Environment {
+    Environment::new(target().join("python"))
+}
+
+/// Where wheels are built: nothing but maturin.
+fn workshop() -> Environment {
+    Environment::new(target().join("wheel-tools"))
+}
+
+/// Begins to install what the tests compare with, in the background: torch alone is some gigabytes.
+pub fn prepare() {
+    INSTALLATION.start(install);
+}
+
+fn install() -> Result<(), String> {
+    environment().install(&root().join("python/tests/requirements.txt"), &[])
+}
+
+/// Builds the wheel and tells where it is.
+pub fn wheel() -> ExitCode {
+    match built_wheel() {
+        Ok(wheel) => {
+            println!("{}", wheel.display());
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The wheel, in a folder of its own, so that it is the only one there.
+fn built_wheel() -> Result<PathBuf, String> {
+    let workshop = workshop();
+    workshop.install(&root().join("python/tools/requirements.txt"), &[])?;
+    let folder = target().join("wheels");
+    if let Err(error) = std::fs::remove_dir_all(&folder)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        return Err(format!("cannot empty {}: {error}", folder.display()));
+    }
+    let mut maturin = maturin(&workshop, "build");
+    maturin.args(["--release", "--out"]).arg(&folder);
+    let outcome = stream("wheel", &mut maturin);
+    if outcome.is_failure() {
+        return Err("maturin could not build the wheel".into());
+    }
+    scenes::files_below(&folder, "whl").pop().ok_or_else(|| "maturin built no wheel".into())
+}
+
+fn maturin(workshop: &Environment, command: &str) -> Command {
+    let mut maturin = Command::new(workshop.python());
+    maturin.current_dir(root()).args(["-m", "maturin", command, "--manifest-path", "python/Cargo.toml"]);
+    maturin
+}
+
+/// Rewrites the type stubs and the reference page of the module, or compares them with what is there.
+pub fn pages(is_check: bool) -> Result<(), String> {
+    let wheel = built_wheel()?;
+    let workshop = workshop();
+    let mut pip = Command::new(workshop.python());
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    quietly("pip", pip.arg(&wheel))?;
+    let folder = target().join("stubs");
+    let mut generator = maturin(&workshop, "generate-stubs");
+    generator.args(["--profile", "release", "--out"]).arg(&folder);
+    quietly("maturin", &mut generator)?;
+    let found = scenes::files_below(&folder, "pyi").pop().ok_or("maturin wrote no stubs")?;
+    let stubs = std::fs::read_to_string(found).map_err(|error| error.to_string())?;
+    keep(Path::new("python/sinew/_sinew.pyi"), &with_arrays(&stubs), is_check)?;
+    let page = Command::new(workshop.python())
+        .current_dir(root())
+        .arg("python/tools/reference.py")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !page.status.success() {
+        let said = String::from_utf8_lossy(&page.stderr);
+        return Err(format!("python/tools/reference.py: {}", said.lines().last().unwrap_or("failed")));
+    }
+    keep(Path::new("docs/reference/python.md"), &String::from_utf8_lossy(&page.stdout), is_check)
+}
+
+/// Stubs know arrays of numpy only as something incomplete; and dicts not at all.
+fn with_arrays(stubs: &str) -> String {
+    let mut lines: Vec<String> = vec!["# Written by `cargo xtask docs` from the documentation in Rust.".into()];
+    for line in stubs.lines() {
+        let line = match line.strip_prefix("from _typeshed import ") {
+            Some(names) => {
+                lines.push("import numpy.typing as npt".into());
+                let names: Vec<&str> = names.split(", ").filter(|name| *name != "Incomplete").collect();
+                if names.is_empty() {
+                    continue;
+                }
+                format!("from _typeshed import {}", names.join(", "))
+            }
+            None => line.replace("Incomplete", "npt.NDArray[Any]"),
+        };
+        let is_signature = line.trim_start().starts_with("def ");
+        lines.push(if is_signature { with_dicts(&line).replace("**parameters)", "**parameters: Any)") } else { line });
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Every bare `dict` of a signature says what it holds.
+fn with_dicts(line: &str) -> String {
+    let mut parts = line.split("dict");
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let is_bare = !out.ends_with(is_word) && !part.starts_with(|c: char| is_word(c) || c == '[');
+        out.push_str(if is_bare { "dict[str, Any]" } else { "dict" });
+        out.push_str(part);
+    }
+    out
+}
+
+/// Writes a generated file, or says where the one that is there differs.
+fn keep(path: &Path, text: &str, is_check: bool) -> Result<(), String> {
+    let file = root().join(path);
+    if !is_check {
+        return std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", path.display()));
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    if found == text {
+        return Ok(());
+    }
+    let line = found.lines().zip(text.lines()).take_while(|(a, b)| a == b).count() + 1;
+    Err(format!("{} is out of date from line {line} on: run `cargo xtask docs`", path.display()))
+}
+
+/// Builds and installs the wheel, compares the generated pages, and runs the tests.
+pub fn run(options: &Options) -> Outcome {
+    let start = Instant::now();
+    if let Err(reason) = INSTALLATION.wait(install) {
+        return Outcome::single(NAME, Verdict::Skipped(reason), start.elapsed().as_secs_f64());
+    }
+    let environment = environment();
+    let installed = pages(true).and_then(|()| {
+        let wheel = scenes::files_below(&target().join("wheels"), "whl").pop().ok_or("there is no wheel")?;
+        environment.pip_install(&wheel)
+    });
+    if let Err(reason) = installed {
+        return Outcome::single(NAME, Verdict::Failed(reason), start.elapsed().as_secs_f64());
+    }
+    let mut command = Command::new(environment.python());
+    command
+        .current_dir(root())
+        .args(["-m", "pytest", "python/tests", "--durations=8", "-p", "no:cacheprovider"])
+        .env("SINEW", binary("sinew"))
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    if is_newer(&scenes::hashes(), &binary("sinew")) {
+        command.env("SINEW_SCENE_HASHES", scenes::hashes());
+    }
+    if options.full {
+        command.env("SINEW_FULL", "1");
+    }
+    let outcome = stream(NAME, &mut command);
+    Outcome { seconds: start.elapsed().as_secs_f64(), ..outcome }
+}
+
+/// Whether a file was written after another: fingerprints of an older program tell nothing.
+fn is_newer(file: &Path, other: &Path) -> bool {
+    let written = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    written(file).zip(written(other)).is_some_and(|(file, other)| file > other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_arrays;
+
+    #[test]
+    fn stubs_name_arrays_and_dicts() {
+        let stubs = "from _typeshed import Incomplete, SupportsGetItem\ndef a() -> Incomplete: ...\ndef to_dict(x: dict | None) -> dict:\n";
+        let written = with_arrays(stubs);
+        assert!(written.contains("import numpy.typing as npt\nfrom _typeshed import SupportsGetItem\n"), "{written}");
+        assert!(
+            written.contains(
+                "def a() -> npt.NDArray[Any]: ...\ndef to_dict(x: dict[str, Any] | None) -> dict[str, Any]:\n"
+            ),
+            "{written}"
+        );
+    }
+}
