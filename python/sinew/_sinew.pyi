@@ -941,7 +941,7 @@ def lab(protocol: str, scene: Any, output: str | PathLike[str] | None = None, *,
     Writes PROTOCOL.csv and PROTOCOL.html where `output` names a folder.
     """
 
-def program(arguments: SupportsGetItem[int, str], executable: str) -> int:
+def program(arguments: SupportsGetItem[int, str]) -> int:
     """
     Runs the command line of this process and returns its exit status: the program `sinew`.
     """

@@ -13,9 +13,9 @@ Many = Union[Word, Iterable[Word]]
 
 
 def call_json(path: list[str], places: list[Any], options: Mapping[str, Any]) -> Any:
-    """Runs a command with its arguments and returns its JSON; nothing where it prints nothing, as `skin` does when it only writes its scene."""
+    """Runs a command with its arguments and returns its JSON."""
     output, _ = _run([*path, "--json"], places, options)
-    return json.loads(output) if output.strip() else {}
+    return json.loads(output)
 
 
 def call_text(path: list[str], places: list[Any], options: Mapping[str, Any]) -> str:

@@ -21,9 +21,15 @@ pub fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<(u8, String
 
 /// Runs the command line of this process and returns its exit status: the program `sinew`.
 #[pyfunction]
-pub fn program(py: Python<'_>, arguments: Vec<OsString>, executable: OsString) -> u8 {
-    cli::set_program(vec![executable, "-m".into(), "sinew".into()]);
+pub fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| cli::main_with(arguments));
     // `ExitCode` does not tell its number; the three that there are can be compared.
     (0..=2).find(|&number| code == std::process::ExitCode::from(number)).unwrap_or(2)
+}
+
+/// Says how the program is started once more, which some benchmarks do: the file of this process is Python.
+pub fn remember_program(py: Python<'_>) -> PyResult<()> {
+    let executable: OsString = py.import("sys")?.getattr("executable")?.extract()?;
+    cli::set_program(vec![executable, "-m".into(), "sinew".into()]);
+    Ok(())
 }

@@ -57,6 +57,7 @@ mod _sinew {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::threads::remember_process();
+        crate::command::remember_program(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
