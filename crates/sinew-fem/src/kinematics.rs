@@ -10,6 +10,7 @@
 //!
 //! Rotations are moved by left multiplication, so θ = 0 at every iterate and both formulas stay that short.
 
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 /// How one point follows the unknowns.
@@ -174,19 +175,21 @@ impl Kinematics {
 
     /// x = x(q).
     pub fn place(&self, q: &Unknowns, x: &mut [Vec3]) {
-        for (x, &map) in x.iter_mut().zip(&self.points) {
-            *x = match map {
-                PointMap::Free(unknown) => q.vectors[unknown as usize],
-                PointMap::Weighted { start, end } => self
-                    .weights(start, end)
-                    .iter()
-                    .fold(Vec3::zero(), |sum, &(unknown, w)| sum + q.vectors[unknown as usize] * w),
-                PointMap::Rigid { block, local } => {
-                    let center = q.vectors[self.rigid[block as usize].translation as usize];
-                    center + q.rotations[block as usize].rotate(local)
-                }
-            };
-        }
+        for_each_block_mut((x, &self.points[..]), SUM_BLOCK, |_, (x, points): (&mut [Vec3], &[PointMap])| {
+            for (x, &map) in x.iter_mut().zip(points) {
+                *x = match map {
+                    PointMap::Free(unknown) => q.vectors[unknown as usize],
+                    PointMap::Weighted { start, end } => self
+                        .weights(start, end)
+                        .iter()
+                        .fold(Vec3::zero(), |sum, &(unknown, w)| sum + q.vectors[unknown as usize] * w),
+                    PointMap::Rigid { block, local } => {
+                        let center = q.vectors[self.rigid[block as usize].translation as usize];
+                        center + q.rotations[block as usize].rotate(local)
+                    }
+                };
+            }
+        });
     }
 
     /// Arm R r of a rigid point, from the centre to the point in world axes.
@@ -233,9 +236,12 @@ impl Kinematics {
 
     /// target = q moved by `scale` δq; rotations turn by exp(scale δθ).
     pub fn advance(&self, q: &Unknowns, dq: &[Vec3], scale: f64, target: &mut Unknowns) {
-        for (t, (&v, &d)) in target.vectors.iter_mut().zip(q.vectors.iter().zip(dq)) {
-            *t = v + d * scale;
-        }
+        let parts = (&mut target.vectors[..], &q.vectors[..], dq);
+        for_each_block_mut(parts, SUM_BLOCK, |_, (target, q, dq): (&mut [Vec3], &[Vec3], &[Vec3])| {
+            for ((t, &v), &d) in target.iter_mut().zip(q).zip(dq) {
+                *t = v + d * scale;
+            }
+        });
         for (block, rigid) in self.rigid.iter().enumerate() {
             target.vectors[rigid.rotation as usize] = Vec3::zero();
             let turn = Quaternion::exp_map(dq[rigid.rotation as usize] * scale);

@@ -34,6 +34,7 @@ pub struct LatticeBlock {
     elastic: LatticeElastic,
     muscles: Vec<Muscle>,
     fibers: Option<Fibers>,
+    resists: bool,
 }
 
 impl LatticeBlock {
@@ -49,7 +50,17 @@ impl LatticeBlock {
         fibers: Option<Fibers>,
     ) -> Self {
         let elastic = LatticeElastic::with_fibers(&lattice, &lame, ModeStiffness::EXACT, VOLUME_LAW, fibers.as_ref());
-        Self { body, points, unknowns, lattice, lame, elastic, muscles, fibers }
+        Self { body, points, unknowns, lattice, lame, elastic, muscles, fibers, resists: false }
+    }
+
+    /// With cells that resist before their corners turn inside out, as they do in creases.
+    pub(crate) fn with_corners(self) -> Self {
+        Self { elastic: self.elastic.with_corners(), resists: true, ..self }
+    }
+
+    /// Whether cells resist at their corners.
+    pub fn resists(&self) -> bool {
+        self.resists
     }
 
     /// Number of cells.

@@ -59,6 +59,8 @@ pub struct History {
     pub collider_poses: Vec<Pose>,
     /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it is at rest.
     pub rounding: f64,
+    /// Largest eigenvalues of the levels of lattices, as their smoothers take them; empty without lattices.
+    pub spectra: Vec<f64>,
     /// Positions one step earlier, for schemes over two steps; empty for others [m].
     pub previous_positions: Vec<Vec3>,
     /// Velocities one step earlier, as `previous_positions` [m/s].
@@ -121,6 +123,7 @@ impl Clone for History {
             last_dt,
             collider_poses,
             rounding,
+            spectra,
             previous_positions,
             previous_velocities,
             accelerations,
@@ -139,6 +142,7 @@ impl Clone for History {
         self.last_dt = *last_dt;
         self.collider_poses.clone_from(collider_poses);
         self.rounding = *rounding;
+        self.spectra.clone_from(spectra);
         self.activations.clone_from(activations);
         self.fiber_start.clone_from(fiber_start);
         self.previous_positions.clone_from(previous_positions);

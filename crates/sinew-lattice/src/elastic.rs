@@ -24,6 +24,8 @@ pub struct LatticeElastic {
     materials: Aligned,
     modes: ModeStiffness,
     volume: VolumeLaw,
+    /// Whether cells resist at their corners.
+    corners: bool,
     fibers: LaneFibers,
     rest_positions: Vec<Vec3>,
     /// Scratch that nobody uses at present.
@@ -61,11 +63,18 @@ impl LatticeElastic {
             materials: materials_of(&layout, lame),
             modes,
             volume,
+            corners: false,
             fibers: fibers.map(|fibers| LaneFibers::new(&layout, fibers)).unwrap_or_default(),
             rest_positions: (0..lattice.node_places.len()).map(|node| lattice.node_position(node)).collect(),
             scratch: Mutex::default(),
             layout,
         }
+    }
+
+    /// With cells that resist before their corners turn inside out, which needs [`VolumeLaw::Determinant`]; see [`MultigridParams::corners`](crate::MultigridParams::corners).
+    #[must_use]
+    pub fn with_corners(self) -> Self {
+        Self { corners: true, ..self }
     }
 
     /// Elastic energy at these positions of the nodes and these activations of fibres [J].
@@ -88,8 +97,9 @@ impl LatticeElastic {
     }
 
     fn elastic<'a>(&'a self, active: &'a [f32]) -> Elastic<'a> {
-        let Self { layout, h, materials, modes, volume, fibers, .. } = self;
-        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes: *modes, volume: *volume }
+        let Self { layout, h, materials, modes, volume, corners, fibers, .. } = self;
+        let (modes, volume, corners) = (*modes, *volume, *corners);
+        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes, volume, corners }
     }
 
     /// Scratch with displacements from positions, and what fibres pull.

@@ -9,6 +9,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
+use crate::corners;
 use crate::fibers::{Pull, REST};
 use crate::kernel::ModeStiffness;
 use crate::layers::for_each_layer;
@@ -29,6 +30,8 @@ pub(crate) struct Elastic<'a> {
     pub active: &'a [f32],
     pub modes: ModeStiffness,
     pub volume: VolumeLaw,
+    /// Whether cells resist at their corners, see [`crate::corners`].
+    pub corners: bool,
 }
 
 /// ∂E/∂u in slots, and the energy of each layer; returns their sum [J].
@@ -72,7 +75,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 
     #[inline(always)]
     fn run<I: Isa>(self) -> f64 {
-        let Elastic { layout, h, materials, fibers, active, modes, volume } = self.elastic;
+        let Elastic { layout, h, materials, fibers, active, modes, volume, corners: resists } = self.elastic;
         let mut total = I::F64::zero();
         let mut material = [[0.0; LANES]; 2];
         let mut rest = [[0.0; LANES]; REST / LANES + 1];
@@ -93,7 +96,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
                         true => None,
                         false => Some(Pull { direction: [row(0), row(1), row(2)], passive: row(3), active: row(4) }),
                     };
-                    total += cell(h, lame, (modes, volume), pull, &mut nodes);
+                    total += cell(h, lame, (modes, volume, resists), pull, &mut nodes);
                     if FORCES {
                         add_corners(&nodes, self.out, self.offset, &corners, half);
                     }
@@ -111,11 +114,12 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 fn cell<F: Scalar>(
     h: f64,
     [mu, lambda]: [F; 2],
-    (modes, law): (ModeStiffness, VolumeLaw),
+    (modes, law, resists): (ModeStiffness, VolumeLaw, bool),
     pull: Option<Pull<F>>,
     nodes: &mut [[F; 3]; 8],
 ) -> F {
     transform(nodes);
+    let bends = *nodes;
     let mut f = Mat3::identity();
     for (j, mode) in [1, 2, 4].into_iter().enumerate() {
         for i in 0..3 {
@@ -164,6 +168,10 @@ fn cell<F: Scalar>(
             energy += half * *value * force;
             *value = force;
         }
+    }
+    if resists {
+        let least = F::min(F::min(sigma[0], sigma[1]), sigma[2]);
+        energy += corners::resist(h, [mu, lambda], &columns_of(&f), least, &bends, nodes);
     }
     transform_back(nodes);
     energy

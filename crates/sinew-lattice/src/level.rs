@@ -7,6 +7,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use crate::aligned::Aligned;
 use crate::anchors::{AnchorKind, NodeAnchors};
 use crate::band::Band;
+use crate::corners::CornerRows;
 use crate::fas::Visit;
 use crate::fibers::{Fibers, LaneFibers, PULL, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BLOCK, BULK, ModeStiffness};
@@ -31,6 +32,9 @@ const CALMING: f64 = 1.25;
 /// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
 const USUAL_LARGEST: f64 = 3.0;
 
+/// Blocks of coarse cells per parallel piece.
+const AVERAGED: usize = 8;
+
 /// Damping of Jacobi's sweeps over a band, over that of others: 0.4 where it is 0.8 (MCA-33).
 const BAND_DAMPING: f64 = 0.5;
 
@@ -46,8 +50,8 @@ pub(crate) struct Level {
     pub slabs: Slabs,
     pub gradients: Aligned,
     pub materials: Aligned,
-    /// Stiffness of the finer cells of each cell; empty on the finest level.
-    weights: Vec<f32>,
+    /// Finer cells of each cell, once they are needed; empty on the finest level.
+    children: Children,
     pub state: Aligned,
     /// How volume is measured, and the bulk of blocks where that is by determinants.
     pub volume: VolumeLaw,
@@ -66,6 +70,8 @@ pub(crate) struct Level {
     pub ties: LevelTies,
     /// Contacts of the flesh with itself.
     pub contacts: LevelTies,
+    /// Corners of cells that resist being turned inside out; on the finest level only.
+    pub corners: CornerRows,
     /// D⁻¹ (its diagonal) of free components, 0 elsewhere.
     pub inverse: Aligned,
     /// 1 for free components of nodes, 0 elsewhere.
@@ -82,6 +88,39 @@ pub(crate) struct Level {
     pub band: Option<Band>,
     /// What nonlinear cycles keep.
     pub visit: Visit,
+}
+
+/// Lanes of the finer cells of each lane.
+#[derive(Clone, Debug, Default)]
+struct Children {
+    /// First of each lane, and one past the last.
+    offsets: Vec<u32>,
+    /// Block times lanes, plus the lane.
+    slots: Vec<u32>,
+}
+
+impl Children {
+    fn new(layout: &Layout, finer: &Level) -> Self {
+        let lane_of = |layout: &Layout, cell: usize| {
+            let (block, lane) = layout.cell_slot(cell);
+            block * LANES + lane
+        };
+        let mut pairs: Vec<(u32, u32, u32)> = finer
+            .parents
+            .iter()
+            .enumerate()
+            .map(|(cell, &parent)| {
+                (lane_of(layout, parent as usize) as u32, cell as u32, lane_of(&finer.layout, cell) as u32)
+            })
+            .collect();
+        pairs.sort_unstable();
+        let mut offsets = vec![0; layout.block_count() * LANES + 1];
+        pairs.iter().for_each(|&(parent, ..)| offsets[parent as usize + 1] += 1);
+        for k in 1..offsets.len() {
+            offsets[k] += offsets[k - 1];
+        }
+        Self { offsets, slots: pairs.into_iter().map(|(.., slot)| slot).collect() }
+    }
 }
 
 /// What a cycle begins with.
@@ -109,7 +148,7 @@ impl Level {
             slabs: Slabs::new(&layout, threads),
             gradients: Aligned::zeros(blocks * GRADIENT),
             materials: materials_of(&layout, lame),
-            weights: Vec::new(),
+            children: Children::default(),
             state: Aligned::zeros(blocks * BLOCK),
             volume,
             bulk: Aligned::zeros(if volume == VolumeLaw::Determinant { blocks * BULK } else { 0 }),
@@ -121,6 +160,7 @@ impl Level {
             holds: Aligned::default(),
             ties: LevelTies::default(),
             contacts: LevelTies::default(),
+            corners: CornerRows::default(),
             inverse: zeros(),
             free: zeros(),
             x: zeros(),
@@ -154,39 +194,61 @@ impl Level {
         modes: ModeStiffness,
         pass: impl for<'a> FnOnce(&'a [f32], &'a [f32], &'a mut [f32]) -> Pass<'a>,
     ) {
-        let Self { layout, slabs, state, moments, pulls, bulk, anchors, ties, contacts, x, b, inverse, out, .. } = self;
+        let Self {
+            layout,
+            slabs,
+            state,
+            moments,
+            pulls,
+            bulk,
+            anchors,
+            ties,
+            contacts,
+            corners,
+            x,
+            b,
+            inverse,
+            out,
+            ..
+        } = self;
         let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: anchors.view() };
         ties.pull(layout, x, b);
         contacts.pull(layout, x, b);
+        corners.pull(layout, x, b);
         slabs.run(operator, x, pass(b, inverse, out));
+        corners.restore(layout, b);
         contacts.restore(layout, b);
         ties.restore(layout, b);
     }
 
     /// F of a coarse cell: the mean over its cells, weighted by their stiffness (MCA-31).
     pub fn average_gradients(&mut self, finer: &Self) {
-        let Self { layout, gradients, weights, .. } = self;
-        weights.resize(layout.block_count() * LANES, 0.0);
-        weights.fill(0.0);
-        gradients.fill(0.0);
-        for (cell, &parent) in finer.parents.iter().enumerate() {
-            let (block, lane) = finer.layout.cell_slot(cell);
-            let (to, to_lane) = layout.cell_slot(parent as usize);
-            let weight = finer.materials[block * MATERIAL + lane];
-            weights[to * LANES + to_lane] += weight;
-            for k in 0..9 {
-                gradients[to * GRADIENT + k * LANES + to_lane] +=
-                    weight * finer.gradients[block * GRADIENT + k * LANES + lane];
-            }
+        let Self { layout, gradients, children, .. } = self;
+        if children.offsets.is_empty() {
+            *children = Children::new(layout, finer);
         }
-        for (block, weights) in gradients.chunks_exact_mut(GRADIENT).zip(weights.chunks_exact(LANES)) {
-            for (lane, &weight) in weights.iter().enumerate() {
-                for k in 0..9 {
-                    let entry = &mut block[k * LANES + lane];
-                    *entry = if weight > 0.0 { *entry / weight } else { f32::from(u8::from(k % 4 == 0)) };
+        let Children { offsets, slots } = &*children;
+        for_each_block_mut(&mut **gradients, AVERAGED * GRADIENT, |start, gradients: &mut [f32]| {
+            let first = start / GRADIENT;
+            for (k, block) in gradients.chunks_exact_mut(GRADIENT).enumerate() {
+                for lane in 0..LANES {
+                    let at = (first + k) * LANES + lane;
+                    let (mut sum, mut total) = ([0.0; 9], 0.0);
+                    for &slot in &slots[offsets[at] as usize..offsets[at + 1] as usize] {
+                        let (from, from_lane) = (slot as usize / LANES, slot as usize % LANES);
+                        let weight = finer.materials[from * MATERIAL + from_lane];
+                        total += weight;
+                        for (k, sum) in sum.iter_mut().enumerate() {
+                            *sum += weight * finer.gradients[from * GRADIENT + k * LANES + from_lane];
+                        }
+                    }
+                    for (k, sum) in sum.into_iter().enumerate() {
+                        block[k * LANES + lane] =
+                            if total > 0.0 { sum / total } else { f32::from(u8::from(k % 4 == 0)) };
+                    }
                 }
             }
-        }
+        });
     }
 
     /// Gives the cells fibres. The kernel that knows them knows moments besides: cells that had none are full.
@@ -257,20 +319,22 @@ impl Level {
 
     /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
     pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
-        let Self { layout, state, moments, pulls, bulk, anchors, ties, contacts, inverse, free, band, .. } = self;
+        let Self { layout, state, moments, pulls, bulk, anchors, ties, contacts, corners, inverse, free, band, .. } =
+            self;
         for_each_block_mut(&mut **inverse, SUM_BLOCK, |_, inverse: &mut [f32]| inverse.fill(0.0));
         add_diagonal(layout, state, modes, moments, pulls, bulk, inverse);
         layout.sum_seams(inverse);
         layout.collect(inverse, means, |mean, [x, y, z]| *mean = (x + y + z) / 3.0);
         ties.add_diagonal(layout, inverse);
         contacts.add_row_sums(layout, inverse);
+        corners.add_row_sums(layout, inverse);
         anchors.invert(layout, free, inverse);
         if let Some(band) = band {
             band.take_inverse(inverse, anchors.view());
         }
     }
 
-    /// Largest eigenvalue of D⁻¹(K + A), and how many sweeps it asks for. Overwrites x and b. The first tangent of a step is looked at closely, later ones change it a little.
+    /// Largest eigenvalue of D⁻¹(K + A), and how many sweeps it asks for. Overwrites x and b. Where nothing is known of it, it is looked at closely; later tangents change it a little.
     pub fn estimate_largest(&mut self, params: &MultigridParams) {
         let steps = if self.largest == 0.0 { LANCZOS_STEPS } else { NEXT_LANCZOS_STEPS };
         // Alike in D^½ x, so that hard nodes are seen as well as soft ones.
@@ -315,9 +379,9 @@ impl Level {
         self.take_largest((LARGEST_MARGIN * ritz.largest()).max(FADING * self.largest), params);
     }
 
-    /// Forgets the largest eigenvalue.
-    pub fn begin_step(&mut self) {
-        self.largest = 0.0;
+    /// Takes the largest eigenvalue that an earlier step has found; 0 where none has.
+    pub fn begin_step(&mut self, largest: f64) {
+        self.largest = largest;
     }
 
     /// Takes the largest eigenvalue for larger than it was thought to be.
@@ -341,7 +405,6 @@ impl Level {
     }
 
     /// The largest eigenvalue of D⁻¹(K + A), with a margin.
-    #[cfg(test)]
     pub fn largest(&self) -> f64 {
         self.largest
     }
@@ -377,13 +440,16 @@ impl Level {
                 Smoother::Chebyshev => Smoother::Chebyshev,
             };
             let (a, c) = self.factors(smoother, k);
-            let Self { layout, band, state, moments, pulls, bulk, anchors, ties, contacts, x, b, out, .. } = self;
+            let Self { layout, band, state, moments, pulls, bulk, anchors, ties, contacts, corners, x, b, out, .. } =
+                self;
             let Some(band) = band else { return };
             let anchors = anchors.view();
             let operator = Operator { layout, state, modes: params.modes, moments, fibers: pulls, bulk, anchors };
             ties.pull(layout, x, b);
             contacts.pull(layout, x, b);
+            corners.pull(layout, x, b);
             band.smooth(operator, x, b, out, [a, c]);
+            corners.restore(layout, b);
             contacts.restore(layout, b);
             ties.restore(layout, b);
         }

@@ -10,6 +10,7 @@ mod aligned;
 mod anchors;
 mod band;
 mod coarsest;
+mod corners;
 mod elastic;
 mod fas;
 mod fibers;

@@ -10,6 +10,7 @@ use crate::aligned::Aligned;
 use crate::anchors::AnchorKind;
 use crate::band::Band;
 use crate::coarsest::Coarsest;
+use crate::corners::CornerRows;
 use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BULK, ModeStiffness, STATE};
 use crate::layout::{LANES, Layout};
@@ -61,6 +62,8 @@ pub struct MultigridParams {
     pub modes: ModeStiffness,
     /// What a change of volume costs.
     pub volume: VolumeLaw,
+    /// Whether cells resist before their corners turn inside out: volume at their Gauss points, and large bends.
+    pub corners: bool,
     /// What coarse cells are like.
     pub coarse: CoarseRule,
     /// Coarsening ends at so many cells, which are solved directly.
@@ -78,6 +81,7 @@ impl Default for MultigridParams {
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
             volume: VolumeLaw::Determinant,
+            corners: false,
             coarse: CoarseRule::Moments,
             coarsest_cells: 256,
             threads: 0,
@@ -151,6 +155,9 @@ impl Multigrid {
             level
         };
         let mut levels = vec![new_level(lattice, lame, fixed)];
+        if params.corners {
+            levels[0].corners = CornerRows::new(lattice.cells.iter().map(|cell| cell.nodes).collect());
+        }
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
         let mut moments = vec![Moments::FULL; lattice.cells.len()];
         let mut coarsening = None;
@@ -219,9 +226,11 @@ impl Multigrid {
         }
     }
 
-    /// Forgets what earlier tangents have left, so that results do not depend on it: as after construction.
-    pub fn begin_step(&mut self) {
-        self.levels.iter_mut().for_each(Level::begin_step);
+    /// Forgets what earlier tangents have left, so that results do not depend on it but for the largest eigenvalues of an earlier step; without them, as after construction.
+    pub fn begin_step(&mut self, spectrum: &[f64]) {
+        for (k, level) in self.levels.iter_mut().enumerate() {
+            level.begin_step(spectrum.get(k).copied().unwrap_or(0.0));
+        }
         if let Some(coarsest) = &mut self.coarsest {
             coarsest.begin_step();
         }
@@ -316,6 +325,7 @@ impl Multigrid {
         let mut gradients = std::mem::take(&mut fine.gradients);
         gradients_of(fine.cells(&self.params, scale), &[], &fine.x, &mut gradients);
         fine.gradients = gradients;
+        fine.corners.find(&fine.layout, fine.h, &fine.materials, &fine.x, scale);
         for k in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(k);
             coarser[0].average_gradients(&finer[k - 1]);
@@ -414,6 +424,11 @@ impl Multigrid {
         self.levels[0].sweeps
     }
 
+    /// Largest eigenvalues of the levels as smoothers take them, for the next [`Multigrid::begin_step`].
+    pub fn spectrum(&self) -> impl Iterator<Item = f64> {
+        self.levels.iter().map(Level::largest)
+    }
+
     /// Number of levels.
     pub fn level_count(&self) -> usize {
         self.levels.len()
@@ -461,7 +476,7 @@ impl Multigrid {
     /// K x of the finest level, without anchors and without regard to what is fixed.
     pub fn apply(&mut self, x: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
         let Self { params, levels, product_state, product_pulls, product_bulk, products_differ, input, .. } = self;
-        let Level { layout, slabs, state, moments, pulls, bulk, out: product, .. } = &mut levels[0];
+        let Level { layout, slabs, state, moments, pulls, bulk, corners, out: product, .. } = &mut levels[0];
         if input.is_empty() {
             *input = Aligned::zeros(layout.value_count());
         }
@@ -473,22 +488,25 @@ impl Multigrid {
         let operator = Operator { layout, state, modes: params.modes, moments, fibers, bulk, anchors: Anchors::None };
         slabs.run(operator, input, Pass::Apply { out: &mut *product });
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
+        corners.add_product(|node| x[node as usize].to_array(), |node, sum| out[node as usize] += Vec3::from(sum));
     }
 
     /// [`Multigrid::apply`] in f64.
     pub fn apply_wide(&mut self, x: &[Vec3], out: &mut [Vec3]) {
         let Self { params, levels, product_state, product_pulls, product_bulk, products_differ, wide, .. } = self;
         let [input, product] = wide;
-        let Level { layout, state, pulls, bulk, .. } = &levels[0];
+        let Level { layout, state, pulls, bulk, corners, .. } = &mut levels[0];
         input.resize(layout.value_count(), 0.0);
         product.resize(layout.value_count(), 0.0);
         layout.spread(input, |node| [x[node].x, x[node].y, x[node].z]);
         let (state, fibers, bulk) = match *products_differ {
             true => (&*product_state, &*product_pulls, &*product_bulk),
-            false => (state, pulls, bulk),
+            false => (&*state, &*pulls, &*bulk),
         };
         precise::apply(layout, (state, fibers, bulk), params.modes, input, product);
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
+        let place = |node: u32| Vec3::<f32>::from_f64(x[node as usize]).to_array();
+        corners.add_product(place, |node, sum| out[node as usize] += Vec3::<f32>::from(sum).to_f64());
     }
 
     /// z = M r, one V-cycle from zero for K and anchors: a symmetric positive definite map on free components; z is zero at fixed ones.

@@ -260,7 +260,7 @@ fn factors_of<F: LaneScalar<Element = f32>>(moments: &[f32], block: usize, modes
 }
 
 #[inline(always)]
-fn load_corners<F: LaneScalar<Element = f32>>(u: &[f32], corners: &[Corner; 8]) -> [[F; 3]; 8] {
+pub(crate) fn load_corners<F: LaneScalar<Element = f32>>(u: &[f32], corners: &[Corner; 8]) -> [[F; 3]; 8] {
     let mut nodes = [[F::zero(); 3]; 8];
     for (corner, node) in corners.iter().zip(&mut nodes) {
         for (c, value) in node.iter_mut().enumerate() {

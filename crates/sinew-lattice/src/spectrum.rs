@@ -3,7 +3,7 @@
 /// Steps of Lanczos' method. Power iteration would find what the whole body has in common, and miss a single pressed cell that is a tenth above it: after twelve steps
 /// that has grown by a factor of 3 there, by more than 1000 here [Lanczos50].
 pub(crate) const LANCZOS_STEPS: usize = 12;
-/// Of tangents that follow in the same step.
+/// Of tangents that follow, of which something is known.
 pub(crate) const NEXT_LANCZOS_STEPS: usize = 5;
 
 /// The tridiagonal matrix that conjugate gradients with D before them leave behind, whose eigenvalues are within those of D⁻¹(K + A).

@@ -62,7 +62,7 @@ fn check(has_fibers: bool, volume: VolumeLaw) {
     let (mut z, mut wide, mut means) = (r.clone(), u.clone(), vec![0.0; count]);
     let mut activation = 0.0;
     let mut step = |anchors: Option<&[Mat3<f32>]>| {
-        system.begin_step();
+        system.begin_step(&[]);
         system.set_anchors(anchors);
         activation += 0.1;
         system.set_activations(&[activation]);

@@ -16,7 +16,7 @@ use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-6\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-7\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,6 +84,7 @@ impl Checkpoint {
             last_dt,
             collider_poses,
             rounding,
+            spectra,
             previous_positions,
             previous_velocities,
             accelerations,
@@ -101,6 +102,7 @@ impl Checkpoint {
         out.u64(*depth as u64);
         out.f64(*last_dt);
         out.f64(*rounding);
+        out.f64s(spectra);
         out.list(collider_poses.iter(), |out, pose| {
             out.vector(pose.translation);
             out.quaternion(pose.rotation);
@@ -163,6 +165,7 @@ impl Checkpoint {
             depth: input.u64(what)? as usize,
             last_dt: input.f64(what)?,
             rounding: input.f64(what)?,
+            spectra: input.f64s(what)?,
             collider_poses: input.list(56, what, |input| {
                 Ok(Pose { translation: input.vector(what)?, rotation: input.quaternion(what)? })
             })?,
@@ -262,6 +265,7 @@ mod tests {
                     depth: 2,
                     last_dt: 1.0 / 60.0,
                     rounding: 1e-12,
+                    spectra: vec![3.5, 2.25],
                     collider_poses: vec![pose],
                     previous_positions: vectors.clone(),
                     previous_velocities: vectors.clone(),

@@ -202,6 +202,7 @@ impl Measured {
             "tolerance": TOLERANCE,
             "hard_bones": hard.join(" "),
             "soft_bones": "all others",
+            "firm_corners": true,
             "frames": self.seconds.len(),
             "least_degrees_per_frame": degrees,
             "contact_frames": in_contact.len(),
@@ -251,7 +252,7 @@ fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], c
          [solver]\ntype = \"quasistatic\"\ntolerance = {TOLERANCE}\nnorm = \"largest\"\n\n[contact]\nmode = \"barrier\"\ngap = \"{gap} m\"\n\n\
          [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"{cell} m\" }}\n\
          material = {{ type = \"corotated\", young = \"20 kPa\", poisson = {POISSON} }}\n\
-         [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nsoftness = 30\n",
+         [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nsoftness = 30\nfirm_corners = true\n",
         name = character.name(),
         duration = preroll + frames as f64 / FRAME_RATE,
         gap = GAP_IN_CELLS * cell,

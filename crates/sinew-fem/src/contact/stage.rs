@@ -164,6 +164,8 @@ pub(crate) struct ContactStage {
     placed: Vec<Vec3>,
     /// Whether contacts are those at `y`, and nothing that they depend on has changed since.
     is_current: bool,
+    /// Whether candidates are those of an earlier step.
+    is_stale: bool,
     /// Whether contacts do more than push: then those at the start of a step matter.
     has_lagged: bool,
     /// Slip over which friction grows to its largest [m].
@@ -277,7 +279,11 @@ impl ContactStage {
         }
         self.lagged.clear();
         self.allowed.fill(0.0);
-        self.refresh(model, &state.positions);
+        // Most steps look for candidates of their first motion at once.
+        self.is_stale = true;
+        if needs_contacts || self.flesh.is_some() {
+            self.refresh(model, &state.positions);
+        }
         // Exits that were there before keep what they were pushed from.
         for exit in &self.exits {
             self.allowed[exit.vertex as usize] = self.excess(contact, exit);
@@ -500,6 +506,7 @@ impl ContactStage {
 
     /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`, and the share of it that is free.
     pub fn sweep(&mut self, model: &Model, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
+        self.is_stale = false;
         if self.tree.is_none() {
             return 1.0;
         }
@@ -554,6 +561,9 @@ impl ContactStage {
     pub fn evaluate(&mut self, model: &Model, x: &[Vec3]) -> f64 {
         if Self::is_idle(model) {
             return 0.0;
+        }
+        if self.is_stale {
+            self.sweep(model, x, x, self.progress);
         }
         let contact = &model.contact;
         let mut placed = std::mem::take(&mut self.placed);

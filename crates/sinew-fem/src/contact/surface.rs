@@ -5,6 +5,7 @@ use std::ops::Range;
 use sinew_geometry::CellKind;
 use sinew_geometry::shape::{AnyShape, Plane, Pose};
 use sinew_math::Vec3;
+use sinew_math::parallel::for_each_block_mut;
 
 use super::patches::Patches;
 use super::restitution::bounce_damping;
@@ -17,6 +18,9 @@ const GAP_IN_EDGES: f64 = 0.1;
 
 /// Depth over which the stiffness of penalties grows, in cells of the finer body.
 const ONSET_IN_CELLS: f64 = 0.02;
+
+/// Vertices per parallel block when they are placed: each is a sum over the nodes of its cell.
+const PLACED: usize = 1024;
 
 /// One who can touch, with its part of the surface.
 #[derive(Clone, Debug)]
@@ -340,13 +344,15 @@ impl ContactModel {
 
     /// Places of the vertices that points carry, into `y`.
     pub fn place(&self, x: &[Vec3], y: &mut [Vec3]) {
-        for (vertex, y) in y.iter_mut().enumerate() {
-            match self.carriers(vertex) {
-                [] => {}
-                &[(point, 1.0)] => *y = x[point as usize],
-                carriers => *y = carriers.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + x[p as usize] * w),
+        for_each_block_mut(y, PLACED, |first, y: &mut [Vec3]| {
+            for (k, y) in y.iter_mut().enumerate() {
+                match self.carriers(first + k) {
+                    [] => {}
+                    &[(point, 1.0)] => *y = x[point as usize],
+                    carriers => *y = carriers.iter().fold(Vec3::zero(), |sum, &(p, w)| sum + x[p as usize] * w),
+                }
             }
-        }
+        });
     }
 
     /// Places of the vertices of colliders, into `y`.

@@ -281,6 +281,7 @@ pub struct ModelBuilder {
     strands: Vec<StrandParams>,
     tendons: Vec<TendonParams>,
     sheaths: Vec<(usize, String, Vec<[u32; 3]>, f64)>,
+    firm_corners: Vec<usize>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
@@ -380,6 +381,12 @@ impl ModelBuilder {
     /// Strings from points of flesh to anchors; those in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
     pub fn tendon(&mut self, tendon: TendonParams) -> &mut Self {
         self.tendons.push(tendon);
+        self
+    }
+
+    /// The cells of a body on a lattice resist before they turn inside out at their corners.
+    pub fn firm_corners(&mut self, body: usize) -> &mut Self {
+        self.firm_corners.push(body);
         self
     }
 

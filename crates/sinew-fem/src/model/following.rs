@@ -4,6 +4,7 @@
 //! $$x' = \sum_j w_j \left( R_j (x - p_j) + q_j \right)$$
 //! So flesh whose leaders all move alike moves with them exactly, however far.
 
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
@@ -142,16 +143,26 @@ impl Following {
         }
     }
 
-    /// Moves all that follows and may move.
-    pub(crate) fn carry(&self, model: &Model, motions: &[Motion], q: &mut [Vec3]) {
-        let mut first = 0;
-        for &(unknown, end) in &self.unknowns {
-            let entries = &self.entries[first..end as usize];
-            first = end as usize;
-            let (x, fixed) = (q[unknown as usize], model.kinematics.fixed(unknown as usize));
-            let moved = entries
-                .iter()
-                .fold(Vec3::zero(), |sum, &(leader, weight)| sum + motions[leader as usize].apply(x) * weight);
+    /// Moves all that follows and may move; `moved` has room for as many.
+    pub(crate) fn carry(&self, model: &Model, motions: &[Motion], q: &mut [Vec3], moved: &mut [Vec3]) {
+        let moved = &mut moved[..self.unknowns.len()];
+        let places = &*q;
+        for_each_block_mut(
+            (&mut *moved, &self.unknowns[..]),
+            SUM_BLOCK,
+            |start, (moved, unknowns): (&mut [Vec3], &[(u32, u32)])| {
+                let mut first = if start == 0 { 0 } else { self.unknowns[start - 1].1 as usize };
+                for (moved, &(unknown, end)) in moved.iter_mut().zip(unknowns) {
+                    let (x, entries) = (places[unknown as usize], &self.entries[first..end as usize]);
+                    first = end as usize;
+                    *moved = entries
+                        .iter()
+                        .fold(Vec3::zero(), |sum, &(leader, weight)| sum + motions[leader as usize].apply(x) * weight);
+                }
+            },
+        );
+        for (&(unknown, _), &moved) in self.unknowns.iter().zip(&*moved) {
+            let fixed = model.kinematics.fixed(unknown as usize);
             for axis in (0..3).filter(|&axis| !fixed[axis]) {
                 q[unknown as usize][axis] = moved[axis];
             }

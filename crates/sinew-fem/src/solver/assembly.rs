@@ -147,7 +147,8 @@ impl AssemblyPlan {
                 }
             }
         }
-        for point in 0..kinematics.point_count() {
+        let is_still = problem.scheme.inertia == 0.0 && problem.scheme.rate == 0.0;
+        for point in (0..kinematics.point_count()).take_while(|_| !is_still) {
             let inertia = Mat3::identity() * problem.point_inertia(point);
             match kinematics.map(point) {
                 PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia)),

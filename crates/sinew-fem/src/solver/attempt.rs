@@ -41,8 +41,12 @@ const STALLED_STRIDE: f64 = 1e-7;
 /// steps per frame); in quasistatics the first steps are far from the solution anyway.
 const DYNAMIC_FORCING: f64 = 0.02;
 pub(super) const STATIC_FORCING: f64 = 0.1;
+/// Among contacts, which bend the energy too much for more.
+const TOUCHING_FORCING: f64 = 0.2;
 /// The first of a step that starts where bones have carried flesh, which is as good a start.
 const FOLLOWED_FORCING: f64 = 0.03;
+/// Share of the goal that a linear solve need not leave.
+const GOAL_SHARE: f64 = 0.3;
 /// How many times `max_newton` a step may take that starts with inverted cells, and one that nothing else will help while its energy falls.
 const SCRAMBLED_PATIENCE: usize = 4;
 const LAST_PATIENCE: usize = 30;
@@ -67,8 +71,12 @@ pub(super) struct Work {
     pub trial_gradient: Vec<Vec3>,
     pub direction: Vec<Vec3>,
     pub rhs: Vec<Vec3>,
-    /// Motions of what flesh follows.
+    /// Motions of what flesh follows, in this step and in the last.
     pub motions: Vec<Motion>,
+    pub last_motions: Vec<Motion>,
+    /// The old unknowns with what is prescribed, and what the last step added to blend skinning.
+    pub targets: Unknowns,
+    pub correction: Vec<Vec3>,
     pub past: Past,
 }
 
@@ -80,6 +88,9 @@ impl Work {
         }
         for v in [&mut self.gradient, &mut self.trial_gradient, &mut self.direction, &mut self.rhs] {
             v.resize(unknowns, Vec3::zero());
+        }
+        if !model.following.is_empty() {
+            self.correction.resize(unknowns, Vec3::zero());
         }
         if creeps(model) {
             self.past.resize(unknowns);
@@ -164,8 +175,8 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Iterates until the residual is small enough, or gives up.
-    pub(super) fn run(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+    /// Iterates until the residual is small enough, or gives up; the merit of the last iterate.
+    pub(super) fn run(&mut self, report: &mut StepReport) -> Result<Merit, Failure> {
         let (reference, mut merit) = self.start(report)?;
         let goal = self.params.tolerance * reference;
         let cap = if self.params.regime.is_dynamic() { DYNAMIC_FORCING } else { STATIC_FORCING };
@@ -201,7 +212,7 @@ impl Attempt<'_> {
             report.relative_residual = relative;
             let rounding = self.system.rounding_floor(&self.work.q);
             if size <= goal || residual <= rounding {
-                return Ok(());
+                return Ok(merit);
             }
             if cycles.go_on(relative) {
                 if let Some(reached) = self.cycle(merit, &mut cycles, report) {
@@ -224,14 +235,16 @@ impl Attempt<'_> {
             }
             report.newton_iterations += 1;
             let is_carried = iterations == 0 && !self.problem.model.following.is_empty();
-            let cap = if is_carried { cap.min(FOLLOWED_FORCING) } else { cap };
+            let is_touching = creeps && self.problem.contact.is_repelling();
+            let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
+            let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
             let forcing = forcing_term(size, previous_size, goal, cap);
             if merit.potential.is_none() {
                 caution.shift = caution.shift.max(best.calming_shift(residual));
             }
             let direction = self.find_direction(&caution, forcing, report)?;
             is_running_away = direction.is_cut;
-            if creeps && self.problem.contact.is_repelling() {
+            if is_touching {
                 let Work { q, gradient, direction, past, .. } = &mut *self.work;
                 past.accelerate(&q.vectors, gradient, direction);
             }
@@ -245,7 +258,7 @@ impl Attempt<'_> {
                     report.residual = norm(&self.work.gradient);
                     let size = self.size(&self.work.gradient);
                     report.relative_residual = if reference > 0.0 { size / reference } else { 0.0 };
-                    return Ok(());
+                    return Ok(step.merit);
                 }
                 Some(step) => {
                     caution.learn(&direction, &step);
@@ -256,8 +269,8 @@ impl Attempt<'_> {
                     merit = step.merit;
                     residual = norm(&self.work.gradient);
                 }
-                None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(()),
-                None if self.is_flat(&direction) => return Ok(()),
+                None if residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q) => return Ok(merit),
+                None if self.is_flat(&direction) => return Ok(merit),
                 // The tangent may be at fault: once more with a safer one before giving up.
                 None if caution.retreat(&direction) => {}
                 None => return Err(Failure::Stalled { relative_residual: relative }),
@@ -319,16 +332,17 @@ impl Attempt<'_> {
     }
 
     /// Ends a step whose budget is spent, or that found no way on: keeps the iterate, whose merit is no higher than at the start, or where
-    /// that is not finite the old state.
-    pub(super) fn settle(&mut self, report: &mut StepReport) {
+    /// that is not finite the old state; returns the merit there.
+    pub(super) fn settle(&mut self, report: &mut StepReport) -> Merit {
         report.unconverged = 1;
-        let merit = self.gradient_at_iterate();
+        let mut merit = self.gradient_at_iterate();
         if !(merit.magnitude.is_finite() && norm(&self.work.gradient).is_finite()) {
             self.work.q.clone_from(&self.problem.ctx.previous.unknowns);
             self.work.x.copy_from_slice(&self.problem.ctx.previous.positions);
-            self.gradient_at_iterate();
+            merit = self.gradient_at_iterate();
         }
         report.residual = norm(&self.work.gradient);
+        merit
     }
 
     /// Goes `fraction` of `direction` from the iterate; merit and gradients there.
@@ -383,5 +397,5 @@ impl Attempt<'_> {
 /// Relative accuracy of the linear solve: Eisenstat–Walker, at most `cap`, no tighter than the goal needs [EisenstatWalker96].
 fn forcing_term(size: f64, previous: f64, goal: f64, cap: f64) -> f64 {
     let quadratic = if previous.is_finite() { 0.9 * (size / previous).powi(2) } else { cap };
-    quadratic.clamp(1e-5, cap).max((0.3 * goal / size).min(cap))
+    quadratic.clamp(1e-5, cap).max((GOAL_SHARE * goal / size).min(cap))
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use sinew_math::Vec3;
+use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 
 use super::assembly::Linearization;
 use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, dot, largest, norm};
@@ -23,6 +24,8 @@ const LOOKS_AHEAD: usize = 3;
 /// Relative accuracy of its linear solves, and of those among contacts, which bend the energy too much for more.
 const FREE_ACCURACY: f64 = 1e-4;
 const TOUCHING_ACCURACY: f64 = 1e-2;
+/// Residual over the goal that a step may start with where flesh goes on as before, without a look at where blend skinning alone would put it.
+const GOOD_START: f64 = 5.0;
 /// Least share of its way on which flesh follows what moves it.
 const SHORTEST_FOLLOWING: f64 = 0.05;
 /// Least share of its way that what is prescribed must come forward per iteration.
@@ -102,28 +105,38 @@ impl Attempt<'_> {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
         let reference = self.residual_without_contact();
-        let Work { q, x, trial, trial_x, motions, .. } = &mut *self.work;
+        let Work { q, motions, targets, .. } = &mut *self.work;
         model.following.find_motions(model, &previous.unknowns, q, motions);
-        trial.clone_from(q);
-        model.following.carry(model, motions, &mut trial.vectors);
-        model.kinematics.place(trial, trial_x);
-        // What all leaders do together leads nobody into anybody, however far it is: the way begins beyond it.
-        q.clone_from(&previous.unknowns);
-        if model.moves_as_one() {
-            Following::carry_all(model, &model.following.common_motion(model, motions), q);
-        }
-        model.kinematics.place(q, x);
-        let start = Instant::now();
-        let free = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
-        self.timing.contact += start.elapsed();
-        if free == 1.0 {
-            self.problem.contact.set_progress(1.0);
-            self.work.q.clone_from(&self.work.trial);
-            std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
-            let merit = self.gradient_at_iterate();
+        targets.clone_from(q);
+        let goal = self.params.tolerance * reference;
+        let progress = self.problem.contact.progress();
+        let mut ahead = f64::INFINITY;
+        if self.find_correction() && self.follow(true) == 1.0 {
+            let merit = self.take_followed();
             if merit.magnitude.is_finite() {
+                ahead = self.size(&self.work.gradient);
+            }
+            if ahead <= GOOD_START * goal {
                 return Ok((self.reference(reference), merit));
             }
+        }
+        self.problem.contact.set_progress(progress);
+        let free = self.follow(false);
+        let mut plain = f64::INFINITY;
+        if free == 1.0 {
+            let merit = self.take_followed();
+            if merit.magnitude.is_finite() {
+                plain = self.size(&self.work.gradient);
+            }
+            if plain.is_finite() && plain <= ahead {
+                return Ok((self.reference(reference), merit));
+            }
+        }
+        if ahead.is_finite() {
+            self.problem.contact.set_progress(progress);
+            self.follow(true);
+            let merit = self.take_followed();
+            return Ok((self.reference(reference), merit));
         }
         let way = if free < 1.0 && free > SHORTEST_FOLLOWING { free } else { 0.0 };
         let Work { q, x, trial, direction, .. } = &mut *self.work;
@@ -136,12 +149,68 @@ impl Attempt<'_> {
         model.kinematics.advance(q, direction, way, trial);
         std::mem::swap(q, trial);
         model.kinematics.place(q, x);
-        let progress = self.problem.contact.progress();
         self.problem.contact.set_progress(progress + way * (1.0 - progress));
         self.problem.contact.refresh(model, &self.work.x);
         self.drive(report)?;
         let merit = self.gradient_at_iterate();
         Ok((self.reference(reference), merit))
+    }
+
+    /// Writes what the last step added to blend skinning into `correction`, if that is known.
+    fn find_correction(&mut self) -> bool {
+        let model = self.problem.model;
+        let previous = self.problem.ctx.previous;
+        let (history, h) = (&previous.history, self.problem.ctx.dt);
+        if history.depth == 0 || (history.last_dt - h).abs() > 1e-9 * h {
+            return false;
+        }
+        let Work { trial, last_motions, correction, .. } = &mut *self.work;
+        model.kinematics.advance(&previous.unknowns, &history.rates, -h, trial);
+        model.following.find_motions(model, trial, &previous.unknowns, last_motions);
+        model.following.carry(model, last_motions, &mut trial.vectors, &mut *correction);
+        let parts = (&mut correction[..], &trial.vectors[..], &previous.unknowns.vectors[..]);
+        for_each_block_mut(parts, SUM_BLOCK, |_, (correction, carried, now): (&mut [Vec3], &[Vec3], &[Vec3])| {
+            for ((correction, &carried), &now) in correction.iter_mut().zip(carried).zip(now) {
+                *correction = now - carried;
+            }
+        });
+        model.kinematics.filter(correction);
+        for rigid in model.kinematics.rigid_blocks() {
+            correction[rigid.translation as usize] = Vec3::zero();
+            correction[rigid.rotation as usize] = Vec3::zero();
+        }
+        true
+    }
+
+    /// Puts the trial where blend skinning puts the flesh, or, `ahead`, flesh that goes on as in the last step; returns the share of the way there that is free. The way begins at the iterate.
+    fn follow(&mut self, ahead: bool) -> f64 {
+        let model = self.problem.model;
+        let previous = self.problem.ctx.previous;
+        let Work { q, x, trial, trial_x, motions, targets, correction, direction, .. } = &mut *self.work;
+        trial.clone_from(targets);
+        if ahead {
+            trial.vectors.iter_mut().zip(&*correction).for_each(|(x, &c)| *x += c);
+        }
+        model.following.carry(model, motions, &mut trial.vectors, direction);
+        model.kinematics.place(trial, trial_x);
+        // What all leaders do together leads nobody into anybody, however far it is: the way begins beyond it.
+        q.clone_from(&previous.unknowns);
+        if model.moves_as_one() {
+            Following::carry_all(model, &model.following.common_motion(model, motions), q);
+        }
+        model.kinematics.place(q, x);
+        let start = Instant::now();
+        let free = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
+        self.timing.contact += start.elapsed();
+        free
+    }
+
+    /// The trial becomes the iterate; its merit, with the gradients.
+    fn take_followed(&mut self) -> Merit {
+        self.problem.contact.set_progress(1.0);
+        self.work.q.clone_from(&self.work.trial);
+        std::mem::swap(&mut self.work.x, &mut self.work.trial_x);
+        self.gradient_at_iterate()
     }
 
     /// Goes to the shape that the pins ask for when cells are inverted and the merit is lower there.

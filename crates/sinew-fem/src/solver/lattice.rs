@@ -41,7 +41,7 @@ const TIED_ROUNDING: f32 = 1e-5;
 
 /// The solver with its memory.
 pub(super) struct LatticeSystem {
-    /// B, and in a solve the mean diagonal of K besides.
+    /// B, and in a solve, where there is a cage, the mean diagonal of K besides.
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
     /// For what is not on a lattice; `None` where everything is.
@@ -80,6 +80,8 @@ struct LatticePart {
     free: Vec<Vec3<f32>>,
     /// What springs between nodes add to blocks of B, by slot: the cycle has them as they are.
     tied: Vec<(u32, f32)>,
+    /// Unknowns that B couples to others before them.
+    coupled: Vec<u32>,
     displacements: Vec<Vec3>,
     anchors: Vec<Mat3<f32>>,
     contacts: ContactsWithin,
@@ -125,6 +127,11 @@ impl LatticePart {
             rest: (0..nodes).map(|node| block.lattice().node_position(node)).collect(),
             free: fixed.into_iter().map(is_free).collect(),
             tied,
+            coupled: block
+                .unknowns()
+                .filter(|&unknown| plan.pattern.row(unknown).start < plan.pattern.diagonal_slot(unknown))
+                .map(|unknown| unknown as u32)
+                .collect(),
             displacements: vec![Vec3::zero(); nodes],
             anchors: vec![Mat3::zero(); nodes],
             contacts: ContactsWithin::default(),
@@ -137,21 +144,24 @@ impl LatticePart {
     /// same way, as flesh that is bound between them does. So a node is held no softer than by that itself.
     fn gather_anchors(&mut self, matrix: &BlockCsr<f32>) {
         let pattern = matrix.pattern();
-        self.anchors.fill(Mat3::zero());
-        for unknown in self.unknowns.clone() {
-            let node = unknown - self.unknowns.start;
-            let diagonal = pattern.diagonal_slot(unknown);
-            for slot in pattern.row(unknown).start..diagonal {
+        let mut anchors = std::mem::take(&mut self.anchors);
+        for_each_block_mut(&mut anchors[..], SUM_BLOCK, |first, anchors: &mut [Mat3<f32>]| {
+            for (k, anchor) in anchors.iter_mut().enumerate() {
+                let diagonal = pattern.diagonal_slot(self.unknowns.start + first + k);
+                *anchor = self.untied(matrix, diagonal).symmetric_part();
+            }
+        });
+        for &unknown in &self.coupled {
+            for slot in pattern.row(unknown as usize).start..pattern.diagonal_slot(unknown as usize) {
                 let (other, block) = (pattern.columns()[slot] as usize, self.untied(matrix, slot));
                 if self.unknowns.contains(&other) && block.trace() > 0.0 {
                     let block = block.symmetric_part();
-                    self.anchors[node] += block;
-                    self.anchors[other - self.unknowns.start] += block;
+                    anchors[unknown as usize - self.unknowns.start] += block;
+                    anchors[other - self.unknowns.start] += block;
                 }
             }
-            let block = self.untied(matrix, diagonal).symmetric_part();
-            self.anchors[node] += block;
         }
+        self.anchors = anchors;
     }
 
     /// Contacts of the lattice with itself go into its cycles, others hold its nodes; all of them where `takes_none`.
@@ -215,7 +225,9 @@ impl LatticeSystem {
         let nodes = kinematics.unknown_count();
         let cycle =
             MultigridParams { band_sweeps: params.band_sweeps, volume: VOLUME_LAW, ..MultigridParams::default() };
-        let part = |block| LatticePart::new(model, plan, block, cycle);
+        let part = |block: &LatticeBlock| {
+            LatticePart::new(model, plan, block, MultigridParams { corners: block.resists(), ..cycle })
+        };
         let parts: Vec<LatticePart> = model.lattices.iter().map(part).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
         let mut system = Self {
@@ -258,13 +270,23 @@ impl LatticeSystem {
         sum
     }
 
-    /// Forgets what the last step left.
-    pub fn begin_step(&mut self) {
+    /// Forgets what the last step left, but for its spectra.
+    pub fn begin_step(&mut self, spectra: &[f64]) {
         if let Some(cage) = &mut self.cage {
             cage.forget_grid();
         }
         self.stiffness.copy_from_slice(&self.rest_stiffness);
-        get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.begin_step());
+        let mut left = spectra;
+        for part in get(&mut self.parts) {
+            let (own, others) = left.split_at(part.multigrid.level_count().min(left.len()));
+            part.multigrid.begin_step(own);
+            left = others;
+        }
+    }
+
+    /// Largest eigenvalues that smoothers have found, level after level of lattice after lattice.
+    pub fn spectra(&self, out: &mut Vec<f64>) {
+        lock(&self.parts).iter().for_each(|part| out.extend(part.multigrid.spectrum()));
     }
 
     /// Fills B and the tangents of the lattices.
@@ -368,12 +390,12 @@ impl LatticeSystem {
             return Err(failure);
         }
         self.sliced.fill_from_lower(&self.matrix);
-        for part in get(&mut self.parts) {
-            for unknown in part.unknowns.clone() {
-                self.matrix.add_diagonal(unknown, &(Mat3::identity() * self.stiffness[unknown]));
-            }
-        }
         if let Some(cage) = &mut self.cage {
+            for part in get(&mut self.parts) {
+                for unknown in part.unknowns.clone() {
+                    self.matrix.add_diagonal(unknown, &(Mat3::identity() * self.stiffness[unknown]));
+                }
+            }
             let indefinite = cage.update_diagonal(&self.matrix);
             if let (Some(unknown), Tangent::Exact) = (indefinite, at.tangent()) {
                 return Err(SolveFailure::DiagonalBlock { unknown });

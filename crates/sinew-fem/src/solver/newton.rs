@@ -19,7 +19,7 @@ use crate::diagnostics::find_blame;
 use crate::force::StepContext;
 use crate::interrupt::Interrupt;
 use crate::kinematics::PointMap;
-use crate::model::{Model, energies};
+use crate::model::{Model, energies_with};
 use crate::report::{Blame, StepError, StepReport, StepTiming};
 use crate::state::State;
 
@@ -131,7 +131,7 @@ impl Solver for NewtonSolver {
         let time = state.time + dt;
         let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
         let system = self.system.as_mut().expect("created above");
-        system.begin_step(state.history.rounding);
+        system.begin_step(&state.history);
         let work_before = system.cycle_work();
         let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch, &mut self.stage);
         let mut attempt = Attempt {
@@ -154,14 +154,13 @@ impl Solver for NewtonSolver {
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
         let outcome = match attempt.run(&mut report) {
             Err(failure) if self.params.budget.is_some() && !matches!(failure, Failure::Interrupted) => {
-                attempt.settle(&mut report);
-                Ok(())
+                Ok(attempt.settle(&mut report))
             }
             outcome => outcome,
         };
         self.hard_iterations += report.newton_iterations.saturating_sub(ORDINARY_ITERATIONS);
         match outcome {
-            Ok(()) => {
+            Ok(merit) => {
                 let left = largest(&attempt.work.gradient);
                 report.largest_residual = if left > 0.0 { left / attempt.largest_at_start.max(left) } else { 0.0 };
                 let rounding = attempt.system.rounding_floor(&attempt.work.q);
@@ -169,7 +168,14 @@ impl Solver for NewtonSolver {
                 commit(model, state, attempt.work, control, dt);
                 report.local_error = attempt.problem.finish(state);
                 state.history.rounding = rounding;
-                report.energies = energies(model, &attempt.problem.ctx, &state.positions, &state.velocities);
+                attempt.system.spectra(&mut state.history.spectra);
+                // On lattices nothing else stores energy than what the last evaluation has found.
+                let elastic = match model.elastic.is_empty() {
+                    true => merit.elastic,
+                    false => model.elastic_energy(&state.positions, control),
+                };
+                report.energies =
+                    energies_with(model, &attempt.problem.ctx, &state.positions, &state.velocities, elastic);
                 let stage = &mut *attempt.problem.contact;
                 stage.evaluate(model, &state.positions);
                 let history = &mut state.history;

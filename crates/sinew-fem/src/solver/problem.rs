@@ -26,6 +26,8 @@ pub(crate) struct Merit {
     pub potential: Option<f64>,
     /// Sum of the magnitudes of the parts: rounding errors scale with it [J].
     pub magnitude: f64,
+    /// Strain energy with what active fibres can still do [J].
+    pub elastic: f64,
 }
 
 /// Scratch of the evaluation, reused between steps.
@@ -236,7 +238,7 @@ impl<'a> Problem<'a> {
         // Where force depends on speed, fibres have no energy within a step that a line search could trust.
         let has_potential = self.model.elastic.iter().all(|block| block.has_potential() && !block.needs_motion());
         let magnitude = elastic.abs() + contact + dynamic + self.inertia_magnitude(x);
-        let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude };
+        let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude, elastic };
         for force in self.model.forces() {
             let part = force.potential(x, &self.ctx);
             merit.magnitude += part.unwrap_or(0.0).abs();

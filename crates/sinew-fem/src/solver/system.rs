@@ -21,6 +21,7 @@ use super::rest_factor::RestFactor;
 use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
+use crate::state::History;
 
 /// Nodes up to which `auto` factorises every tangent, in dynamics and in quasistatics, where a factor also tells definite from indefinite
 /// without doubt.
@@ -298,13 +299,21 @@ impl LinearSystem {
     }
 
     /// Forgets the matrix of the last step: what a step knows of the past comes with the state, or a run that was resumed would differ.
-    pub fn begin_step(&mut self, earlier_floor: f64) {
+    pub fn begin_step(&mut self, history: &History) {
         self.has_values = false;
-        self.earlier_floor = earlier_floor;
+        self.earlier_floor = history.rounding;
         match &mut self.backend {
             Backend::Iterative(iterative) => iterative.begin_step(),
-            Backend::Lattice(lattice) => lattice.begin_step(),
+            Backend::Lattice(lattice) => lattice.begin_step(&history.spectra),
             Backend::Direct { .. } => {}
+        }
+    }
+
+    /// Writes what the next step may know of the spectra of lattices.
+    pub fn spectra(&self, out: &mut Vec<f64>) {
+        out.clear();
+        if let Backend::Lattice(lattice) = &self.backend {
+            lattice.spectra(out);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use sinew_math::Vec3;
 
+use super::box_tree::Bounds;
+
 /// Beyond this coordinate [m] boxes are cut off, so that single precision does not overflow.
 const LIMIT: f64 = 1e30;
 
@@ -14,12 +16,6 @@ pub(super) struct Box32 {
 }
 
 impl Box32 {
-    /// The box that contains nothing and overlaps nothing.
-    pub const EMPTY: Self = {
-        const INF: f32 = f32::INFINITY;
-        Self { lower: [INF, INF, INF, 0.0], upper: [-INF, -INF, -INF, 0.0] }
-    };
-
     /// The smallest such box around the box from `min` to `max`.
     #[inline(always)]
     pub fn new(min: Vec3, max: Vec3) -> Self {
@@ -31,35 +27,10 @@ impl Box32 {
         bounds
     }
 
-    /// The smallest box around both.
+    /// Along which axes all of it lies beyond the other, or no number says that it does not.
     #[inline(always)]
-    #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
-        Self {
-            lower: std::array::from_fn(|i| smaller(self.lower[i], other.lower[i])),
-            upper: std::array::from_fn(|i| -smaller(-self.upper[i], -other.upper[i])),
-        }
-    }
-
-    /// What both contain, for boxes that overlap.
-    #[inline(always)]
-    #[must_use]
-    pub fn intersection(&self, other: &Self) -> Self {
-        Self {
-            lower: std::array::from_fn(|i| -smaller(-self.lower[i], -other.lower[i])),
-            upper: std::array::from_fn(|i| smaller(self.upper[i], other.upper[i])),
-        }
-    }
-
-    /// Whether the boxes share a point; touching counts.
-    #[inline(always)]
-    pub fn overlaps(&self, other: &Self) -> bool {
-        // Without short cuts: eight comparisons in two instructions.
-        let mut is_overlapping = true;
-        for i in 0..4 {
-            is_overlapping &= (self.lower[i] <= other.upper[i]) & (other.lower[i] <= self.upper[i]);
-        }
-        is_overlapping
+    pub fn beyond(&self, other: &Self) -> [bool; 4] {
+        std::array::from_fn(|axis| is_beyond(self.lower[axis], other.upper[axis]))
     }
 
     /// The lower end along the first axis.
@@ -73,9 +44,42 @@ impl Box32 {
     }
 }
 
+impl Bounds for Box32 {
+    const EMPTY: Self = {
+        const INF: f32 = f32::INFINITY;
+        Self { lower: [INF, INF, INF, 0.0], upper: [-INF, -INF, -INF, 0.0] }
+    };
+
+    #[inline(always)]
+    fn union(&self, other: &Self) -> Self {
+        Self {
+            lower: std::array::from_fn(|i| smaller(self.lower[i], other.lower[i])),
+            upper: std::array::from_fn(|i| -smaller(-self.upper[i], -other.upper[i])),
+        }
+    }
+
+    /// Touching counts.
+    #[inline(always)]
+    fn overlaps(&self, other: &Self) -> bool {
+        // Without short cuts: eight comparisons in two instructions.
+        let mut is_overlapping = true;
+        for i in 0..4 {
+            is_overlapping &= (self.lower[i] <= other.upper[i]) & (other.lower[i] <= self.upper[i]);
+        }
+        is_overlapping
+    }
+}
+
 #[inline(always)]
 fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
+}
+
+/// True of what is no number.
+#[inline(always)]
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is no number is beyond everything, and so near nothing")]
+fn is_beyond(a: f32, b: f32) -> bool {
+    !(a <= b)
 }
 
 /// A single-precision number not below `x`, at most two steps above it.
@@ -112,8 +116,10 @@ mod tests {
         let far = Box32::new(Vec3::new(0.0, 0.0, 1.01), Vec3::splat(2.0));
         assert!(unit.overlaps(&moved) && !unit.overlaps(&far) && !unit.overlaps(&Box32::EMPTY));
         assert!(unit.union(&far).overlaps(&Box32::new(Vec3::splat(1.05), Vec3::splat(1.05))));
-        let corner = unit.intersection(&moved);
-        assert!(corner.overlaps(&unit) && corner.overlaps(&moved) && !corner.overlaps(&far));
+        assert_eq!(moved.beyond(&unit), [false; 4], "they touch");
+        assert_eq!(far.beyond(&unit), [false, false, true, false]);
+        let broken = Box32 { lower: [f32::NAN, 0.0, 0.0, 0.0], ..unit };
+        assert!(broken.beyond(&unit)[0] && !broken.overlaps(&unit));
         assert_eq!(unit.union(&Box32::EMPTY), unit);
     }
 }

@@ -9,10 +9,21 @@ use std::ops::Range;
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
 
-use super::box32::Box32;
-
 /// Subtrees with fewer items than this stay on one thread: some ten microseconds of work.
 const SERIAL_SIZE: u32 = 1024;
+
+/// What bounds items and all items below a node.
+pub(super) trait Bounds: Copy + Send + Sync {
+    /// Contains nothing and overlaps nothing.
+    const EMPTY: Self;
+
+    /// The smallest around both.
+    #[must_use]
+    fn union(&self, other: &Self) -> Self;
+
+    /// Whether they share a point.
+    fn overlaps(&self, other: &Self) -> bool;
+}
 
 /// One node: the left child follows its parent directly.
 #[derive(Clone, Copy, Debug)]
@@ -58,17 +69,17 @@ pub(super) struct Root {
 
 /// The forest.
 #[derive(Clone, Debug)]
-pub(super) struct BoxTree {
+pub(super) struct BoxTree<B> {
     nodes: Vec<Node>,
-    boxes: Vec<Box32>,
+    boxes: Vec<B>,
     slots: Vec<Slot>,
-    slot_boxes: Vec<Box32>,
+    slot_boxes: Vec<B>,
     roots: Vec<Root>,
     /// Most items in a leaf.
     leaf_size: usize,
 }
 
-impl BoxTree {
+impl<B: Bounds> BoxTree<B> {
     /// A forest over items 0‥n in the groups `group(item)` with at most `leaf_size` items in a leaf; all boxes are empty until
     /// the first refit.
     pub fn new(item_count: usize, leaf_size: usize, group: impl Fn(u32) -> u32) -> Self {
@@ -84,10 +95,10 @@ impl BoxTree {
             begin = end;
         }
         Self {
-            boxes: vec![Box32::EMPTY; nodes.len()],
+            boxes: vec![B::EMPTY; nodes.len()],
             nodes,
             slots: items.iter().map(|item| Slot { center: [0.0; 3], item: *item }).collect(),
-            slot_boxes: vec![Box32::EMPTY; item_count],
+            slot_boxes: vec![B::EMPTY; item_count],
             roots,
             leaf_size,
         }
@@ -104,13 +115,13 @@ impl BoxTree {
     }
 
     #[inline(always)]
-    pub fn node_box(&self, node: u32) -> &Box32 {
+    pub fn node_box(&self, node: u32) -> &B {
         &self.boxes[node as usize]
     }
 
     /// Boxes of the items, slot by slot.
     #[inline(always)]
-    pub fn slot_boxes(&self) -> &[Box32] {
+    pub fn slot_boxes(&self) -> &[B] {
         &self.slot_boxes
     }
 
@@ -131,7 +142,7 @@ impl BoxTree {
     }
 
     /// Boxes of the items, and of all nodes from them.
-    pub fn refit(&mut self, item_box: impl Fn(u32) -> Box32 + Sync) {
+    pub fn refit(&mut self, item_box: impl Fn(u32) -> B + Sync) {
         let parts = (&self.slots[..], &mut self.slot_boxes[..]);
         for_each_block_mut(parts, SERIAL_SIZE as usize, |_, (slots, boxes)| {
             for (slot, bounds) in slots.iter().zip(boxes) {
@@ -186,7 +197,7 @@ impl BoxTree {
     }
 
     /// Calls `visit` for each slot whose box overlaps `query`.
-    pub fn for_each_overlap(&self, query: &Box32, mut visit: impl FnMut(usize)) {
+    pub fn for_each_overlap(&self, query: &B, mut visit: impl FnMut(usize)) {
         for root in &self.roots {
             // Halving bounds the depth by the bits of an item number, and each level leaves one node waiting.
             let mut waiting = [0; 34];
@@ -276,10 +287,10 @@ fn arrange(slots: &mut [Slot], leaf_size: usize) {
 }
 
 /// Boxes of the subtree at `index`, which `boxes` belong to; returns the first of them.
-fn fit(nodes: &[Node], index: u32, boxes: &mut [Box32], slot_boxes: &[Box32]) -> Box32 {
+fn fit<B: Bounds>(nodes: &[Node], index: u32, boxes: &mut [B], slot_boxes: &[B]) -> B {
     let node = &nodes[index as usize];
     let bounds = if node.is_leaf() {
-        slot_boxes[node.slots()].iter().fold(Box32::EMPTY, |bounds, item| bounds.union(item))
+        slot_boxes[node.slots()].iter().fold(B::EMPTY, |bounds, item| bounds.union(item))
     } else {
         let (left, right) = boxes[1..].split_at_mut((node.right - index - 1) as usize);
         let mut fit_left = || fit(nodes, index + 1, left, slot_boxes);

@@ -18,7 +18,7 @@ pub struct CellTree {
     tets: Vec<[u32; 4]>,
     /// Boxes are relative to this point, so that single precision is spent on the scene and not on its place.
     origin: Vec3,
-    tree: BoxTree,
+    tree: BoxTree<Box32>,
 }
 
 impl CellTree {

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use sinew_math::parallel::for_each_block_mut;
 
-use super::box_tree::BoxTree;
-use super::box32::Box32;
+use super::box_tree::{Bounds, BoxTree};
 use super::surface_topology::SurfaceTopology;
 use super::surface_tree::Candidates;
+use super::swept_box::SweptBox;
 
-/// Most triangles in a leaf. Large, because the elements of two leaves are first thinned out by the intersection of their boxes,
+/// Most triangles in a leaf. Large, because the elements of two leaves are first thinned out by the box of the other,
 /// and pairs of what remains are tested without branches: faster than going deeper.
 pub(super) const LEAF_SIZE: usize = 16;
 
@@ -24,7 +24,7 @@ struct Arranged<const N: usize> {
     items: Vec<u32>,
     /// Vertices of the elements.
     vertices: Vec<[u32; N]>,
-    boxes: Vec<Box32>,
+    boxes: Vec<SweptBox>,
 }
 
 impl<const N: usize> Arranged<N> {
@@ -33,7 +33,7 @@ impl<const N: usize> Arranged<N> {
             begin: Vec::with_capacity(slot_count + 1),
             items: Vec::with_capacity(element_count),
             vertices: Vec::with_capacity(element_count),
-            boxes: vec![Box32::EMPTY; element_count],
+            boxes: vec![SweptBox::EMPTY; element_count],
         }
     }
 
@@ -63,7 +63,7 @@ impl<const N: usize> Arranged<N> {
         }
     }
 
-    fn refit(&mut self, vertex_boxes: &[Box32]) {
+    fn refit(&mut self, vertex_boxes: &[SweptBox]) {
         for_each_block_mut((&self.vertices[..], &mut self.boxes[..]), BLOCK, |_, (vertices, boxes)| {
             for (vertices, bounds) in vertices.iter().zip(boxes) {
                 let first = vertex_boxes[vertices[0] as usize];
@@ -95,7 +95,7 @@ impl LeafElements {
     }
 
     /// Follows the triangles into their slots.
-    pub fn arrange(&mut self, topology: &SurfaceTopology, tree: &BoxTree) {
+    pub fn arrange(&mut self, topology: &SurfaceTopology, tree: &BoxTree<SweptBox>) {
         self.points.clear();
         self.edges.clear();
         self.triangles.clear();
@@ -116,27 +116,26 @@ impl LeafElements {
     }
 
     /// Boxes of the elements from those of the vertices.
-    pub fn refit(&mut self, vertex_boxes: &[Box32]) {
+    pub fn refit(&mut self, vertex_boxes: &[SweptBox]) {
         self.points.refit(vertex_boxes);
         self.edges.refit(vertex_boxes);
     }
 
     /// Adds the candidates between two leaves, or within one.
-    pub fn pair(&self, tree: &BoxTree, a: u32, b: u32, scratch: &mut LeafScratch, found: &mut Candidates) {
-        // Where two elements overlap, their leaves do: what misses the intersection of the leaves has no partner.
-        let shared = tree.node_box(a).intersection(tree.node_box(b));
+    pub fn pair(&self, tree: &BoxTree<SweptBox>, a: u32, b: u32, scratch: &mut LeafScratch, found: &mut Candidates) {
         let LeafScratch { near, pairs } = scratch;
-        for (near, leaf) in near.iter_mut().zip([a, b]) {
-            let slots = tree.node(leaf).slots();
-            near.points.collect(&self.points.of_slots(&slots), &shared);
-            near.edges.collect(&self.edges.of_slots(&slots), &shared);
+        // What misses the other leaf has no partner there.
+        for (near, (leaf, other)) in near.iter_mut().zip([(a, b), (b, a)]) {
+            let (slots, other) = (tree.node(leaf).slots(), tree.node_box(other));
+            near.points.collect(&self.points.of_slots(&slots), other);
+            near.edges.collect(&self.edges.of_slots(&slots), other);
             near.triangles.collect(
                 &Elements {
                     boxes: &tree.slot_boxes()[slots.clone()],
                     vertices: &self.corners[slots.clone()],
                     items: &self.triangles[slots],
                 },
-                &shared,
+                other,
             );
             if a == b {
                 break;
@@ -156,7 +155,7 @@ impl LeafElements {
 
 /// Elements that follow each other.
 struct Elements<'a, const N: usize> {
-    boxes: &'a [Box32],
+    boxes: &'a [SweptBox],
     vertices: &'a [[u32; N]],
     items: &'a [u32],
 }
@@ -170,17 +169,17 @@ const ROOM: usize = (3 * LEAF_SIZE).next_power_of_two();
 /// foresees. Indices wrap at the room, which is never reached, in place of a check.
 #[derive(Clone, Debug)]
 struct Near<const N: usize> {
-    boxes: [Box32; ROOM],
+    boxes: [SweptBox; ROOM],
     vertices: [[u32; N]; ROOM],
     items: [u32; ROOM],
     count: usize,
 }
 
 impl<const N: usize> Near<N> {
-    const NONE: Self = Self { boxes: [Box32::EMPTY; ROOM], vertices: [[0; N]; ROOM], items: [0; ROOM], count: 0 };
+    const NONE: Self = Self { boxes: [SweptBox::EMPTY; ROOM], vertices: [[0; N]; ROOM], items: [0; ROOM], count: 0 };
 
     #[inline(always)]
-    fn collect(&mut self, elements: &Elements<N>, query: &Box32) {
+    fn collect(&mut self, elements: &Elements<N>, query: &SweptBox) {
         let mut count = 0;
         for ((bounds, vertices), item) in elements.boxes.iter().zip(elements.vertices).zip(elements.items) {
             self.boxes[count % ROOM] = *bounds;

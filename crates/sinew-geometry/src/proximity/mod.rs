@@ -15,6 +15,7 @@ mod leaf_pairs;
 mod nearest;
 mod surface_topology;
 mod surface_tree;
+mod swept_box;
 
 #[cfg(test)]
 mod random;

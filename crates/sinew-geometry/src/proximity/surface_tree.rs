@@ -6,10 +6,10 @@
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
 
-use super::box_tree::{BoxTree, Node, Root};
-use super::box32::Box32;
+use super::box_tree::{Bounds, BoxTree, Node, Root};
 use super::leaf_pairs::{LEAF_SIZE, LeafElements, LeafScratch};
 use super::surface_topology::SurfaceTopology;
+use super::swept_box::SweptBox;
 use crate::mesh::{Aabb, triangles_intersect};
 
 /// Vertices or elements per block of parallel work: some ten microseconds.
@@ -64,8 +64,8 @@ pub struct SurfaceTree {
     group_count: usize,
     /// Boxes are relative to this point, so that single precision is spent on the scene and not on its place.
     origin: Vec3,
-    tree: BoxTree,
-    vertex_boxes: Vec<Box32>,
+    tree: BoxTree<SweptBox>,
+    vertex_boxes: Vec<SweptBox>,
     elements: LeafElements,
     tasks: Tasks,
     batches: Vec<Batch>,
@@ -106,7 +106,7 @@ impl SurfaceTree {
             group_count,
             origin: Vec3::zero(),
             tree,
-            vertex_boxes: vec![Box32::EMPTY; vertex_count],
+            vertex_boxes: vec![SweptBox::EMPTY; vertex_count],
             elements,
             tasks: Tasks::default(),
             batches: Vec::new(),
@@ -151,9 +151,8 @@ impl SurfaceTree {
         let (vertex_groups, origin) = (&self.vertex_groups, self.origin);
         for_each_block_mut((&mut self.vertex_boxes[..], start, end), BLOCK, |first, (boxes, start, end)| {
             for i in 0..boxes.len() {
-                let margin = Vec3::splat(margins[vertex_groups[first + i] as usize]);
-                let (a, b) = (start[i] - origin, end[i] - origin);
-                boxes[i] = Box32::new(a.min(b) - margin, a.max(b) + margin);
+                let margin = margins[vertex_groups[first + i] as usize];
+                boxes[i] = SweptBox::of_point(start[i] - origin, end[i] - origin, margin);
             }
         });
         let (triangles, vertex_boxes) = (&self.topology.triangles, &self.vertex_boxes);
@@ -166,8 +165,8 @@ impl SurfaceTree {
 
     /// All candidates of the present boxes, in an order that depends on the input alone.
     ///
-    /// A pair is a candidate when its grown boxes overlap, up to their outward rounding to single precision: all pairs that come
-    /// closer than the sum of their margins on the way are found.
+    /// A pair is a candidate unless its grown boxes are apart along an axis all the way, up to their outward rounding to single precision:
+    /// all pairs that come closer than the sum of their margins on the way are found.
     pub fn find(&mut self, out: &mut Candidates) {
         let mut tasks = std::mem::take(&mut self.tasks);
         self.collect_tasks(&mut tasks);
@@ -227,9 +226,8 @@ impl SurfaceTree {
 
     fn add_leaf_crossings(&self, vertices: &[Vec3], a: u32, b: u32, crossing: &mut Vec<[u32; 2]>) {
         let boxes = self.tree.slot_boxes();
-        let shared = self.tree.node_box(a).intersection(self.tree.node_box(b));
         let places = |triangle: [u32; 3]| triangle.map(|v| vertices[v as usize]);
-        for i in self.tree.node(a).slots().filter(|i| boxes[*i].overlaps(&shared)) {
+        for i in self.tree.node(a).slots().filter(|i| boxes[*i].overlaps(self.tree.node_box(b))) {
             let first = self.tree.item(i);
             let s = self.triangles()[first as usize];
             let (x, bounds) = (places(s), Aabb::from_points(&places(s)));

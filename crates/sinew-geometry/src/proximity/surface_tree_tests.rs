@@ -60,11 +60,14 @@ impl Soup {
         tree
     }
 
-    /// Group, vertices and grown box of one element.
-    fn element<const N: usize>(&self, vertices: [u32; N]) -> (u32, Vec<u32>, Aabb) {
+    /// Group, vertices and grown boxes of one element, at the start and at the end.
+    fn element<const N: usize>(&self, vertices: [u32; N]) -> (u32, Vec<u32>, [Aabb; 2]) {
         let group = self.vertex_groups[vertices[0] as usize];
-        let places = vertices.iter().flat_map(|v| [&self.start[*v as usize], &self.end[*v as usize]]);
-        (group, vertices.to_vec(), Aabb::from_points(places).grown(self.margins[group as usize]))
+        let boxes = [&self.start, &self.end].map(|places| {
+            let places = vertices.iter().map(|v| &places[*v as usize]);
+            Aabb::from_points(places).grown(self.margins[group as usize])
+        });
+        (group, vertices.to_vec(), boxes)
     }
 
     /// All candidates by double loops, with boxes grown by `slack` on top.
@@ -73,9 +76,12 @@ impl Soup {
         let points: Vec<_> = (0..self.start.len() as u32).map(|v| self.element([v])).collect();
         let triangles: Vec<_> = tree.triangles().iter().map(|t| self.element(*t)).collect();
         let edges: Vec<_> = tree.edges().iter().map(|e| self.element(*e)).collect();
-        let is_candidate = |a: &(u32, Vec<u32>, Aabb), b: &(u32, Vec<u32>, Aabb)| {
+        let is_beyond = |a: &[Aabb; 2], b: &[Aabb; 2]| {
+            (0..3).any(|axis| (0..2).all(|end| a[end].min[axis] - slack > b[end].max[axis]))
+        };
+        let is_candidate = |a: &(u32, Vec<u32>, [Aabb; 2]), b: &(u32, Vec<u32>, [Aabb; 2])| {
             is_paired[(a.0 * group_count + b.0) as usize]
-                && a.2.grown(slack).overlaps(&b.2)
+                && !(is_beyond(&a.2, &b.2) || is_beyond(&b.2, &a.2))
                 && !a.1.iter().any(|v| b.1.contains(v))
         };
         let mut found = [BTreeSet::new(), BTreeSet::new()];

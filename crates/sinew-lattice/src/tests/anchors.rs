@@ -316,7 +316,7 @@ fn steps_do_not_remember() {
             product_of(&mut used, &other);
             let blocks = anchors.map(|kind| random_blocks(fixed.len(), kind, stiffness, &mut noise));
             let mut results = [&mut fresh, &mut used].map(|system| {
-                system.begin_step();
+                system.begin_step(&[]);
                 system.set_anchors(blocks.as_deref());
                 system.linearize(&u, TangentKind::Blend(0.3), 1.0).unwrap();
                 let first = (precondition(system, &r), product_of(system, &r), mean_diagonal(system));

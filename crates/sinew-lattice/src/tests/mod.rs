@@ -2,6 +2,7 @@
 
 mod anchors;
 mod band;
+mod corners;
 mod cycle;
 mod experiments;
 mod facts;

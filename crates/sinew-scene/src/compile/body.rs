@@ -121,6 +121,9 @@ impl Compiler<'_> {
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);
         }
+        if body.rig.as_ref().is_some_and(|rig| rig.firm_corners) {
+            self.builder.firm_corners(index);
+        }
         if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {
             self.follow_bones(index, body, &place, lattice, rigged)?;
         }

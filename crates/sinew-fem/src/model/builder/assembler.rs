@@ -416,7 +416,8 @@ impl Assembler {
         let unknowns = first..first + points.len();
         let fibers = self.lattice_fibers(index, params)?;
         let muscles = muscles.to_vec();
-        Ok(LatticeBlock::new(index, points, unknowns, lattice.clone(), lame, muscles, fibers))
+        let block = LatticeBlock::new(index, points, unknowns, lattice.clone(), lame, muscles, fibers);
+        Ok(if self.parts.firm_corners.contains(&index) { block.with_corners() } else { block })
     }
 
     fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
