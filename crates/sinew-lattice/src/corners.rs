@@ -32,7 +32,7 @@ const REACH: f64 = 0.577_350_269_189_625_8;
 const BEND_REACH: f64 = 1.633;
 
 /// The modes of a cell that bend it: xy, xz, yz and xyz.
-pub(crate) const BENDS: [usize; 4] = [3, 5, 6, 7];
+const BENDS: [usize; 4] = [3, 5, 6, 7];
 
 /// Columns of F at a Gauss point from those at the centre, and bends over 4h.
 #[inline(always)]

@@ -147,8 +147,9 @@ impl AssemblyPlan {
                 }
             }
         }
-        let is_still = problem.scheme.inertia == 0.0 && problem.scheme.rate == 0.0;
-        for point in (0..kinematics.point_count()).take_while(|_| !is_still) {
+        // Quasistatics has no inertia to add, and no time to look at every point for it.
+        let has_inertia = problem.scheme.inertia != 0.0 || problem.scheme.rate != 0.0;
+        for point in 0..if has_inertia { kinematics.point_count() } else { 0 } {
             let inertia = Mat3::identity() * problem.point_inertia(point);
             match kinematics.map(point) {
                 PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia)),
