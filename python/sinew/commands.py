@@ -491,6 +491,7 @@ def bench_skin(
     scene: Word | None = None,
     cells: Word | None = None,
     frames: Word | None = None,
+    repeats: Word | None = None,
     set: Many | None = None,
 ) -> Any:
     """A character in motion and in contact with itself: seconds per frame, and whether what comes out is sound.
@@ -498,9 +499,10 @@ def bench_skin(
     - ``scene``: Who: the arms of a torso press on its body, a hand makes a fist, an arm folds; then all of it swings [one of: torso, hand, arm] [default: arm]
     - ``cells``: Cells of the lattice, about; as many as the paper has when left out
     - ``frames``: Frames [default: 48]
+    - ``repeats``: Number of runs; the best is told. Only the first is looked at closely, since all are the same [default: 5]
     - ``set``: Replaces a value of the scene
     """
-    return call_json(["bench", "skin"], [], {"--scene": scene, "--cells": cells, "--frames": frames, "--set": set})
+    return call_json(["bench", "skin"], [], {"--scene": scene, "--cells": cells, "--frames": frames, "--repeats": repeats, "--set": set})
 
 
 def bench_python(

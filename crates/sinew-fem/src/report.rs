@@ -69,6 +69,8 @@ pub struct StepReport {
     pub rollbacks: usize,
     /// Newton iterations.
     pub newton_iterations: usize,
+    /// Iterations of a few nodes alone, between those.
+    pub mendings: usize,
     /// Nonlinear multigrid cycles.
     pub nonlinear_cycles: usize,
     /// Conjugate-gradient iterations (a direct solve counts one).
@@ -102,6 +104,7 @@ impl StepReport {
         self.substeps += next.substeps;
         self.rollbacks += next.rollbacks;
         self.newton_iterations += next.newton_iterations;
+        self.mendings += next.mendings;
         self.nonlinear_cycles += next.nonlinear_cycles;
         self.linear_iterations += next.linear_iterations;
         self.projections += next.projections;
@@ -119,15 +122,12 @@ impl StepReport {
 
 impl fmt::Display for StepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "t={:.4} newton {} linear {} |r| {:.1e} {:.1} ms",
-            self.time,
-            self.newton_iterations,
-            self.linear_iterations,
-            self.relative_residual,
-            self.timing.total.as_secs_f64() * 1e3
-        )
+        write!(f, "t={:.4} newton {}", self.time, self.newton_iterations)?;
+        if self.mendings > 0 {
+            write!(f, " mended {}", self.mendings)?;
+        }
+        let (linear, residual) = (self.linear_iterations, self.relative_residual);
+        write!(f, " linear {linear} |r| {residual:.1e} {:.1} ms", self.timing.total.as_secs_f64() * 1e3)
     }
 }
 

@@ -25,8 +25,9 @@ pub(crate) struct Coarsest {
     fixed: Vec<[bool; 3]>,
     /// Of flesh that does not touch itself.
     apart: Direct,
-    /// With contacts, and the pairs of nodes that they bring together. Pairs of a step stay until the next one begins, so that not every contact more asks for another structure.
-    joined: Option<Direct>,
+    /// With contacts, and the pairs of nodes that it has room for.
+    joined: Option<(Direct, Vec<[u32; 2]>)>,
+    /// Pairs of nodes that contacts bring together. Those of a step stay until the next one begins, so that not every contact more asks for another structure.
     pairs: Vec<[u32; 2]>,
     /// Whether the factor last asked for is that with contacts.
     is_joined: bool,
@@ -78,7 +79,6 @@ impl Coarsest {
     /// Forgets which nodes contacts have brought together.
     pub fn begin_step(&mut self) {
         self.pairs.clear();
-        self.joined = None;
     }
 
     /// Makes room for contacts between nodes that share no cell.
@@ -101,8 +101,10 @@ impl Coarsest {
             pairs.sort_unstable();
             pairs.dedup();
         }
-        if !is_known || self.joined.is_none() {
-            self.joined = Some(Direct::new(self.fixed.len(), &self.cells, &self.pairs)?);
+        // Another step may have left one for the same pairs.
+        if self.joined.as_ref().is_none_or(|(_, room)| *room != self.pairs) {
+            let direct = Direct::new(self.fixed.len(), &self.cells, &self.pairs)?;
+            self.joined = Some((direct, self.pairs.clone()));
         }
         Ok(())
     }
@@ -119,7 +121,8 @@ impl Coarsest {
             self.make_room(contacts)?;
         }
         let Self { cells, fixed, apart, joined, .. } = self;
-        let Direct { matrix, factor } = joined.as_mut().filter(|_| self.is_joined).unwrap_or(apart);
+        let joined = joined.as_mut().filter(|_| self.is_joined);
+        let Direct { matrix, factor } = joined.map_or(apart, |(direct, _)| direct);
         let Operator { layout, state, modes, moments, fibers, bulk, anchors } = operator;
         matrix.set_zero();
         for (cell, nodes) in cells.iter().enumerate() {
@@ -187,7 +190,8 @@ impl Coarsest {
     /// Replaces the right-hand side by the solution; by nothing where there is no factor.
     pub fn solve(&mut self) {
         let Self { apart, joined, x, .. } = self;
-        let Direct { factor, .. } = joined.as_mut().filter(|_| self.is_joined).unwrap_or(apart);
+        let joined = joined.as_mut().filter(|_| self.is_joined);
+        let Direct { factor, .. } = joined.map_or(apart, |(direct, _)| direct);
         if factor.solve_in_place(x).is_err() {
             x.fill(Vec3::zero());
         }

@@ -164,46 +164,78 @@ pub(crate) fn resist<F: Scalar>(
     energy
 }
 
-/// Rows of the cells that resist, on the finest level: the tangent is the sum of their squares.
+/// Three numbers of each of N things, in lanes.
+pub(crate) type Lanes<const N: usize> = [[[f32; LANES]; 3]; N];
+
+/// Tangents of the cells that resist, on the finest level.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CornerRows {
+pub(crate) struct FirmCells {
     /// Nodes of all cells.
     cells: Vec<[u32; 8]>,
     /// Least volume at the Gauss points of each lane; below zero where bends are too large.
     least: Aligned,
-    /// Nodes with rows, sorted; and the rows with indices into it.
+    /// Nodes of cells that resist, sorted; and these cells.
     nodes: Vec<u32>,
-    rows: Vec<Row>,
+    packs: Vec<Pack>,
     places: Vec<[f32; 3]>,
     pulls: Vec<[f32; 3]>,
     /// What the right-hand side was.
     kept: Vec<[f32; 3]>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    nodes: [u32; 8],
-    weights: [[f32; 3]; 8],
+/// Some of these cells, in lanes.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Pack {
+    count: usize,
+    /// Indices of their nodes.
+    nodes: [[u32; 8]; LANES],
+    tangents: FirmPack,
 }
 
-impl Row {
-    /// With weights of the modes over 4h, times the root of a stiffness [J].
-    fn new(h: f64, nodes: [u32; 8], mut modes: [[f64; 3]; 8], stiffness: f64) -> Self {
-        transform_back(&mut modes);
-        let factor = stiffness.sqrt() * 0.25 / h;
-        Self { nodes, weights: modes.map(|node| node.map(|value| (factor * value) as f32)) }
-    }
+/// Tangents of cells that resist. Lanes without such a cell are stiff against nothing.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct FirmPack {
+    /// F at the centre and bends over 4h, where the tangent was taken.
+    center: Lanes<3>,
+    bends: Lanes<4>,
+    /// Stiffness of modes: of each bend, of all of them along themselves, and of the volume at each Gauss point [N/m].
+    each_bend: [f32; LANES],
+    along_bends: [f32; LANES],
+    volumes: [[f32; LANES]; 8],
+    /// Sums of sizes in each row of the tangent, or more [N/m].
+    sums: Lanes<8>,
 }
 
-impl CornerRows {
+impl FirmPack {
+    const NONE: Self = Self {
+        center: [[[0.0; LANES]; 3]; 3],
+        bends: [[[0.0; LANES]; 3]; 4],
+        each_bend: [0.0; LANES],
+        along_bends: [0.0; LANES],
+        volumes: [[0.0; LANES]; 8],
+        sums: [[[0.0; LANES]; 3]; 8],
+    };
+}
+
+/// Tangents of cells with these materials and corners displaced like this, if one of them resists.
+pub(crate) fn firm_pack(h: f64, scale: f64, materials: &[f32; MATERIAL], corners: &Lanes<8>) -> Option<FirmPack> {
+    let mut pack = FirmPack::NONE;
+    dispatch(Linearization { h, scale, materials, corners, pack: &mut pack });
+    let is_stiff = |stiffness: &[f32; LANES]| stiffness.iter().any(|&stiffness| stiffness > 0.0);
+    (is_stiff(&pack.each_bend) || pack.volumes.iter().any(is_stiff)).then_some(pack)
+}
+
+impl FirmCells {
     /// None yet, of a lattice with these cells.
     pub fn new(cells: Vec<[u32; 8]>) -> Self {
         Self { cells, ..Self::default() }
     }
 
-    /// Finds the rows at displacements u, in slots.
+    /// Finds them at displacements u, in slots, with their tangents.
     pub fn find(&mut self, layout: &Layout, h: f64, materials: &[f32], u: &[f32], scale: f64) {
-        let Self { cells, least, nodes, rows, places, pulls, kept } = self;
+        let Self { cells, least, nodes, packs, places, pulls, kept } = self;
         if cells.is_empty() {
             return;
         }
@@ -213,60 +245,70 @@ impl CornerRows {
         for_each_layer_of_blocks(layout, LANES, least, &|plane, least, first| {
             dispatch(LeastVolumes { layout, plane, h, u, least, first });
         });
-        nodes.clear();
-        rows.clear();
-        for (cell, corners) in cells.iter().enumerate() {
-            let (block, lane) = layout.cell_slot(cell);
-            if least[block * LANES + lane] < LEAST as f32 {
-                let lame = [0, 1].map(|k| f64::from(materials[block * MATERIAL + k * LANES + lane]));
-                let places = corners.map(|node| {
-                    let slot = layout.slots(node as usize)[0];
-                    [0, 1, 2].map(|c| f64::from(u[slot.component(c)]))
-                });
-                add_rows(h, lame.map(|modulus| scale * modulus), *corners, places, rows);
+        packs.clear();
+        let mut corners = [[[0.0; LANES]; 3]; 8];
+        let mut own = [0.0; MATERIAL];
+        let finish = |pack: &mut Pack, corners: &Lanes<8>, own: &mut [f32; MATERIAL]| {
+            dispatch(Linearization { h, scale, materials: own, corners, pack: &mut pack.tangents });
+            *own = [0.0; MATERIAL];
+        };
+        for (cell, &nodes) in cells.iter().enumerate() {
+            let (block, from) = layout.cell_slot(cell);
+            if least[block * LANES + from] >= LEAST as f32 {
+                continue;
+            }
+            if packs.last().is_none_or(|pack| pack.count == LANES) {
+                packs.push(Pack { count: 0, nodes: [[0; 8]; LANES], tangents: FirmPack::NONE });
+            }
+            let Some(pack) = packs.last_mut() else { continue };
+            let lane = pack.count;
+            pack.nodes[lane] = nodes;
+            pack.count += 1;
+            (0..2).for_each(|k| own[k * LANES + lane] = materials[block * MATERIAL + k * LANES + from]);
+            for (corner, &node) in corners.iter_mut().zip(&nodes) {
+                let slot = layout.slots(node as usize)[0];
+                (0..3).for_each(|c| corner[c][lane] = u[slot.component(c)]);
+            }
+            if pack.count == LANES {
+                finish(pack, &corners, &mut own);
             }
         }
-        nodes.extend(rows.iter().flat_map(|row| row.nodes));
+        if let Some(pack) = packs.last_mut().filter(|pack| pack.count < LANES) {
+            finish(pack, &corners, &mut own);
+        }
+        nodes.clear();
+        nodes.extend(packs.iter().flat_map(|pack| pack.nodes[..pack.count].as_flattened()));
         nodes.sort_unstable();
         nodes.dedup();
-        for row in rows {
-            row.nodes = row.nodes.map(|node| nodes.binary_search(&node).map_or(0, |at| at as u32));
+        for node in packs.iter_mut().flat_map(|pack| pack.nodes[..pack.count].as_flattened_mut()) {
+            *node = nodes.binary_search(node).map_or(0, |at| at as u32);
         }
         for list in [places, pulls, kept] {
             list.resize(nodes.len(), [0.0; 3]);
         }
     }
 
-    /// Adds the product of the rows with x at the nodes that have any: calls with the node and the sum.
+    /// Adds the product of the tangents with x at the nodes that have any: calls with the node and the sum.
     fn multiply(&mut self, place: impl Fn(u32) -> [f32; 3], mut add: impl FnMut(u32, [f32; 3])) {
-        let Self { nodes, rows, places, pulls, .. } = self;
+        let Self { nodes, packs, places, pulls, .. } = self;
         for (to, &node) in places.iter_mut().zip(&*nodes) {
             *to = place(node);
         }
         pulls.fill([0.0; 3]);
-        for Row { nodes, weights } in rows {
-            let mut along = 0.0;
-            for (&node, weight) in nodes.iter().zip(&*weights) {
-                let x = places[node as usize];
-                along += weight[0] * x[0] + weight[1] * x[1] + weight[2] * x[2];
-            }
-            for (&node, weight) in nodes.iter().zip(&*weights) {
-                (0..3).for_each(|c| pulls[node as usize][c] += weight[c] * along);
-            }
-        }
+        dispatch(Product { packs, places, pulls });
         nodes.iter().zip(pulls).for_each(|(&node, pull)| add(node, *pull));
     }
 
-    /// Adds the product of the rows with x, both by node.
+    /// Adds the product of the tangents with x, both by node.
     pub fn add_product(&mut self, x: impl Fn(u32) -> [f32; 3], add: impl FnMut(u32, [f32; 3])) {
-        if !self.rows.is_empty() {
+        if !self.packs.is_empty() {
             self.multiply(x, add);
         }
     }
 
-    /// Takes the product of the rows with x off b, in slots; [`CornerRows::restore`] puts it back.
+    /// Takes the product of the tangents with x off b, in slots; [`FirmCells::restore`] puts it back.
     pub fn pull(&mut self, layout: &Layout, x: &[f32], b: &mut [f32]) {
-        if self.rows.is_empty() {
+        if self.packs.is_empty() {
             return;
         }
         let mut kept = std::mem::take(&mut self.kept);
@@ -295,56 +337,200 @@ impl CornerRows {
         }
     }
 
-    /// Adds the sums of the sizes in each row of the product to a diagonal: with them in D the largest eigenvalue of D⁻¹K does not rise.
+    /// Adds the sums of the sizes in each row of the tangents to a diagonal: with them in D the largest eigenvalue of D⁻¹K does not rise.
     pub fn add_row_sums(&self, layout: &Layout, diagonal: &mut [f32]) {
-        for Row { nodes, weights } in &self.rows {
-            let total: f32 = weights.iter().flatten().map(|weight| weight.abs()).sum();
-            for (&node, weight) in nodes.iter().zip(weights) {
-                for slot in layout.slots(self.nodes[node as usize] as usize) {
-                    (0..3).for_each(|c| diagonal[slot.component(c)] += total * weight[c].abs());
+        for pack in &self.packs {
+            for (lane, nodes) in pack.nodes[..pack.count].iter().enumerate() {
+                for (&node, sums) in nodes.iter().zip(&pack.tangents.sums) {
+                    for slot in layout.slots(self.nodes[node as usize] as usize) {
+                        (0..3).for_each(|c| diagonal[slot.component(c)] += sums[c][lane]);
+                    }
                 }
             }
         }
     }
 }
 
-/// Rows of a cell whose corners are displaced by u.
-fn add_rows(h: f64, lame: [f64; 2], nodes: [u32; 8], u: [[f64; 3]; 8], rows: &mut Vec<Row>) {
-    let mut modes = u;
-    transform(&mut modes);
-    let (center, bends) = center_and_bends(h, &modes);
-    let stiffness = stiffness(h, lame);
-    let size = bends.iter().flatten().map(|bend| bend * bend).sum::<f64>().sqrt();
-    let [per_bend, _] = bend_law(size);
-    if per_bend > 0.0 {
-        // ∂²E/∂b² = κ h³ ((1 − b₀/|b|) I + b₀/|b| b̂ b̂ᵀ).
-        let along = bends.map(|bend| bend.map(|value| value / size));
-        rows.push(bend_row(h, nodes, &along, stiffness * (1.0 - per_bend)));
-        for k in 0..12 {
-            let mut one = [[0.0; 3]; 4];
-            one[k / 3][k % 3] = 1.0;
-            rows.push(bend_row(h, nodes, &one, stiffness * per_bend));
+#[inline(always)]
+pub(crate) fn load<F: LaneScalar<Element = f32>, const N: usize>(values: &Lanes<N>) -> [[F; 3]; N] {
+    let mut loaded = [[F::zero(); 3]; N];
+    for k in 0..N {
+        for c in 0..3 {
+            loaded[k][c] = F::load(&values[k][c]);
         }
     }
-    for q in 0..8 {
-        let place = gauss_point(q);
-        let (volume, cofactor) = volume_of(&gradient_at(&center, &bends, place));
-        let [_, _, curvature] = volume_law(volume);
-        if curvature > 0.0 {
-            let mut weights = [[0.0; 3]; 8];
-            add_to_modes(&cofactor, place, &mut weights);
-            rows.push(Row::new(h, nodes, weights, 0.125 * stiffness * curvature));
+    loaded
+}
+
+#[inline(always)]
+pub(crate) fn store<F: LaneScalar<Element = f32>, const N: usize>(values: &[[F; 3]; N], out: &mut Lanes<N>) {
+    for k in 0..N {
+        for c in 0..3 {
+            values[k][c].store(&mut out[k][c]);
         }
     }
 }
 
-/// The row of these bends.
-fn bend_row(h: f64, nodes: [u32; 8], bends: &[[f64; 3]; 4], stiffness: f64) -> Row {
-    let mut modes = [[0.0; 3]; 8];
-    for (bend, mode) in bends.iter().zip(BENDS) {
-        modes[mode] = *bend;
+/// Sum of the sizes of the entries of Σ m mᵀ between a corner and all, m being the signs of the four bends at corners: 4 with itself, 2 with each of three neighbours and with the one opposite.
+const BENDS_AT_CORNER: f64 = 12.0;
+
+/// Tangents of a pack of cells with corners displaced like this.
+struct Linearization<'a> {
+    h: f64,
+    scale: f64,
+    materials: &'a [f32; MATERIAL],
+    corners: &'a Lanes<8>,
+    pack: &'a mut FirmPack,
+}
+
+impl LaneKernel for Linearization<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { h, scale, materials, corners, pack } = self;
+        let mut modes = load::<I::F32, 8>(corners);
+        transform(&mut modes);
+        let (center, bends) = center_and_bends(h, &modes);
+        let lame = [I::F32::load(&materials[..LANES]), I::F32::load(&materials[LANES..])];
+        // From J over F and b to N/m over modes.
+        let stiffness = stiffness(h, lame) * I::F32::splat(scale * (0.25 / h).powi(2));
+        let mut size = I::F32::zero();
+        for bend in &bends {
+            for value in bend {
+                size = value.mul_add(*value, size);
+            }
+        }
+        // ∂²E/∂b² = κ h³ ((1 − b₀/|b|) I + b₀/|b| b̂ b̂ᵀ).
+        let size = size.sqrt();
+        let [per_bend, _] = bend_law(size);
+        let is_bent = per_bend.gt(I::F32::zero());
+        let each = stiffness * per_bend;
+        let inverse = I::F32::max(size, I::F32::splat(MOST_BEND)).recip();
+        let along = I::F32::select(is_bent, (stiffness - each) * inverse * inverse, I::F32::zero());
+        let mut sums = [[each * I::F32::splat(BENDS_AT_CORNER); 3]; 8];
+        let mut weights = [[I::F32::zero(); 3]; 8];
+        for (bend, mode) in bends.iter().zip(BENDS) {
+            weights[mode] = *bend;
+        }
+        add_sizes(weights, along, &mut sums);
+        for q in 0..8 {
+            let place = gauss_point(q);
+            let (volume, cofactor) = volume_of(&gradient_at(&center, &bends, place));
+            let [_, _, curvature] = volume_law(volume);
+            let curvature = I::F32::splat(0.125) * stiffness * curvature;
+            let mut weights = [[I::F32::zero(); 3]; 8];
+            add_to_modes(&cofactor, place, &mut weights);
+            add_sizes(weights, curvature, &mut sums);
+            curvature.store(&mut pack.volumes[q]);
+        }
+        store(&center, &mut pack.center);
+        store(&bends, &mut pack.bends);
+        each.store(&mut pack.each_bend);
+        along.store(&mut pack.along_bends);
+        store(&sums, &mut pack.sums);
     }
-    Row::new(h, nodes, modes, stiffness)
+}
+
+/// Adds the sums of sizes of k w wᵀ, w having these weights of modes.
+#[inline(always)]
+fn add_sizes<F: Scalar>(mut weights: [[F; 3]; 8], stiffness: F, sums: &mut [[F; 3]; 8]) {
+    transform_back(&mut weights);
+    let mut total = F::zero();
+    for weight in weights.as_flattened() {
+        total += weight.abs();
+    }
+    total *= stiffness;
+    for k in 0..8 {
+        for c in 0..3 {
+            sums[k][c] += total * weights[k][c].abs();
+        }
+    }
+}
+
+/// Adds what cells that resist do at these places to the pulls of their nodes.
+struct Product<'a> {
+    packs: &'a [Pack],
+    places: &'a [[f32; 3]],
+    pulls: &'a mut [[f32; 3]],
+}
+
+impl LaneKernel for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let mut corners = [[[0.0; LANES]; 3]; 8];
+        for pack in self.packs {
+            for (lane, nodes) in pack.nodes.iter().enumerate() {
+                for k in 0..8 {
+                    let place = self.places[nodes[k] as usize];
+                    for c in 0..3 {
+                        corners[k][c][lane] = place[c];
+                    }
+                }
+            }
+            let forces = pack.tangents.forces::<I::F32>(load(&corners));
+            store(&forces, &mut corners);
+            for (lane, nodes) in pack.nodes[..pack.count].iter().enumerate() {
+                for k in 0..8 {
+                    let pull = &mut self.pulls[nodes[k] as usize];
+                    for c in 0..3 {
+                        pull[c] += corners[k][c][lane];
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl FirmPack {
+    /// Product of the tangents with displacements of the corners.
+    #[inline(always)]
+    pub fn forces<F: LaneScalar<Element = f32>>(&self, mut modes: [[F; 3]; 8]) -> [[F; 3]; 8] {
+        transform(&mut modes);
+        let (center, bends) = (load::<F, 3>(&self.center), load::<F, 4>(&self.bends));
+        let change = [modes[1], modes[2], modes[4]];
+        let bend_change = [modes[3], modes[5], modes[6], modes[7]];
+        let mut forces = [[F::zero(); 3]; 8];
+        let mut along = F::zero();
+        for k in 0..4 {
+            for c in 0..3 {
+                along = bends[k][c].mul_add(bend_change[k][c], along);
+            }
+        }
+        along *= F::load(&self.along_bends);
+        let each = F::load(&self.each_bend);
+        for (k, mode) in BENDS.into_iter().enumerate() {
+            for c in 0..3 {
+                forces[mode][c] = each * bend_change[k][c] + along * bends[k][c];
+            }
+        }
+        for q in 0..8 {
+            let stiffness = F::load(&self.volumes[q]);
+            if !F::any(stiffness.gt(F::zero())) {
+                continue;
+            }
+            let place = gauss_point(q);
+            let mut cofactor = cofactor_columns(&gradient_at(&center, &bends, place));
+            let gradient = gradient_at(&change, &bend_change, place);
+            let mut volume = F::zero();
+            for j in 0..3 {
+                for c in 0..3 {
+                    volume = cofactor[j][c].mul_add(gradient[j][c], volume);
+                }
+            }
+            volume *= stiffness;
+            for column in &mut cofactor {
+                for value in column {
+                    *value *= volume;
+                }
+            }
+            add_to_modes(&cofactor, place, &mut forces);
+        }
+        transform_back(&mut forces);
+        forces
+    }
 }
 
 /// Columns of F at the centre, and bends over 4h.

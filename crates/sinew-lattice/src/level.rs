@@ -7,7 +7,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use crate::aligned::Aligned;
 use crate::anchors::{AnchorKind, NodeAnchors};
 use crate::band::Band;
-use crate::corners::CornerRows;
+use crate::corners::FirmCells;
 use crate::fas::Visit;
 use crate::fibers::{Fibers, LaneFibers, PULL, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BLOCK, BULK, ModeStiffness};
@@ -26,7 +26,7 @@ use crate::volume::VolumeLaw;
 /// Margin over the estimate of the largest eigenvalue, which comes from below.
 const LARGEST_MARGIN: f64 = 1.1;
 /// What is left of the estimate before, at least.
-const FADING: f64 = 0.95;
+const FADING: f64 = 0.99;
 /// How much larger it is taken to be where it was too small.
 const CALMING: f64 = 1.25;
 /// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
@@ -71,7 +71,7 @@ pub(crate) struct Level {
     /// Contacts of the flesh with itself.
     pub contacts: LevelTies,
     /// Corners of cells that resist being turned inside out; on the finest level only.
-    pub corners: CornerRows,
+    pub corners: FirmCells,
     /// D⁻¹ (its diagonal) of free components, 0 elsewhere.
     pub inverse: Aligned,
     /// 1 for free components of nodes, 0 elsewhere.
@@ -160,7 +160,7 @@ impl Level {
             holds: Aligned::default(),
             ties: LevelTies::default(),
             contacts: LevelTies::default(),
-            corners: CornerRows::default(),
+            corners: FirmCells::default(),
             inverse: zeros(),
             free: zeros(),
             x: zeros(),

@@ -10,7 +10,7 @@ use crate::aligned::Aligned;
 use crate::anchors::AnchorKind;
 use crate::band::Band;
 use crate::coarsest::Coarsest;
-use crate::corners::CornerRows;
+use crate::corners::FirmCells;
 use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BULK, ModeStiffness, STATE};
 use crate::layout::{LANES, Layout};
@@ -156,7 +156,7 @@ impl Multigrid {
         };
         let mut levels = vec![new_level(lattice, lame, fixed)];
         if params.corners {
-            levels[0].corners = CornerRows::new(lattice.cells.iter().map(|cell| cell.nodes).collect());
+            levels[0].corners = FirmCells::new(lattice.cells.iter().map(|cell| cell.nodes).collect());
         }
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
         let mut moments = vec![Moments::FULL; lattice.cells.len()];
@@ -238,7 +238,7 @@ impl Multigrid {
 
     /// Symmetric positive semidefinite blocks of the nodes [N/m] that are added to K in cycles, but not in products: inertia, springs, contact.
     ///
-    /// They take effect with the next [`Multigrid::linearize`], before which cycles mean nothing.
+    /// They take effect with the next [`Multigrid::linearize`] or [`Multigrid::link_again`], before which cycles mean nothing.
     pub fn set_anchors(&mut self, anchors: Option<&[Mat3<f32>]>) {
         let fine = &mut self.levels[0];
         match anchors {
@@ -261,7 +261,8 @@ impl Multigrid {
         self.start()
     }
 
-    /// Contacts of the flesh with itself, which are added to K in cycles, but not in products. They take effect with the next [`Multigrid::linearize`].
+    /// Contacts of the flesh with itself, which are added to K in cycles, but not in products. They take effect with the next [`Multigrid::linearize`] or
+    /// [`Multigrid::link_again`].
     pub fn set_contacts(&mut self, contacts: &Ties) {
         self.spread_ties(contacts, |level| &mut level.contacts);
     }
@@ -337,23 +338,41 @@ impl Multigrid {
     fn relinearize(&mut self, kind: TangentKind, scale: f64, is_at_rest: bool) -> Result<(), CholeskyError> {
         self.scale = scale;
         self.linearize_finest(kind, scale);
-        let Self { params, levels, coarsest, mean_diagonal, .. } = self;
+        let kind = kind.for_cycles();
+        for level in &mut self.levels[1..] {
+            let Level { h, volume, materials, gradients, state, bulk, .. } = &mut *level;
+            let of = TangentOf { kind, h: *h, scale, materials, volume: *volume, role: Role::CoarseCycle };
+            linearize(of, gradients, state, &mut [], bulk);
+            level.linearize_fibers(kind, scale);
+        }
+        self.link(is_at_rest, true)
+    }
+
+    /// Takes anchors and contacts that were set after [`Multigrid::linearize`] at the same place. Sweeps stay as they are: diagonals have the sums of the rows of contacts, with which these do
+    /// not raise the largest eigenvalue.
+    ///
+    /// # Errors
+    /// When the matrix of the coarsest level is not definite.
+    pub fn link_again(&mut self) -> Result<(), CholeskyError> {
+        self.link(false, false)
+    }
+
+    /// What holds nodes on all levels, diagonals, sweeps and factor, from tangents.
+    fn link(&mut self, is_at_rest: bool, is_measured: bool) -> Result<(), CholeskyError> {
+        let Self { params, levels, coarsest, mean_diagonal, scale, .. } = self;
         for k in 0..levels.len() {
             let (finer, coarser) = levels.split_at_mut(k);
             let level = &mut coarser[0];
             if let Some(finer) = finer.last_mut() {
-                let Level { h, volume, materials, gradients, state, bulk, .. } = &mut *level;
-                let kind = kind.for_cycles();
-                let of = TangentOf { kind, h: *h, scale, materials, volume: *volume, role: Role::CoarseCycle };
-                linearize(of, gradients, state, &mut [], bulk);
-                level.linearize_fibers(kind.for_cycles(), scale);
-                level.take_anchors(finer, scale);
+                level.take_anchors(finer, *scale);
             }
             if is_at_rest && params.coarse == CoarseRule::Moments {
                 level.find_holds(params.modes);
             }
             level.invert_diagonal(params.modes, if k == 0 { &mut *mean_diagonal } else { &mut [] });
-            level.estimate_largest(params);
+            if is_measured {
+                level.estimate_largest(params);
+            }
         }
         match (levels.last(), coarsest) {
             (Some(Level { layout, state, moments, pulls, bulk, anchors, ties, contacts, .. }), Some(coarsest)) => {

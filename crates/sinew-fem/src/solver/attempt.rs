@@ -5,7 +5,8 @@
 //! descend, a step cut below 0.3); then that iteration uses the definite one [Teran05inv]. That one is stiffer than the body where this buckles or
 //! unfolds: full steps creep there, so they are stretched while the forces still pull along them, and from then on only a part of the negative
 //! curvature is taken out. Accepting a step because the residual fell would walk into saddles, so the residual decides only inside the rounding error
-//! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls.
+//! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls. Among contacts the few nodes
+//! that are far from equilibrium move alone first ([`super::mending`]).
 
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
 use super::acceleration::Past;
+use super::assembly::Linearization;
 use super::cycles::Cycles;
 use super::guide::Guide;
 use super::integrator::Regime;
@@ -41,8 +43,9 @@ const STALLED_STRIDE: f64 = 1e-7;
 /// steps per frame); in quasistatics the first steps are far from the solution anyway.
 const DYNAMIC_FORCING: f64 = 0.02;
 pub(super) const STATIC_FORCING: f64 = 0.1;
-/// Among contacts, which bend the energy too much for more.
+/// Among contacts, which bend the energy too much for more; and the tightest there, after the first iteration.
 const TOUCHING_FORCING: f64 = 0.2;
+const LEAST_TOUCHING_FORCING: f64 = 0.1;
 /// The first of a step that starts where bones have carried flesh, which is as good a start.
 const FOLLOWED_FORCING: f64 = 0.03;
 /// Share of the goal that a linear solve need not leave.
@@ -57,6 +60,11 @@ const CALM_SHIFT: f64 = 1e-3;
 
 /// Iterates of a step at which penalty contact looks for the way out anew (MCA-28); after that it stays, so that the iteration ends.
 const EXIT_SEARCHES: usize = 6;
+/// Share of the goal above which nodes are mended, and of the largest force on any.
+const SEED_SHARE: f64 = 0.5;
+const LARGEST_SHARE: f64 = 0.03;
+/// What mending must leave of a residual at most, to be tried again before the next iteration.
+const MENDED_SHARE: f64 = 0.7;
 
 /// Vectors of the iteration.
 #[derive(Default)]
@@ -184,6 +192,9 @@ impl Attempt<'_> {
         let mut previous_size = f64::INFINITY;
         let mut caution = Caution::none();
         let mut slow = 0;
+        // Who counts iterations counts time.
+        let mends = self.params.budget.is_none();
+        let mut may_mend = mends;
         let creeps = self.params.regime == Regime::Quasistatic && creeps(self.problem.model);
         self.work.past.forget();
         let mut is_running_away = false;
@@ -233,12 +244,26 @@ impl Attempt<'_> {
             if iterations.saturating_sub(ORDINARY_ITERATIONS) > self.hard_iterations_left {
                 return Err(Failure::Exhausted);
             }
+            let is_touching = creeps && self.problem.contact.is_repelling();
+            if is_touching
+                && may_mend
+                && let Some(mended) = self.mend(merit, goal, report)
+            {
+                may_mend = self.size(&self.work.gradient) < MENDED_SHARE * size;
+                merit = mended;
+                residual = norm(&self.work.gradient);
+                self.work.past.forget();
+                continue;
+            }
+            may_mend = mends;
             report.newton_iterations += 1;
             let is_carried = iterations == 0 && !self.problem.model.following.is_empty();
-            let is_touching = creeps && self.problem.contact.is_repelling();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
             let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
-            let forcing = forcing_term(size, previous_size, goal, cap);
+            let mut forcing = forcing_term(size, previous_size, goal, cap);
+            if is_touching && iterations > 0 {
+                forcing = forcing.max(LEAST_TOUCHING_FORCING);
+            }
             if merit.potential.is_none() {
                 caution.shift = caution.shift.max(best.calming_shift(residual));
             }
@@ -279,6 +304,31 @@ impl Attempt<'_> {
                 return Err(Failure::Stalled { relative_residual: relative });
             }
         }
+    }
+
+    /// Moves the few nodes that are too far from equilibrium, all others staying where they are; the merit there, if these are few and it is lower.
+    fn mend(&mut self, merit: Merit, goal: f64, report: &mut StepReport) -> Option<Merit> {
+        let start = Instant::now();
+        let least = match self.params.norm {
+            ResidualNorm::Euclidean => SEED_SHARE * goal / (self.work.gradient.len() as f64).sqrt(),
+            ResidualNorm::Largest => SEED_SHARE * goal,
+        };
+        let least = least.max(LARGEST_SHARE * largest(&self.work.gradient));
+        self.problem.linearize_contact(&self.work.x);
+        let Work { q, x, point_gradient, gradient, direction, .. } = &mut *self.work;
+        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let is_found = self.system.mend(&at, gradient, least, direction);
+        self.timing.linear_solve += start.elapsed();
+        if !is_found || self.distance() > self.max_stride {
+            return None;
+        }
+        let slope = dot(&self.work.gradient, &self.work.direction);
+        if !(slope < 0.0) {
+            return None;
+        }
+        let step = self.line_search(merit, slope, report)?;
+        report.mendings += 1;
+        Some(step.merit)
     }
 
     /// Size of some forces, as the tolerance measures them.

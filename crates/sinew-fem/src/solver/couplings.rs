@@ -40,6 +40,18 @@ struct Scratch {
     sums: Vec<Vec3>,
 }
 
+/// Unknowns and weights of what a contact acts on.
+#[derive(Clone)]
+pub(super) struct Unturned<'a>(std::slice::Iter<'a, Entry>);
+
+impl Iterator for Unturned<'_> {
+    type Item = (u32, f64);
+
+    fn next(&mut self) -> Option<(u32, f64)> {
+        self.0.find(|entry| entry.matrix == SCALAR).map(|entry| (entry.other, entry.weight))
+    }
+}
+
 /// Contacts between the nodes of one lattice, as its cycles take them.
 #[derive(Default)]
 pub(super) struct ContactsWithin {
@@ -166,6 +178,14 @@ impl Couplings {
             }
         }
         self.row_offsets.push(self.row_entries.len() as u32);
+    }
+
+    /// Calls with the block of each contact, and with the unknowns and weights of what it acts on that is no turn of a rigid body.
+    pub fn for_each_contact(&self, mut visit: impl FnMut(&Mat3, Unturned<'_>)) {
+        for (contact, block) in self.blocks.iter().enumerate() {
+            let entries = &self.entries[self.offsets[contact] as usize..self.offsets[contact + 1] as usize];
+            visit(block, Unturned(entries.iter()));
+        }
     }
 
     /// Whether a contact is between nodes in a range alone.

@@ -12,6 +12,8 @@ use super::integrator::Regime;
 use super::params::NonlinearSolver;
 use super::problem::Merit;
 use super::search::Caution;
+use super::system::Task;
+use crate::kinematics::Unknowns;
 use crate::model::Following;
 use crate::report::StepReport;
 
@@ -310,7 +312,7 @@ impl Attempt<'_> {
             }
             let mut fraction = 1.0f64;
             for pass in 0..=LOOKS_AHEAD {
-                self.find_drive(report)?;
+                self.find_drive(pass > 0, report)?;
                 if !has_barriers {
                     break;
                 }
@@ -390,22 +392,28 @@ impl Attempt<'_> {
         remaining > 0.0
     }
 
-    /// The direction that takes what is prescribed all the way, and the rest to the linearised equilibrium: with the prescribed increment δₚ the free rows see −g − H δₚ.
-    fn find_drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
+    /// The direction that takes what is prescribed all the way, and the rest to the linearised equilibrium: with the prescribed increment δₚ the free rows see −g − H δₚ. `again` from the
+    /// same place, where only contacts are others, it begins with the last one.
+    fn find_drive(&mut self, again: bool, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
         let obstacles_left = 1.0 - self.problem.contact.progress();
         let start = Instant::now();
         self.problem.linearize_contact(&self.work.x);
         let Work { q, x, point_gradient, .. } = &*self.work;
         let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
-        self.system.assemble(&at);
+        if again {
+            self.system.assemble_again(&at);
+        } else {
+            self.system.assemble(&at);
+        }
         self.timing.assembly += start.elapsed();
         self.system.unfiltered_product(&self.work.trial_gradient, &mut self.work.rhs);
         for (r, &g) in self.work.rhs.iter_mut().zip(&self.work.gradient) {
             *r = -*r - g;
         }
         if self.problem.contact.has_barriers() {
-            let Work { q, trial_point_gradient: pull, direction: pulled, rhs, .. } = &mut *self.work;
+            let Work { q, trial_point_gradient: pull, trial: Unknowns { vectors: pulled, .. }, rhs, .. } =
+                &mut *self.work;
             pull.fill(Vec3::zero());
             // Colliders that come nearer push as they would with this tangent.
             if obstacles_left > 0.0 {
@@ -417,10 +425,14 @@ impl Attempt<'_> {
         }
         model.kinematics.filter(&mut self.work.rhs);
         let start = Instant::now();
-        let accuracy = if self.problem.contact.is_repelling() { TOUCHING_ACCURACY } else { FREE_ACCURACY };
-        let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
+        let is_touching = self.problem.contact.is_repelling() || !model.following.is_empty();
+        let forcing = if is_touching { TOUCHING_ACCURACY } else { FREE_ACCURACY };
+        let Work { q, x, point_gradient, rhs, direction, trial_gradient: way, .. } = &mut *self.work;
+        if again {
+            direction.iter_mut().zip(&*way).for_each(|(d, &p)| *d -= p);
+        }
         let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
-        let solved = self.system.solve(&at, 0.0, rhs, direction, accuracy);
+        let solved = self.system.solve(&at, Task { shift: 0.0, forcing, has_guess: again }, rhs, direction);
         self.timing.linear_solve += start.elapsed();
         report.linear_iterations += solved.map_err(Failure::Singular)?;
         for (d, &p) in self.work.direction.iter_mut().zip(&self.work.trial_gradient) {

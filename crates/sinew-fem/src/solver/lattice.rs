@@ -19,8 +19,9 @@ use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
 use super::couplings::{ContactsWithin, Coupled, Couplings};
+use super::mending::Mending;
 use super::params::{NonlinearSolver, SolverParams};
-use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, hold_softly};
+use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;
 use crate::lattice::{LatticeBlock, VOLUME_LAW};
@@ -61,6 +62,8 @@ pub(super) struct LatticeSystem {
     /// Whether cycles may be nonlinear ones, which know of contacts only by what holds the nodes.
     has_nonlinear_cycles: bool,
     cell_count: usize,
+    /// Where there may be contacts.
+    mending: Option<Box<Mending>>,
 }
 
 /// What the rare solve in f64 needs; allocated when it is needed first.
@@ -245,6 +248,7 @@ impl LatticeSystem {
             budget: params.budget.map(|budget| budget.linear),
             has_nonlinear_cycles: params.nonlinear == NonlinearSolver::Fas,
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
+            mending: (!model.contact.is_empty()).then(|| Box::new(Mending::new(model))),
         };
         system.measure_stiffness();
         system.rest_stiffness.clone_from(&system.stiffness);
@@ -289,8 +293,14 @@ impl LatticeSystem {
         lock(&self.parts).iter().for_each(|part| out.extend(part.multigrid.spectrum()));
     }
 
-    /// Fills B and the tangents of the lattices.
-    pub fn assemble(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>, scratch: &mut AssemblyScratch) {
+    /// Fills B and the tangents of the lattices, the latter unless they are those of this place.
+    pub fn assemble(
+        &mut self,
+        at: &Linearization<'_, '_>,
+        frame: Frame<'_>,
+        scratch: &mut AssemblyScratch,
+        has_tangents: bool,
+    ) {
         let model = at.problem.model;
         frame.plan.assemble(at, scratch, &mut self.matrix);
         for part in get(&mut self.parts) {
@@ -306,6 +316,12 @@ impl LatticeSystem {
                 if part.unknowns.contains(&(unknown as usize)) {
                     part.anchors[unknown as usize - part.unknowns.start] += spring;
                 }
+            }
+            if has_tangents {
+                set_anchors(part);
+                let linked = part.multigrid.link_again();
+                self.failure = self.failure.take().or(linked.err().map(SolveFailure::Factor));
+                continue;
             }
             let vectors = &at.q.vectors[part.unknowns.clone()];
             // Far from home f32 would see little else.
@@ -344,6 +360,27 @@ impl LatticeSystem {
         }
     }
 
+    /// A step of the nodes with more than `least` of the gradient and of what is around them, right after contacts were found; whether there is one. The matrix is then one without contacts.
+    pub fn mend(
+        &mut self,
+        at: &Linearization<'_, '_>,
+        frame: Frame<'_>,
+        scratch: &mut AssemblyScratch,
+        gradient: &[Vec3],
+        least: f64,
+        out: &mut [Vec3],
+    ) -> bool {
+        let model = at.problem.model;
+        let Some(mending) = &mut self.mending else { return false };
+        if !mending.choose(model, frame.couplings, gradient, least) {
+            return false;
+        }
+        frame.plan.assemble(at, scratch, &mut self.matrix);
+        let parts = get(&mut self.parts);
+        let lattices = parts.iter().map(|part| &part.multigrid);
+        mending.fill(model, lattices, &self.matrix, frame.couplings, &at.q.vectors) && mending.solve(gradient, out)
+    }
+
     /// One nonlinear cycle on each lattice for the forces `rhs`, what is not on a lattice staying where it is; right after [`assemble`](Self::assemble) with the definite tangent.
     pub fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<(), SolveFailure> {
         if let Some(failure) = self.failure.take() {
@@ -361,17 +398,17 @@ impl LatticeSystem {
         Ok(())
     }
 
-    /// Solves (A + s D) out = rhs to relative accuracy `forcing` with the A just assembled for `at`; returns the iterations.
+    /// Solves (A + s D) out = rhs as `task` says with the A just assembled for `at`; returns the iterations.
     pub fn solve(
         &mut self,
         at: &Linearization<'_, '_>,
         frame: Frame<'_>,
-        shift: f64,
+        task: Task,
         scratch: &mut AssemblyScratch,
         rhs: &[Vec3],
         out: &mut [Vec3],
-        forcing: f64,
     ) -> Result<usize, SolveFailure> {
+        let Task { shift, forcing, .. } = task;
         let scale = self.scale();
         frame.filter.apply(&mut self.matrix, scale as f32);
         hold_softly(frame.free, frame.hinges, at.tangent(), &mut self.matrix, scale as f32);
@@ -404,13 +441,13 @@ impl LatticeSystem {
                 cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
-        let mut solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+        let mut solved = self.solve_narrow(frame.couplings, rhs, out, task);
         for _ in 0..MOST_CALMINGS {
             if !matches!(solved, Err(SolveFailure::Preconditioner { .. })) {
                 break;
             }
             get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.calm());
-            solved = self.solve_narrow(frame.couplings, rhs, out, forcing);
+            solved = self.solve_narrow(frame.couplings, rhs, out, task);
         }
         match solved {
             Err(_) if at.tangent() == Tangent::Definite => {
@@ -425,14 +462,18 @@ impl LatticeSystem {
         couplings: &Couplings,
         rhs: &[Vec3],
         out: &mut [Vec3],
-        forcing: f64,
+        task: Task,
     ) -> Result<usize, SolveFailure> {
         // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
         let size = norm(rhs);
         narrow(rhs, size, &mut self.rhs);
-        self.solution.fill(Vec3::zero());
+        if task.has_guess {
+            narrow(out, size, &mut self.solution);
+        } else {
+            self.solution.fill(Vec3::zero());
+        }
         let params = CgParams {
-            relative_tolerance: forcing.max(FINEST_FORCING),
+            relative_tolerance: task.forcing.max(FINEST_FORCING),
             absolute_tolerance: 0.0,
             max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
         };
@@ -520,9 +561,14 @@ fn linearize(part: &mut LatticePart, definite: f64, factor: f64) -> Option<Solve
         0.0 => TangentKind::Exact,
         share => TangentKind::Blend(share),
     };
+    set_anchors(part);
+    part.multigrid.linearize(&part.displacements, tangent, factor).err().map(SolveFailure::Factor)
+}
+
+/// Holds the lattice by its anchors.
+fn set_anchors(part: &mut LatticePart) {
     let has_anchors = part.anchors.iter().any(|anchor| *anchor != Mat3::zero());
     part.multigrid.set_anchors(has_anchors.then_some(&part.anchors));
-    part.multigrid.linearize(&part.displacements, tangent, factor).err().map(SolveFailure::Factor)
 }
 
 /// Adds `shift` times the mean of each diagonal block of A, `scale` being the mean over all.

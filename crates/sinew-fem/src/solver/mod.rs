@@ -15,6 +15,7 @@ mod hinge;
 mod integrator;
 mod iterative;
 mod lattice;
+mod mending;
 mod newton;
 mod params;
 mod problem;

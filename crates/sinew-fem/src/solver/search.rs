@@ -6,7 +6,7 @@ use super::assembly::Linearization;
 use super::attempt::{Attempt, Failure, Work, dot, norm};
 use super::params::Projection;
 use super::problem::Merit;
-use super::system::SolveFailure;
+use super::system::{SolveFailure, Task};
 use crate::force::Force;
 use crate::report::StepReport;
 
@@ -146,7 +146,7 @@ impl Attempt<'_> {
             self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             let start = Instant::now();
-            let solved = self.system.solve(&at, shift, rhs, direction, forcing);
+            let solved = self.system.solve(&at, Task { shift, forcing, has_guess: false }, rhs, direction);
             self.timing.linear_solve += start.elapsed();
             let usable = solved.and_then(|iterations| {
                 report.linear_iterations += iterations;

@@ -98,6 +98,17 @@ pub(super) struct Frame<'a> {
     pub couplings: &'a Couplings,
 }
 
+/// How a system is to be solved.
+#[derive(Clone, Copy)]
+pub(super) struct Task {
+    /// Multiple of the means of diagonal blocks that is added to them.
+    pub shift: f64,
+    /// Relative accuracy.
+    pub forcing: f64,
+    /// Whether there is a solution to begin with, for who can make use of it.
+    pub has_guess: bool,
+}
+
 /// A linear system that is assembled and solved again and again.
 pub(crate) struct LinearSystem {
     plan: Arc<AssemblyPlan>,
@@ -199,6 +210,15 @@ impl LinearSystem {
 
     /// Fills the matrix; rows and columns of prescribed components are still in place.
     pub fn assemble(&mut self, at: &Linearization<'_, '_>) {
+        self.fill(at, false);
+    }
+
+    /// The same at the same place, where only contacts are others.
+    pub fn assemble_again(&mut self, at: &Linearization<'_, '_>) {
+        self.fill(at, true);
+    }
+
+    fn fill(&mut self, at: &Linearization<'_, '_>, has_tangents: bool) {
         let model = at.problem.model;
         self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
         let frame = Frame {
@@ -209,7 +229,7 @@ impl LinearSystem {
             couplings: &self.couplings,
         };
         match &mut self.backend {
-            Backend::Lattice(lattice) => lattice.assemble(at, frame, &mut self.scratch),
+            Backend::Lattice(lattice) => lattice.assemble(at, frame, &mut self.scratch, has_tangents),
             Backend::Iterative(iterative) => {
                 self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix);
                 self.couplings.add_diagonal(&mut iterative.matrix);
@@ -232,16 +252,16 @@ impl LinearSystem {
         self.couplings.add_unfiltered(v, out);
     }
 
-    /// Solves (H + s D) out = rhs to relative accuracy `forcing` with the matrix H just assembled for `at`, s being `shift` and D the means of
+    /// Solves (H + s D) out = rhs with the matrix H just assembled for `at`, s being the shift of the task and D the means of
     /// its diagonal blocks; returns the iterations (1 for a direct solve).
     pub fn solve(
         &mut self,
         at: &Linearization<'_, '_>,
-        shift: f64,
+        task: Task,
         rhs: &[Vec3],
         out: &mut [Vec3],
-        forcing: f64,
     ) -> Result<usize, SolveFailure> {
+        let Task { shift, forcing, .. } = task;
         // Of no interest to either solver, and 0/0 in the scaling of the iterative one.
         if norm(rhs) == 0.0 {
             out.fill(Vec3::zero());
@@ -255,7 +275,7 @@ impl LinearSystem {
             couplings: &self.couplings,
         };
         match &mut self.backend {
-            Backend::Lattice(lattice) => lattice.solve(at, frame, shift, &mut self.scratch, rhs, out, forcing),
+            Backend::Lattice(lattice) => lattice.solve(at, frame, task, &mut self.scratch, rhs, out),
             Backend::Iterative(iterative) => {
                 let scale = filter_scale(&iterative.matrix);
                 self.filter.apply(&mut iterative.matrix, scale);
@@ -288,6 +308,21 @@ impl LinearSystem {
                 Ok(1)
             }
         }
+    }
+
+    /// Writes a step of the nodes with more than `least` of the gradient, and of what is around them, all else staying where it is; false where these are too many, or nothing knows how.
+    pub fn mend(&mut self, at: &Linearization<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
+        let Backend::Lattice(lattice) = &mut self.backend else { return false };
+        let model = at.problem.model;
+        self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
+        let frame = Frame {
+            plan: &self.plan,
+            filter: &self.filter,
+            free: &self.free,
+            hinges: &self.hinges,
+            couplings: &self.couplings,
+        };
+        lattice.mend(at, frame, &mut self.scratch, gradient, least, out)
     }
 
     /// One nonlinear cycle for the forces `rhs` from where the definite tangent was just assembled; false where there are no lattices.

@@ -10,6 +10,7 @@ mod fas;
 mod fibers;
 mod kernel;
 mod moments;
+mod patch;
 mod physics;
 mod ties;
 mod volume;

@@ -18,6 +18,7 @@ use super::regions::Regions;
 use super::shapes::pose;
 use super::{Compiler, pivot};
 use crate::diagnostic::Diagnostic;
+use crate::spec::NonlinearSolver;
 use crate::spec::body::{Body, StartShape, VolumeTerm};
 use crate::spec::material::{self, Gradient, Material, MaterialMap, MaterialRegion};
 use crate::value::{Dimension, format_quantity};
@@ -121,7 +122,9 @@ impl Compiler<'_> {
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);
         }
-        if body.rig.as_ref().is_some_and(|rig| rig.firm_corners) {
+        // Nonlinear cycles know nothing of them, and take more iterations where there are any.
+        let knows_corners = self.scene.solver.nonlinear == NonlinearSolver::Newton;
+        if knows_corners && body.rig.as_ref().is_some_and(|rig| rig.firm_corners) {
             self.builder.firm_corners(index);
         }
         if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {

@@ -16,7 +16,7 @@ use super::StoreError;
 pub(super) const MAGIC: [u8; 8] = *b"SINEW\r\n\x1a";
 
 /// Version of the layout; readers refuse others.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// Bytes before the first chunk.
 pub(super) const START: u64 = 12;

@@ -331,6 +331,7 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
         substeps,
         rollbacks,
         newton_iterations,
+        mendings,
         nonlinear_cycles,
         linear_iterations,
         projections,
@@ -350,7 +351,7 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
         out.f64(value);
     }
     let effort = [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts];
-    for count in effort.into_iter().chain([unconverged, contacts, nonlinear_cycles]) {
+    for count in effort.into_iter().chain([unconverged, contacts, nonlinear_cycles, mendings]) {
         out.u64(count as u64);
     }
     let StepTiming { gradient, assembly, linear_solve, cycles, cell_sweeps, contact, total } = timing;
@@ -370,7 +371,7 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
     let mut count = || input.u64(what).map(|count| count as usize);
     let [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts] =
         [count()?, count()?, count()?, count()?, count()?, count()?];
-    let [unconverged, contacts, nonlinear_cycles] = [count()?, count()?, count()?];
+    let [unconverged, contacts, nonlinear_cycles, mendings] = [count()?, count()?, count()?, count()?];
     let mut duration = || input.u64(what).map(Duration::from_nanos);
     let timing = StepTiming {
         gradient: duration()?,
@@ -386,6 +387,7 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
         substeps,
         rollbacks,
         newton_iterations,
+        mendings,
         nonlinear_cycles,
         linear_iterations,
         projections,
