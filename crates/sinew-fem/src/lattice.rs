@@ -55,7 +55,7 @@ impl LatticeBlock {
 
     /// With cells that resist before their corners turn inside out, as they do in creases.
     pub(crate) fn with_corners(self) -> Self {
-        Self { elastic: self.elastic.with_corners(), resists: true, ..self }
+        Self { elastic: self.elastic.with_corners(&self.lattice), resists: true, ..self }
     }
 
     /// Whether cells resist at their corners.

@@ -81,7 +81,7 @@ pub struct StepReport {
     pub cuts: usize,
     /// Norm of the residual at the end [N].
     pub residual: f64,
-    /// `residual` over its norm at the start of the step under the new boundary data.
+    /// `residual` over its norm at the start of the step under the new boundary data, or over that of which the tolerance is what rounding leaves, where that is more.
     pub relative_residual: f64,
     /// Largest force that is left on an unknown, over the largest one when only what is prescribed had moved.
     pub largest_residual: f64,

@@ -2,11 +2,12 @@
 //!
 //! Elasticity looks at the centre of a cell. One that is pressed flat turns a corner inside out with next to no bend, and a corner at the surface that nothing else holds goes out by cells if that
 //! gives a pressed cell its volume back. So a cell resists once the volume J at one of its eight Gauss points is less than a part of that at rest, and once its bends b (what the modes
-//! xy, xz, yz and xyz add to F) are larger than cells can show:
+//! xy, xz, yz and xyz add to F) are larger than flesh of its thickness needs and cells can show:
 //! $$E = \kappa h^3 \Big[ \tfrac18 \sum_q \varphi(J_q) + \tfrac12 \max(0, |b| - b_0)^2 \Big], \qquad \varphi(J) = J_0 \ln \frac{J_0}{J} - J_0 + J \quad (J < J_0), \qquad \kappa = 2 (\lambda + 2\mu),$$
 //! with φ continued below J₁ by its Taylor polynomial of second degree, so that there is a way back from anywhere. Few cells ever do. Their tangent is a sum of squares of rows ∂J_q/∂u and ∂b/∂u;
-//! what ∂²J_q adds is left out, so that it stays definite.
+//! what ∂²J_q adds is left out, so that it stays definite. Thin limbs fold within few cells, so b₀ is larger in them.
 
+use sinew_geometry::lattice::HexLattice;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::{LaneScalar, Scalar};
 
@@ -16,6 +17,7 @@ use crate::layout::{LANES, Layout};
 use crate::nonlinear::load_corners;
 use crate::precise::{transform, transform_back};
 use crate::tangent::{MATERIAL, corners_of};
+use crate::thickness::thickness_of;
 use crate::volume::cofactor_columns;
 
 /// J₀, with its cube root (a stretch that is larger leaves no smaller volume), and J₁.
@@ -24,8 +26,11 @@ const LEAST_STRETCH: f64 = 0.67;
 const HARD: f64 = 0.06;
 /// κ over λ + 2μ.
 const FIRMNESS: f64 = 2.0;
-/// b₀: flesh that is bent to a radius of two and a half cells.
-const MOST_BEND: f64 = 0.2;
+/// Flesh folds by this angle over a length as its own thickness [rad]: b₀ where it has few cells across.
+const FOLD: f64 = 1.6;
+/// b₀ where it has many: flesh that is bent to a radius of two and a half cells. And where it has one.
+const LEAST_LIMIT: f64 = 0.2;
+const MOST_LIMIT: f64 = 1.0;
 /// Gauss points are this far from the centre along each axis, over half an edge: 1/√3.
 const REACH: f64 = 0.577_350_269_189_625_8;
 /// Norm of what bends add to F at a Gauss point, over that of the bends: 2 √(2/3) at most.
@@ -99,12 +104,23 @@ fn volume_law<F: Scalar>(volume: F) -> [F; 3] {
     [energy, slope + curvature * beyond, curvature]
 }
 
-/// Slope over size, and energy, of bends of this size.
+/// b₀ of each cell in the lanes of its block; lanes without a cell are never bent.
+pub(crate) fn bend_limits(lattice: &HexLattice, layout: &Layout) -> Aligned {
+    let most = (FOLD / LEAST_LIMIT).ceil() as u8;
+    let mut limits = Aligned::zeros(layout.block_count() * LANES);
+    limits.fill(f32::MAX);
+    for (cell, thickness) in thickness_of(lattice, most).into_iter().enumerate() {
+        let (block, lane) = layout.cell_slot(cell);
+        limits[block * LANES + lane] = (FOLD / f64::from(thickness)).clamp(LEAST_LIMIT, MOST_LIMIT) as f32;
+    }
+    limits
+}
+
+/// Slope over size, and energy, of bends of this size that resist beyond a limit.
 #[inline(always)]
-fn bend_law<F: Scalar>(size: F) -> [F; 2] {
-    let most = F::splat(MOST_BEND);
-    let beyond = F::max(size - most, F::zero());
-    [beyond * F::max(size, most).recip(), F::splat(0.5) * beyond * beyond]
+fn bend_law<F: Scalar>(size: F, limit: F) -> [F; 2] {
+    let beyond = F::max(size - limit, F::zero());
+    [beyond * F::max(size, limit).recip(), F::splat(0.5) * beyond * beyond]
 }
 
 /// κ h³.
@@ -113,11 +129,12 @@ fn stiffness<F: Scalar>(h: f64, [mu, lambda]: [F; 2]) -> F {
     (lambda + mu + mu) * F::splat(FIRMNESS * h * h * h)
 }
 
-/// Energy of cells by their modes, whose derivatives are added to `forces`; `least` is their least stretch.
+/// Energy of cells by their modes, whose derivatives are added to `forces`; `limit` is b₀, `least` their least stretch.
 #[inline(always)]
 pub(crate) fn resist<F: Scalar>(
     h: f64,
     lame: [F; 2],
+    limit: F,
     center: &[[F; 3]; 3],
     least: F,
     modes: &[[F; 3]; 8],
@@ -135,12 +152,12 @@ pub(crate) fn resist<F: Scalar>(
     let mut energy = F::zero();
     let size = size.sqrt();
     let is_pressed = (least - F::splat(BEND_REACH) * size).lt(F::splat(LEAST_STRETCH));
-    let is_bent = size.gt(F::splat(MOST_BEND));
+    let is_bent = size.gt(limit);
     if !(F::any(is_pressed) || F::any(is_bent)) {
         return energy;
     }
     let stiffness = stiffness(h, lame);
-    let [per_bend, stored] = bend_law(size);
+    let [per_bend, stored] = bend_law(size, limit);
     energy += stiffness * stored;
     for (bend, mode) in bends.iter().zip(BENDS) {
         for c in 0..3 {
@@ -172,6 +189,8 @@ pub(crate) type Lanes<const N: usize> = [[[f32; LANES]; 3]; N];
 pub(crate) struct FirmCells {
     /// Nodes of all cells.
     cells: Vec<[u32; 8]>,
+    /// b₀ of each lane.
+    pub limits: Aligned,
     /// Least volume at the Gauss points of each lane; below zero where bends are too large.
     least: Aligned,
     /// Nodes of cells that resist, sorted; and these cells.
@@ -219,23 +238,30 @@ impl FirmPack {
     };
 }
 
-/// Tangents of cells with these materials and corners displaced like this, if one of them resists.
-pub(crate) fn firm_pack(h: f64, scale: f64, materials: &[f32; MATERIAL], corners: &Lanes<8>) -> Option<FirmPack> {
+/// Tangents of cells with these materials, b₀ and corners displaced like this, if one of them resists.
+pub(crate) fn firm_pack(
+    h: f64,
+    scale: f64,
+    materials: &[f32; MATERIAL],
+    limits: &[f32; LANES],
+    corners: &Lanes<8>,
+) -> Option<FirmPack> {
     let mut pack = FirmPack::NONE;
-    dispatch(Linearization { h, scale, materials, corners, pack: &mut pack });
+    dispatch(Linearization { h, scale, materials, limits, corners, pack: &mut pack });
     let is_stiff = |stiffness: &[f32; LANES]| stiffness.iter().any(|&stiffness| stiffness > 0.0);
     (is_stiff(&pack.each_bend) || pack.volumes.iter().any(is_stiff)).then_some(pack)
 }
 
 impl FirmCells {
-    /// None yet, of a lattice with these cells.
-    pub fn new(cells: Vec<[u32; 8]>) -> Self {
-        Self { cells, ..Self::default() }
+    /// None yet, of a lattice.
+    pub fn new(lattice: &HexLattice, layout: &Layout) -> Self {
+        let cells = lattice.cells.iter().map(|cell| cell.nodes).collect();
+        Self { cells, limits: bend_limits(lattice, layout), ..Self::default() }
     }
 
     /// Finds them at displacements u, in slots, with their tangents.
     pub fn find(&mut self, layout: &Layout, h: f64, materials: &[f32], u: &[f32], scale: f64) {
-        let Self { cells, least, nodes, packs, places, pulls, kept } = self;
+        let Self { cells, limits, least, nodes, packs, places, pulls, kept } = self;
         if cells.is_empty() {
             return;
         }
@@ -243,15 +269,16 @@ impl FirmCells {
             *least = Aligned::zeros(layout.block_count() * LANES);
         }
         for_each_layer_of_blocks(layout, LANES, least, &|plane, least, first| {
-            dispatch(LeastVolumes { layout, plane, h, u, least, first });
+            dispatch(LeastVolumes { layout, plane, h, u, limits, least, first });
         });
         packs.clear();
         let mut corners = [[[0.0; LANES]; 3]; 8];
-        let mut own = [0.0; MATERIAL];
-        let finish = |pack: &mut Pack, corners: &Lanes<8>, own: &mut [f32; MATERIAL]| {
-            dispatch(Linearization { h, scale, materials: own, corners, pack: &mut pack.tangents });
-            *own = [0.0; MATERIAL];
-        };
+        let mut own = ([0.0; MATERIAL], [f32::MAX; LANES]);
+        let finish =
+            |pack: &mut Pack, corners: &Lanes<8>, (materials, limits): &mut ([f32; MATERIAL], [f32; LANES])| {
+                dispatch(Linearization { h, scale, materials, limits, corners, pack: &mut pack.tangents });
+                *materials = [0.0; MATERIAL];
+            };
         for (cell, &nodes) in cells.iter().enumerate() {
             let (block, from) = layout.cell_slot(cell);
             if least[block * LANES + from] >= LEAST as f32 {
@@ -264,7 +291,8 @@ impl FirmCells {
             let lane = pack.count;
             pack.nodes[lane] = nodes;
             pack.count += 1;
-            (0..2).for_each(|k| own[k * LANES + lane] = materials[block * MATERIAL + k * LANES + from]);
+            (0..2).for_each(|k| own.0[k * LANES + lane] = materials[block * MATERIAL + k * LANES + from]);
+            own.1[lane] = limits[block * LANES + from];
             for (corner, &node) in corners.iter_mut().zip(&nodes) {
                 let slot = layout.slots(node as usize)[0];
                 (0..3).for_each(|c| corner[c][lane] = u[slot.component(c)]);
@@ -379,6 +407,7 @@ struct Linearization<'a> {
     h: f64,
     scale: f64,
     materials: &'a [f32; MATERIAL],
+    limits: &'a [f32; LANES],
     corners: &'a Lanes<8>,
     pack: &'a mut FirmPack,
 }
@@ -388,7 +417,7 @@ impl LaneKernel for Linearization<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { h, scale, materials, corners, pack } = self;
+        let Self { h, scale, materials, limits, corners, pack } = self;
         let mut modes = load::<I::F32, 8>(corners);
         transform(&mut modes);
         let (center, bends) = center_and_bends(h, &modes);
@@ -403,10 +432,11 @@ impl LaneKernel for Linearization<'_> {
         }
         // ∂²E/∂b² = κ h³ ((1 − b₀/|b|) I + b₀/|b| b̂ b̂ᵀ).
         let size = size.sqrt();
-        let [per_bend, _] = bend_law(size);
+        let limit = I::F32::load(limits);
+        let [per_bend, _] = bend_law(size, limit);
         let is_bent = per_bend.gt(I::F32::zero());
         let each = stiffness * per_bend;
-        let inverse = I::F32::max(size, I::F32::splat(MOST_BEND)).recip();
+        let inverse = I::F32::max(size, limit).recip();
         let along = I::F32::select(is_bent, (stiffness - each) * inverse * inverse, I::F32::zero());
         let mut sums = [[each * I::F32::splat(BENDS_AT_CORNER); 3]; 8];
         let mut weights = [[I::F32::zero(); 3]; 8];
@@ -559,6 +589,7 @@ struct LeastVolumes<'a> {
     plane: usize,
     h: f64,
     u: &'a [f32],
+    limits: &'a [f32],
     least: &'a mut [f32],
     /// First block of the layer.
     first: usize,
@@ -571,7 +602,8 @@ impl LaneKernel for LeastVolumes<'_> {
     fn run<I: Isa>(self) {
         for segment in self.layout.segments(self.plane) {
             for tile in segment.cell_tiles() {
-                let block = segment.block_of(tile) - self.first;
+                let block = segment.block_of(tile);
+                let lanes = (block - self.first) * LANES..(block - self.first + 1) * LANES;
                 let mut modes = load_corners::<I::F32>(self.u, &corners_of(self.layout, self.plane, segment, tile));
                 transform(&mut modes);
                 let (center, bends) = center_and_bends(self.h, &modes);
@@ -586,9 +618,9 @@ impl LaneKernel for LeastVolumes<'_> {
                         size = value.mul_add(*value, size);
                     }
                 }
-                let is_bent = size.gt(I::F32::splat(MOST_BEND * MOST_BEND));
+                let is_bent = size.sqrt().gt(I::F32::load(&self.limits[block * LANES..]));
                 let least = I::F32::select(is_bent, I::F32::splat(-1.0), least);
-                least.store(&mut self.least[block * LANES..(block + 1) * LANES]);
+                least.store(&mut self.least[lanes]);
             }
         }
     }

@@ -7,6 +7,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use crate::aligned::Aligned;
+use crate::corners::bend_limits;
 use crate::fibers::{Fibers, LaneFibers};
 use crate::force::{self, Elastic};
 use crate::kernel::ModeStiffness;
@@ -24,8 +25,8 @@ pub struct LatticeElastic {
     materials: Aligned,
     modes: ModeStiffness,
     volume: VolumeLaw,
-    /// Whether cells resist at their corners.
-    corners: bool,
+    /// b₀ of cells that resist at their corners; empty where they do not.
+    bend_limits: Aligned,
     fibers: LaneFibers,
     rest_positions: Vec<Vec3>,
     /// Scratch that nobody uses at present.
@@ -63,7 +64,7 @@ impl LatticeElastic {
             materials: materials_of(&layout, lame),
             modes,
             volume,
-            corners: false,
+            bend_limits: Aligned::default(),
             fibers: fibers.map(|fibers| LaneFibers::new(&layout, fibers)).unwrap_or_default(),
             rest_positions: (0..lattice.node_places.len()).map(|node| lattice.node_position(node)).collect(),
             scratch: Mutex::default(),
@@ -71,10 +72,10 @@ impl LatticeElastic {
         }
     }
 
-    /// With cells that resist before their corners turn inside out, which needs [`VolumeLaw::Determinant`]; see [`MultigridParams::corners`](crate::MultigridParams::corners).
+    /// With cells of the same lattice that resist before their corners turn inside out, which needs [`VolumeLaw::Determinant`]; see [`MultigridParams::corners`](crate::MultigridParams::corners).
     #[must_use]
-    pub fn with_corners(self) -> Self {
-        Self { corners: true, ..self }
+    pub fn with_corners(self, lattice: &HexLattice) -> Self {
+        Self { bend_limits: bend_limits(lattice, &self.layout), ..self }
     }
 
     /// Elastic energy at these positions of the nodes and these activations of fibres [J].
@@ -97,9 +98,9 @@ impl LatticeElastic {
     }
 
     fn elastic<'a>(&'a self, active: &'a [f32]) -> Elastic<'a> {
-        let Self { layout, h, materials, modes, volume, corners, fibers, .. } = self;
-        let (modes, volume, corners) = (*modes, *volume, *corners);
-        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes, volume, corners }
+        let Self { layout, h, materials, modes, volume, bend_limits, fibers, .. } = self;
+        let (modes, volume) = (*modes, *volume);
+        Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes, volume, bend_limits }
     }
 
     /// Scratch with displacements from positions, and what fibres pull.

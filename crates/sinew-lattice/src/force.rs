@@ -30,8 +30,8 @@ pub(crate) struct Elastic<'a> {
     pub active: &'a [f32],
     pub modes: ModeStiffness,
     pub volume: VolumeLaw,
-    /// Whether cells resist at their corners, see [`crate::corners`].
-    pub corners: bool,
+    /// b₀ of each lane where cells resist at their corners, see [`crate::corners`]; else empty.
+    pub bend_limits: &'a [f32],
 }
 
 /// ∂E/∂u in slots, and the energy of each layer; returns their sum [J].
@@ -75,15 +75,19 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 
     #[inline(always)]
     fn run<I: Isa>(self) -> f64 {
-        let Elastic { layout, h, materials, fibers, active, modes, volume, corners: resists } = self.elastic;
+        let Elastic { layout, h, materials, fibers, active, modes, volume, bend_limits } = self.elastic;
         let mut total = I::F64::zero();
         let mut material = [[0.0; LANES]; 2];
+        let mut limits = [[0.0; LANES]];
         let mut rest = [[0.0; LANES]; REST / LANES + 1];
         for segment in layout.segments(self.layer) {
             for tile in segment.cell_tiles() {
                 let corners = corners_of(layout, self.layer, segment, tile);
                 let block = segment.block_of(tile);
                 widen(&materials[block * MATERIAL..], &mut material);
+                if !bend_limits.is_empty() {
+                    widen(&bend_limits[block * LANES..], &mut limits);
+                }
                 if !fibers.is_empty() {
                     widen(&fibers[block * REST..], &mut rest[..REST / LANES]);
                     widen(&active[block * LANES..], &mut rest[REST / LANES..]);
@@ -96,7 +100,11 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
                         true => None,
                         false => Some(Pull { direction: [row(0), row(1), row(2)], passive: row(3), active: row(4) }),
                     };
-                    total += cell(h, lame, (modes, volume, resists), pull, &mut nodes);
+                    let limit = match bend_limits.is_empty() {
+                        true => None,
+                        false => Some(I::F64::load(&limits[0][half..])),
+                    };
+                    total += cell(h, lame, (modes, volume, limit), pull, &mut nodes);
                     if FORCES {
                         add_corners(&nodes, self.out, self.offset, &corners, half);
                     }
@@ -114,7 +122,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
 fn cell<F: Scalar>(
     h: f64,
     [mu, lambda]: [F; 2],
-    (modes, law, resists): (ModeStiffness, VolumeLaw, bool),
+    (modes, law, bend_limit): (ModeStiffness, VolumeLaw, Option<F>),
     pull: Option<Pull<F>>,
     nodes: &mut [[F; 3]; 8],
 ) -> F {
@@ -169,9 +177,9 @@ fn cell<F: Scalar>(
             *value = force;
         }
     }
-    if resists {
+    if let Some(limit) = bend_limit {
         let least = F::min(F::min(sigma[0], sigma[1]), sigma[2]);
-        energy += corners::resist(h, [mu, lambda], &columns_of(&f), least, &bends, nodes);
+        energy += corners::resist(h, [mu, lambda], limit, &columns_of(&f), least, &bends, nodes);
     }
     transform_back(nodes);
     energy

@@ -30,6 +30,7 @@ mod spectrum;
 mod tangent;
 #[cfg(test)]
 mod tests;
+mod thickness;
 mod ties;
 mod transfer;
 mod volume;

@@ -156,7 +156,7 @@ impl Multigrid {
         };
         let mut levels = vec![new_level(lattice, lame, fixed)];
         if params.corners {
-            levels[0].corners = FirmCells::new(lattice.cells.iter().map(|cell| cell.nodes).collect());
+            levels[0].corners = FirmCells::new(lattice, &levels[0].layout);
         }
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
         let mut moments = vec![Moments::FULL; lattice.cells.len()];

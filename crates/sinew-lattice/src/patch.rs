@@ -56,12 +56,16 @@ impl Patch {
         for cells in cells.chunks(LANES) {
             let mut corners = [[[0.0; LANES]; 3]; 8];
             let mut materials = [0.0; MATERIAL];
+            let mut limits = [f32::MAX; LANES];
             let mut nodes = [[0; 8]; LANES];
             for (lane, cell) in cells.iter().enumerate() {
                 nodes[lane] = cell.nodes;
                 let (block, from) = level.layout.cell_slot(cell.cell as usize);
                 for k in 0..2 {
                     materials[k * LANES + lane] = level.materials[block * MATERIAL + k * LANES + from];
+                }
+                if multigrid.params.corners {
+                    limits[lane] = level.corners.limits[block * LANES + from];
                 }
                 for (corner, u) in corners.iter_mut().zip(&cell.corners) {
                     (0..3).for_each(|c| corner[c][lane] = u[c] as f32);
@@ -82,7 +86,7 @@ impl Patch {
             };
             linearize(of, &gradients, &mut pack.state, &mut [], if has_bulk { &mut pack.bulk } else { &mut [] });
             if multigrid.params.corners {
-                pack.firm = corners::firm_pack(level.h, multigrid.scale, &materials, &corners);
+                pack.firm = corners::firm_pack(level.h, multigrid.scale, &materials, &limits, &corners);
             }
             packs.push(pack);
         }

@@ -3,8 +3,9 @@
 use super::*;
 use crate::TangentKind;
 
-/// b₀, J₀, J₁ and κ over λ + 2μ as the page of the lattice has them.
-const MOST_BEND: f64 = 0.2;
+/// Fold over a thickness, least and most b₀, J₀, J₁ and κ over λ + 2μ as the page of the lattice has them.
+const FOLD: f64 = 1.6;
+const LIMITS: [f64; 2] = [0.2, 1.0];
 const LEAST: f64 = 0.3;
 const HARD: f64 = 0.06;
 const FIRMNESS: f64 = 2.0;
@@ -20,8 +21,10 @@ fn volume_energy(volume: f64) -> f64 {
     }
 }
 
-/// What corners add to the energy, cell by cell and Gauss point by Gauss point.
+/// What corners of a block of cells add to the energy, cell by cell and Gauss point by Gauss point.
 fn energy_of_corners(cells: &HexLattice, lame: &[[f64; 2]], u: &[Vec3]) -> f64 {
+    let thickness = cells.cubes.into_iter().min().unwrap();
+    let limit = (FOLD / thickness as f64).clamp(LIMITS[0], LIMITS[1]);
     let mut total = 0.0;
     for (cell, [mu, lambda]) in cells.cells.iter().zip(lame) {
         let corner = |k: usize| u[cell.nodes[k] as usize];
@@ -46,7 +49,7 @@ fn energy_of_corners(cells: &HexLattice, lame: &[[f64; 2]], u: &[Vec3]) -> f64 {
             (sum * (0.25 / H)).norm_squared()
         };
         let bends = (bend(&[0, 1]) + bend(&[0, 2]) + bend(&[1, 2]) + bend(&[0, 1, 2])).sqrt();
-        total += FIRMNESS * (lambda + 2.0 * mu) * H.powi(3) * (volumes + 0.5 * (bends - MOST_BEND).max(0.0).powi(2));
+        total += FIRMNESS * (lambda + 2.0 * mu) * H.powi(3) * (volumes + 0.5 * (bends - limit).max(0.0).powi(2));
     }
     total
 }
@@ -78,7 +81,8 @@ fn crumpled(cells: &HexLattice) -> Vec<Vec3> {
 fn corners_add_their_energy_and_its_derivatives() {
     let cells = dense([4, 4, 4]);
     let (material, mut noise) = (material(&cells), Noise(17));
-    let elastic = LatticeElastic::new(&cells, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_corners();
+    let elastic =
+        LatticeElastic::new(&cells, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_corners(&cells);
     let u = crumpled(&cells);
     let mut gradient = vec![Vec3::zero(); u.len()];
     let energy = gradient_at(&elastic, &cells, &u, &mut gradient);
@@ -102,7 +106,7 @@ fn rows_of_bends_are_their_tangent() {
     let cells = dense([2, 2, 2]);
     let (material, mut noise) = (material(&cells), Noise(5));
     let mut u = vec![Vec3::zero(); cells.node_places.len()];
-    u[cells.cells[7].nodes[7] as usize] = Vec3::new(0.9, 0.7, 1.1) * H;
+    u[cells.cells[7].nodes[7] as usize] = Vec3::new(1.8, 1.4, 2.2) * H;
     assert!(energy_of_corners(&cells, &material, &u) > 0.0);
     let fixed = vec![[false; 3]; u.len()];
     let mut system = Multigrid::new(&cells, &material, &fixed, params()).unwrap();
@@ -144,7 +148,7 @@ fn cycles_of_crumpled_flesh_are_definite() {
 fn corners_inside_out_come_back() {
     let one = dense([1, 1, 1]);
     let material = [lame(0.45)];
-    let elastic = LatticeElastic::new(&one, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_corners();
+    let elastic = LatticeElastic::new(&one, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_corners(&one);
     let corner = one.cells[0].nodes[7] as usize;
     let mut u = vec![Vec3::zero(); 8];
     u[corner] = Vec3::splat(-1.5 * H);

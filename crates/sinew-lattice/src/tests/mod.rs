@@ -12,6 +12,7 @@ mod kernel;
 mod moments;
 mod patch;
 mod physics;
+mod thickness;
 mod ties;
 mod volume;
 

@@ -296,7 +296,7 @@ fn press(part: f64) -> Turns {
 }
 
 /// Part of a whole press to which arms come while the trunk rocks: they touch it along their length.
-const ROCK: f64 = 0.8;
+const ROCK: f64 = 0.79;
 
 /// Arms come to the body, then the trunk turns with them.
 fn rock(time: f64) -> Turns {
