@@ -889,7 +889,7 @@ class Step:
     @property
     def relative_residual(self, /) -> float:
         """
-        The same over its norm at the start, or over that of which the tolerance is what rounding leaves, where that is more.
+        The same over its norm at the start.
         """
     @property
     def residual(self, /) -> float:

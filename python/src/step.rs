@@ -57,7 +57,7 @@ impl Step {
         self.report.residual
     }
 
-    /// The same over its norm at the start, or over that of which the tolerance is what rounding leaves, where that is more.
+    /// The same over its norm at the start.
     #[getter]
     fn relative_residual(&self) -> f64 {
         self.report.relative_residual

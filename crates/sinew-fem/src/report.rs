@@ -81,7 +81,7 @@ pub struct StepReport {
     pub cuts: usize,
     /// Norm of the residual at the end [N].
     pub residual: f64,
-    /// `residual` over its norm at the start of the step under the new boundary data, or over that of which the tolerance is what rounding leaves, where that is more.
+    /// `residual` over its norm at the start of the step under the new boundary data.
     pub relative_residual: f64,
     /// Largest force that is left on an unknown, over the largest one when only what is prescribed had moved.
     pub largest_residual: f64,
@@ -117,6 +117,15 @@ impl StepReport {
         self.contacts = next.contacts;
         self.energies = next.energies;
         self.timing += next.timing;
+    }
+
+    /// The largest residual that a step of a run has left, over the largest that a step began with. Where nothing moves a step begins with what the last one left, and says nothing by itself.
+    pub fn worst_residual(steps: &[Self]) -> f64 {
+        let finite =
+            |values: &dyn Fn(&Self) -> f64| steps.iter().map(values).filter(|r| r.is_finite()).fold(0.0, f64::max);
+        let left = finite(&|step| step.residual);
+        let begun = finite(&|step| step.residual / step.relative_residual);
+        if begun > 0.0 { left / begun } else { 0.0 }
     }
 }
 
@@ -273,5 +282,23 @@ impl StepError {
     /// Whether shorter steps are of no use.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, StepError::Control { .. } | StepError::Exhausted { .. } | StepError::Interrupted { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_begin_with_next_to_nothing_do_not_spoil_the_residual_of_a_run() {
+        let step = |residual, relative_residual| StepReport { residual, relative_residual, ..StepReport::default() };
+        let moved = [step(2e-3, 1e-3), step(3e-3, 5e-4)];
+        // 3e-3 of 2 and 6.
+        assert!((StepReport::worst_residual(&moved) - 5e-4).abs() < 1e-12);
+        let held = [moved[0], moved[1], step(2e-3, 0.7), step(0.0, 0.0), step(f64::NAN, f64::NAN)];
+        assert_eq!(StepReport::worst_residual(&held), StepReport::worst_residual(&moved));
+        // One that got nowhere is seen.
+        assert!(StepReport::worst_residual(&[moved[0], step(4.0, 0.9)]) > 0.5);
+        assert_eq!(StepReport::worst_residual(&[]), 0.0);
     }
 }

@@ -1,6 +1,7 @@
 //! The outcome of a run as JSON, for programs.
 
 use serde_json::{Map, Value, json};
+use sinew_fem::StepReport;
 
 use crate::artist::ArtistFacts;
 use crate::expect::Checked;
@@ -13,7 +14,6 @@ impl RunOutcome {
     pub fn to_json(&self) -> Value {
         let last = |name: &String| (name.clone(), json!(self.history.last(name)));
         let probes: Map<String, Value> = self.history.names().iter().map(last).collect();
-        let worst_residual = self.reports.iter().map(|report| report.relative_residual).fold(0.0, f64::max);
         let newton: usize = self.reports.iter().map(|report| report.newton_iterations).sum();
         json!({
             "passed": self.passed(),
@@ -27,7 +27,7 @@ impl RunOutcome {
             "study": self.study.as_ref().map(study),
             "probes": probes,
             "newton_iterations": newton,
-            "relative_residual": worst_residual,
+            "relative_residual": StepReport::worst_residual(&self.reports),
             "timing": timing(&self.timing),
             "outputs": self.outputs.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             "notes": self.notes,

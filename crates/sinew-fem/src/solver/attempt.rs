@@ -183,12 +183,6 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// A residual over its reference, as it is told. What is held still has next to no reference: what rounding leaves there is within the tolerance.
-    fn told(&self, size: f64, reference: f64, rounding: f64) -> f64 {
-        let reference = reference.max(rounding / self.params.tolerance);
-        if reference > 0.0 { size / reference } else { 0.0 }
-    }
-
     /// Iterates until the residual is small enough, or gives up; the merit of the last iterate.
     pub(super) fn run(&mut self, report: &mut StepReport) -> Result<Merit, Failure> {
         let (reference, mut merit) = self.start(report)?;
@@ -225,9 +219,9 @@ impl Attempt<'_> {
             }
             let size = self.size(&self.work.gradient);
             let relative = if reference > 0.0 { size / reference } else { 0.0 };
-            let rounding = self.system.rounding_floor(&self.work.q);
             report.residual = residual;
-            report.relative_residual = self.told(size, reference, rounding);
+            report.relative_residual = relative;
+            let rounding = self.system.rounding_floor(&self.work.q);
             if size <= goal || residual <= rounding {
                 return Ok(merit);
             }
@@ -287,8 +281,8 @@ impl Attempt<'_> {
                     if self.problem.contact.has_barriers() && self.is_still(&step) || self.is_rounding(residual) =>
                 {
                     report.residual = norm(&self.work.gradient);
-                    let rounding = self.system.rounding_floor(&self.work.q);
-                    report.relative_residual = self.told(self.size(&self.work.gradient), reference, rounding);
+                    let size = self.size(&self.work.gradient);
+                    report.relative_residual = if reference > 0.0 { size / reference } else { 0.0 };
                     return Ok(step.merit);
                 }
                 Some(step) => {

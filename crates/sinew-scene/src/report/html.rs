@@ -6,6 +6,7 @@ use super::data::{ReportData, Table, TimingRow, Verdict};
 use super::plot::{Line, Plot, Scale, short};
 use super::probes::{constants, probe_plots};
 use crate::record::{escaped, split_animation};
+use sinew_fem::StepReport;
 use sinew_io::base64;
 
 /// Plots shown at once; further ones wait in a fold.
@@ -223,7 +224,7 @@ fn convergence(html: &mut String, data: &ReportData) {
         ),
     ];
     let sum = |value: &dyn Fn(usize) -> usize| (0..steps.len()).map(value).sum::<usize>().to_string();
-    let worst = steps.iter().map(|s| s.relative_residual).filter(|r| r.is_finite()).fold(0.0, f64::max);
+    let worst = StepReport::worst_residual(steps);
     let table = Table {
         title: String::new(),
         columns: ["Substeps", "Newton", "Linear", "Projected", "Line-search cuts", "Roll-backs", "Worst residual"]

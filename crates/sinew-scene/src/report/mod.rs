@@ -38,6 +38,7 @@ pub(crate) mod tests {
                 substeps: 1,
                 newton_iterations: 2 + (time * 9.0) as usize % 3,
                 linear_iterations: 20 + (time * 31.0) as usize % 17,
+                residual: 1e-9,
                 relative_residual: 1e-7 * (2.0 + (9.0 * time).sin()),
                 ..StepReport::default()
             })
