@@ -66,7 +66,7 @@ table! {
         animation: Option<String> = text("name of an animation"), optional, example("fist");
         /// Whether it follows no animation and stands as its file has it: what moves is around it.
         still: bool = flag(), default(false), example(true);
-        /// Whether cells resist before they turn inside out at their corners, so that creases have no inverted Gauss points; nonlinear cycles (`fas`) do without. Flesh that bones press flat loses a little more volume with it.
+        /// Whether cells resist before they turn inside out at their corners, so that creases have no inverted Gauss points; nonlinear cycles (`fas`) do without. Flesh that bones press flat loses more volume with it.
         firm_corners: bool = flag(), default(true), example(false);
         /// Time of the animation where it begins [s].
         start: f64 = quantity(Dimension::TIME), default("0 s"), example("0.5 s");
