@@ -218,25 +218,25 @@ impl LinearSystem {
         self.fill(at, true);
     }
 
+    /// What stays as it is, what holds the matrix, and memory to fill it with.
+    fn parts(&mut self) -> (Frame<'_>, &mut Backend, &mut AssemblyScratch) {
+        let Self { plan, filter, free, hinges, couplings, backend, scratch, .. } = self;
+        (Frame { plan, filter, free, hinges, couplings }, backend, scratch)
+    }
+
     fn fill(&mut self, at: &Linearization<'_, '_>, has_tangents: bool) {
         let model = at.problem.model;
         self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
-        let frame = Frame {
-            plan: &self.plan,
-            filter: &self.filter,
-            free: &self.free,
-            hinges: &self.hinges,
-            couplings: &self.couplings,
-        };
-        match &mut self.backend {
-            Backend::Lattice(lattice) => lattice.assemble(at, frame, &mut self.scratch, has_tangents),
+        let (frame, backend, scratch) = self.parts();
+        match backend {
+            Backend::Lattice(lattice) => lattice.assemble(at, frame, scratch, has_tangents),
             Backend::Iterative(iterative) => {
-                self.plan.assemble(at, &mut self.scratch, &mut iterative.matrix);
-                self.couplings.add_diagonal(&mut iterative.matrix);
+                frame.plan.assemble(at, scratch, &mut iterative.matrix);
+                frame.couplings.add_diagonal(&mut iterative.matrix);
             }
             Backend::Direct { matrix, .. } => {
-                self.plan.assemble(at, &mut self.scratch, matrix);
-                self.couplings.add_diagonal(matrix);
+                frame.plan.assemble(at, scratch, matrix);
+                frame.couplings.add_diagonal(matrix);
             }
         }
         self.has_values = true;
@@ -267,39 +267,33 @@ impl LinearSystem {
             out.fill(Vec3::zero());
             return Ok(0);
         }
-        let frame = Frame {
-            plan: &self.plan,
-            filter: &self.filter,
-            free: &self.free,
-            hinges: &self.hinges,
-            couplings: &self.couplings,
-        };
-        match &mut self.backend {
-            Backend::Lattice(lattice) => lattice.solve(at, frame, task, &mut self.scratch, rhs, out),
+        let (frame, backend, scratch) = self.parts();
+        match backend {
+            Backend::Lattice(lattice) => lattice.solve(at, frame, task, scratch, rhs, out),
             Backend::Iterative(iterative) => {
                 let scale = filter_scale(&iterative.matrix);
-                self.filter.apply(&mut iterative.matrix, scale);
-                hold_softly(&self.free, &self.hinges, at.tangent(), &mut iterative.matrix, scale);
+                frame.filter.apply(&mut iterative.matrix, scale);
+                hold_softly(frame.free, frame.hinges, at.tangent(), &mut iterative.matrix, scale);
                 add_shift(&mut iterative.matrix, shift);
                 if iterative.wants_factor() {
-                    return iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing);
+                    return iterative.solve_wide(at, frame, shift, scratch, rhs, out, forcing);
                 }
                 iterative.prepare(at, frame)?;
-                match iterative.solve(at.tangent(), &self.couplings, rhs, out, forcing) {
+                match iterative.solve(at.tangent(), frame.couplings, rhs, out, forcing) {
                     Err(_) if at.tangent() == Tangent::Definite => {
-                        iterative.solve_wide(at, frame, shift, &mut self.scratch, rhs, out, forcing)
+                        iterative.solve_wide(at, frame, shift, scratch, rhs, out, forcing)
                     }
                     result => result,
                 }
             }
             Backend::Direct { matrix, factor, coupled } => {
                 let scale = filter_scale(matrix);
-                self.filter.apply(matrix, scale);
-                hold_softly(&self.free, &self.hinges, at.tangent(), matrix, scale);
+                frame.filter.apply(matrix, scale);
+                hold_softly(frame.free, frame.hinges, at.tangent(), matrix, scale);
                 add_shift(matrix, shift);
                 matrix.mirror_lower();
-                if !self.couplings.is_empty() {
-                    coupled.solve(matrix, &self.couplings, rhs, out)?;
+                if !frame.couplings.is_empty() {
+                    coupled.solve(matrix, frame.couplings, rhs, out)?;
                     return Ok(1);
                 }
                 factor.refactor(matrix).map_err(SolveFailure::Factor)?;
@@ -312,17 +306,14 @@ impl LinearSystem {
 
     /// Writes a step of the nodes with more than `least` of the gradient, and of what is around them, all else staying where it is; false where these are too many, or nothing knows how.
     pub fn mend(&mut self, at: &Linearization<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
-        let Backend::Lattice(lattice) = &mut self.backend else { return false };
+        if !matches!(self.backend, Backend::Lattice(_)) {
+            return false;
+        }
         let model = at.problem.model;
         self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
-        let frame = Frame {
-            plan: &self.plan,
-            filter: &self.filter,
-            free: &self.free,
-            hinges: &self.hinges,
-            couplings: &self.couplings,
-        };
-        lattice.mend(at, frame, &mut self.scratch, gradient, least, out)
+        let (frame, backend, scratch) = self.parts();
+        let Backend::Lattice(lattice) = backend else { return false };
+        lattice.mend(at, frame, scratch, gradient, least, out)
     }
 
     /// One nonlinear cycle for the forces `rhs` from where the definite tangent was just assembled; false where there are no lattices.
