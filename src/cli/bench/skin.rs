@@ -39,8 +39,8 @@ pub struct Arguments {
     scene: String,
 
     /// Cells of the lattice, about; as many as the paper has when left out
-    #[arg(long, value_name = "N")]
-    cells: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cells: Option<u32>,
 
     /// Frames
     #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u16).range(2..=240))]
@@ -96,7 +96,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     let coarse = generate(&params(character.usual_edge())).map_err(|error| problem(&error))?;
     let flesh = Flesh::new(&coarse, &FleshParams::default()).map_err(|error| problem(&error))?;
     // Cut cells count whole: there are more of them than the volume says.
-    let wanted = arguments.cells.unwrap_or(usual_cells) as f64;
+    let wanted = arguments.cells.map_or(usual_cells as f64, f64::from);
     let cell_of = |wanted: f64| cell_for(wanted, flesh.surface.volume().abs(), flesh.surface.area());
     let cell = cell_of(wanted);
     let rig = generate(&params(SKIN_EDGE * cell.min(cell_of(usual_cells as f64))))
