@@ -21,11 +21,11 @@ use crate::waiting;
 
 /// Runs a scene as `sinew run` does: compiles it, computes all frames, writes what it records to `output`, and checks what it expects.
 ///
-/// Nothing is written without `output`. `set` replaces single values, `frames` ends it early, `resume` continues the run in the folder, `checkpoint` are seconds of
+/// Nothing is written without `output`. `set` replaces single values, `frames` ends it early, `resume` continues the run in the folder, `force` replaces files there that no run wrote, `checkpoint` are seconds of
 /// computing between checkpoints, `threads` the number of threads (results do not depend on it; what the scene says, else all cores). `progress` is called with the number of frames done and
 /// of all, or is True for a line on stderr. Ctrl-C ends it after the last whole frame, with valid files.
 #[pyfunction]
-#[pyo3(signature = (scene, output=None, *, set=None, frames=None, resume=false, checkpoint=None, threads=None, progress=None))]
+#[pyo3(signature = (scene, output=None, *, set=None, frames=None, resume=false, force=false, checkpoint=None, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
@@ -34,6 +34,7 @@ pub fn run(
     set: Option<&Bound<'_, PyAny>>,
     frames: Option<usize>,
     resume: bool,
+    force: bool,
     checkpoint: Option<f64>,
     threads: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
@@ -42,7 +43,8 @@ pub fn run(
         return Err(PyValueError::new_err("`resume` continues the run in a folder: say which one by `output`"));
     }
     let scene = scene_or_path(scene, set)?.scene;
-    let options = RunOptions { output, frames, overrides: scene.source.overrides(), resume, checkpoint };
+    let options =
+        RunOptions { output, frames, overrides: scene.source.overrides(), resume, checkpoint, replace: force };
     let mut watch = Watch::new(self::progress(py, progress)?);
     let failure = Arc::clone(&watch.failure);
     let result = waiting::aside(py, |interrupt| {

@@ -1,11 +1,12 @@
 //! `sinew character`: characters to try.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sinew_io::gltf::write_rig;
 use sinew_rig::Rig;
 use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate, motion_names};
+use sinew_scene::output::check_outputs;
 use sinew_scene::record::write_file;
 
 use super::talk::Talk;
@@ -69,6 +70,8 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Some("gltf") => true,
         _ => return Err(other(format!("{}: characters are written as .glb or .gltf", output.display()))),
     };
+    check_outputs([] as [&Path; 0], [&output].into_iter().chain(&arguments.bones))
+        .map_err(|error| other(error.to_string()))?;
     let bytes = write_rig(&rig, !is_text).map_err(|error| other(error.to_string()))?;
     write_file(&output, &bytes).map_err(|error| other(error.to_string()))?;
     let vertices: usize = rig.surfaces.iter().flat_map(|surface| &surface.parts).map(|part| part.positions.len()).sum();

@@ -36,10 +36,18 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// Scene and character lie beside the results: the first thing to change is there.
+/// Scene and character lie beside the results: the first thing to change is there, so a changed one is not replaced.
 fn prepare(folder: &Path) -> Result<Scene, Failure> {
     let path = folder.join("fist.toml");
-    for (file, bytes) in [(&path, SCENE.as_bytes()), (&folder.join(CHARACTER_PATH), CHARACTER)] {
+    let files = [(&path, SCENE.as_bytes()), (&folder.join(CHARACTER_PATH), CHARACTER)];
+    if let Some((file, _)) = files.iter().find(|(file, bytes)| std::fs::read(file).is_ok_and(|old| old != *bytes)) {
+        return Err(Failure::Other(format!(
+            "{} is not that of the demo any more\nhint: `sinew run {}` runs it; `sinew demo -o DIR` begins in another folder",
+            file.display(),
+            path.display()
+        )));
+    }
+    for (file, bytes) in files {
         write_file(file, bytes).map_err(|error| Failure::Other(error.to_string()))?;
     }
     Ok(Scene::load(&path)?)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sinew_scene::lab::{LabOutcome, examine};
+use sinew_scene::output::check_outputs;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{Override, Scene, format_number};
 
@@ -55,6 +56,8 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let usual = || Path::new("out/lab").join(arguments.scene.file_stem().unwrap_or("scene".as_ref()));
     let folder = (!arguments.no_files).then(|| arguments.output.clone().unwrap_or_else(usual));
     if let Some(folder) = &folder {
+        let results = ["csv", "html"].map(|end| folder.join(format!("{}.{end}", arguments.protocol.word())));
+        check_outputs(scene.inputs(), results).map_err(|error| Failure::Other(error.to_string()))?;
         // Before anything is computed: nobody wants to hear of it after an hour.
         let failed = |source| Failure::Write { what: folder.display().to_string(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;

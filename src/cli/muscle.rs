@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sinew_muscle::{Curve, CurveKind};
+use sinew_scene::output::check_outputs;
 use sinew_scene::record::write_file;
 use sinew_scene::report::{Line, Plot, Scale, figures};
 
@@ -147,6 +148,7 @@ fn curves(arguments: &Curves, talk: Talk) -> Result<Status, Failure> {
     };
     let other = |error: sinew_fem::RecordError| Failure::Other(error.to_string());
     let (table, page) = (folder.join("curves.csv"), folder.join("curves.html"));
+    check_outputs(arguments.beside.iter(), [&table, &page]).map_err(|error| Failure::Other(error.to_string()))?;
     std::fs::create_dir_all(folder).map_err(|source| Failure::Write { what: folder.display().to_string(), source })?;
     write_file(&table, csv.as_bytes()).map_err(other)?;
     write_file(&page, figures("Curves of muscle and tendon", &plots).as_bytes()).map_err(other)?;

@@ -4,6 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use sinew_scene::compile::compile;
+use sinew_scene::output::check_outputs;
 use sinew_scene::record::write_file;
 use sinew_scene::template::{MeshFacts, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title};
 use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, nearest};
@@ -122,6 +123,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         (_, None) => {}
     }
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    check_outputs(wanted.mesh.iter(), [&file]).map_err(|error| Failure::Other(error.to_string()))?;
     let text = scene_text(template, &params, &name);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // What is written is sound: nobody should begin with a mistake that is not theirs.

@@ -47,6 +47,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub checkpoint: Option<f64>,
 
+    /// Replaces files in the output folder that no run wrote
+    #[arg(long, conflicts_with = "no_files")]
+    pub force: bool,
+
     /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
@@ -59,7 +63,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.scene));
     let output = (!arguments.no_files).then_some(output);
     let (frames, resume, checkpoint) = (arguments.frames, arguments.resume, arguments.checkpoint);
-    let options = RunOptions { output, frames, overrides, resume, checkpoint };
+    let options = RunOptions { output, frames, overrides, resume, checkpoint, replace: arguments.force };
     simulate(&scene, &options, talk, arguments.json)
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sinew_io::load_rig;
 use sinew_rig::{Flesh, FleshParams, Rig};
+use sinew_scene::manifest::Manifest;
+use sinew_scene::output::check_outputs;
 use sinew_scene::record::write_file;
 use sinew_scene::run::RunOptions;
 use sinew_scene::{Dimension, Scene, format_quantity};
@@ -104,6 +106,10 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "scene")]
     pub resume: bool,
 
+    /// Replaces files in the folder of the report that no run wrote
+    #[arg(long, conflicts_with = "scene")]
+    pub force: bool,
+
     /// Prints the result as one JSON object on stdout
     #[arg(long)]
     pub json: bool,
@@ -167,7 +173,12 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let name = format!("scene of {}", arguments.character.display());
     let scene = Scene::from_str(&text, &name, ".")?;
     let folder = outputs[0].with_extension("");
-    let options = RunOptions { output: Some(folder.clone()), resume: arguments.resume, ..RunOptions::default() };
+    let options = RunOptions {
+        output: Some(folder.clone()),
+        resume: arguments.resume,
+        replace: arguments.force,
+        ..RunOptions::default()
+    };
     let status = run::simulate_and(&scene, &options, talk, arguments.json, |outcome| {
         outputs.iter().try_for_each(|path| bring_up(&folder, path, &mut outcome.outputs))
     })?;
@@ -196,9 +207,17 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
         if path.parent() != outputs[0].parent() {
             problems.push(format!("{}: all outputs must be in one folder", path.display()));
         }
-        if *path == arguments.character {
-            problems.push(format!("{} would be overwritten", path.display()));
-        }
+    }
+    let bones = (arguments.bones != "auto").then(|| Path::new(&arguments.bones));
+    let read = [arguments.character.as_path()].into_iter().chain(bones);
+    let written = if arguments.scene.is_some() { arguments.scene.as_slice() } else { outputs };
+    problems.extend(check_outputs(read, written).err().map(|clash| clash.to_string()));
+    if arguments.scene.is_none() && !arguments.force {
+        let strangers = strangers(arguments, outputs);
+        let shown = strangers
+            .iter()
+            .map(|path| format!("{} exists, and no run wrote it; hint: --force replaces it", path.display()));
+        problems.extend(shown);
     }
     let mut of_character = |message: String| problems.push(format!("{}: {message}", arguments.character.display()));
     let animation = rig.animation(arguments.animation.as_deref());
@@ -233,6 +252,34 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
     }
 }
 
+/// Files beside the outputs that would be replaced though nobody named them, and no earlier run of this character wrote them.
+fn strangers(arguments: &Arguments, outputs: &[PathBuf]) -> Vec<PathBuf> {
+    let known = Manifest::read(&outputs[0].with_extension("")).map(|manifest| manifest.outputs).unwrap_or_default();
+    let mut candidates = if arguments.output.is_empty() { outputs.to_vec() } else { Vec::new() };
+    for path in outputs {
+        let target = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let below = match path.extension().and_then(|end| end.to_str()) {
+            Some("usda") => target.join(format!("{stem}_textures")),
+            Some("pc2") => target.to_path_buf(),
+            _ => continue,
+        };
+        let entries = std::fs::read_dir(&below).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_part = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            below != target || (name.starts_with(&format!("{stem}_")) && name.ends_with(".pc2"))
+        };
+        candidates.extend(entries.filter(is_part));
+    }
+    let is_known = |file: &PathBuf| {
+        let target = outputs[0].parent().unwrap_or(Path::new(""));
+        let relative = file.strip_prefix(target).or_else(|_| file.strip_prefix("."));
+        relative.is_ok_and(|name| known.iter().any(|known| Path::new(known) == name))
+    };
+    candidates.retain(|file| file.exists() && !is_known(file));
+    candidates
+}
+
 /// Moves a file, and what lies beside it, from the folder of the run to where it was asked for; `written` tells where files are.
 fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), Failure> {
     let (Some(stem), Some(end)) = (path.file_stem(), path.extension()) else { return Ok(()) };
@@ -248,11 +295,7 @@ fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), F
         });
         if belongs {
             let to = target.join(&name);
-            // Renaming replaces files, but not folders.
-            if to.is_dir() {
-                std::fs::remove_dir_all(&to).map_err(failed)?;
-            }
-            std::fs::rename(entry.path(), &to).map_err(failed)?;
+            move_into(&entry.path(), &to).map_err(failed)?;
             for file in written.iter_mut() {
                 if let Ok(rest) = file.strip_prefix(entry.path()) {
                     *file = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
@@ -261,6 +304,18 @@ fn bring_up(folder: &Path, path: &Path, written: &mut [PathBuf]) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// Moves a file, or the files of a folder into one that may exist; others that lie there stay.
+fn move_into(from: &Path, to: &Path) -> std::io::Result<()> {
+    if !(from.is_dir() && to.is_dir()) {
+        return std::fs::rename(from, to);
+    }
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        std::fs::rename(entry.path(), to.join(entry.file_name()))?;
+    }
+    std::fs::remove_dir(from)
 }
 
 /// The scene of a character.

@@ -15,6 +15,9 @@ use crate::store::StoreError;
 use crate::store::bytes::{ByteReader, ByteWriter};
 use crate::study::StudyCase;
 
+/// First bytes of the file in every version.
+pub(crate) const FAMILY: &[u8] = b"SINEW-CHECKPOINT-";
+
 /// First bytes of the file; the number is the version of its layout.
 const MAGIC: &[u8] = b"SINEW-CHECKPOINT-7\n";
 

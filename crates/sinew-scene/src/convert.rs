@@ -15,6 +15,7 @@ use thiserror::Error;
 
 pub use self::format::OutputFormat;
 use self::settings::Settings;
+use crate::output::{OutputClash, check_outputs};
 use crate::raster::UpAxis;
 use crate::record::{Estimate, FileRecorder};
 use crate::store::{Recording, StoreError, StoredFrame};
@@ -133,6 +134,9 @@ pub enum ConvertError {
         /// The file.
         path: PathBuf,
     },
+    /// An output is the recording, or the same file as another.
+    #[error("{0}")]
+    Clash(#[from] OutputClash),
     /// No frame is selected.
     #[error("no frame is selected: the recording has frames 0 to {last}")]
     NoFrames {
@@ -167,8 +171,10 @@ pub fn find_recording(path: &Path) -> Result<PathBuf, ConvertError> {
     }
     // A scene may give its recording another name.
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_recording =
-        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "sinew") && file.is_file();
+    let is_recording = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".sinew") && !name.starts_with(crate::journal::PREVIOUS) && file.is_file()
+    };
     let mut found: Vec<PathBuf> = entries.filter(is_recording).collect();
     match found.len() {
         1 => Ok(found.remove(0)),
@@ -210,6 +216,7 @@ pub fn plan<'a>(
     let settings = Settings::new(header, options, &mut notes)?;
     let formats = outputs.iter().map(|path| OutputFormat::from_path(path)).collect::<Result<Vec<_>, _>>()?;
     check_twice(outputs, &formats)?;
+    check_outputs([recording.path()], outputs)?;
     settings.check_stress(header, &formats)?;
 
     let every = options.every.max(1);

@@ -7,14 +7,17 @@ use sinew_fem::{Command, Frame, RecordError, Simulation};
 
 use crate::checkpoint::{Checkpoint, FinishedCase};
 use crate::history::ProbeHistory;
-use crate::manifest::{Machine, Manifest, Status, now};
+use crate::manifest::{MANIFEST, Machine, Manifest, Status, now};
 use crate::output::OutputFolder;
 use crate::run::{RunError, RunOptions, fingerprint};
 use crate::spec::Scene;
-use crate::store::{Header, Recording, RecordingParams, RecordingWriter, StoredFrame};
+use crate::store::{Header, Recording, RecordingParams, RecordingWriter, StoreError, StoredFrame};
 
 /// Name of the checkpoint in the run folder.
 pub const CHECKPOINT: &str = "checkpoint.bin";
+
+/// Begins the names of what an unfinished run left and a new one put aside.
+pub(crate) const PREVIOUS: &str = "previous-";
 
 /// The manifest is written at most this often: whoever polls it cannot see more.
 const MANIFEST_INTERVAL: Duration = Duration::from_secs(1);
@@ -61,6 +64,7 @@ impl<'a> Journal<'a> {
                 machine: Machine::here(),
                 process: std::process::id(),
                 started: now(),
+                writes: folder.plan().files().iter().map(ToString::to_string).collect(),
                 ..Manifest::default()
             },
             manifest_written: Instant::now(),
@@ -114,21 +118,43 @@ impl<'a> Journal<'a> {
         self.folder.path().join(name)
     }
 
-    /// An earlier run that was not finished stays until the next one: six hours are not thrown away by a missing word.
-    fn put_unfinished_aside(&mut self) {
-        let is_unfinished = Manifest::read(self.folder.path()).is_ok_and(|old| old.status != Status::Done);
-        let checkpoint = self.path(CHECKPOINT);
-        if is_unfinished && Checkpoint::read(&checkpoint).is_ok_and(|checkpoint| checkpoint.recording > 0) {
-            for name in [RECORDING, CHECKPOINT] {
-                let _ = std::fs::rename(self.path(name), self.path(&format!("previous-{name}")));
-            }
-            self.notes.push(format!(
-                "an unfinished run was in {}; its recording is now previous-{RECORDING} (`--resume` would have continued it)",
-                self.folder.path().display()
-            ));
+    /// Keeps what an earlier run left unless its manifest says that it is complete: a missing word must not cost six hours.
+    fn put_unfinished_aside(&mut self, recording: Option<&str>) -> Result<(), RecordError> {
+        let manifest = Manifest::read(self.folder.path());
+        if manifest.as_ref().is_ok_and(|old| old.status == Status::Done) {
+            // A later `--resume` must not find the checkpoint of another run.
+            return remove_if_there(&self.path(CHECKPOINT));
         }
-        // A checkpoint of another run must not be found by a later `--resume`.
-        let _ = std::fs::remove_file(checkpoint);
+        // One that cannot be read, such as that of another version, may still be precious.
+        let is_precious = |name: &&str| match Recording::open(&self.path(name)) {
+            Ok(old) => old.frame_count() > 0,
+            Err(StoreError::Empty) => false,
+            Err(_) => self.path(name).exists(),
+        };
+        let recording = recording.filter(is_precious);
+        let Some(name) = recording else { return remove_if_there(&self.path(CHECKPOINT)) };
+        let kept = self.put_aside(name)?;
+        self.put_aside(CHECKPOINT)?;
+        if manifest.is_err() {
+            self.put_aside(MANIFEST)?;
+        }
+        self.notes.push(format!(
+            "an unfinished run was in {}; its recording is now {kept} (`--resume` would have continued it)",
+            self.folder.path().display()
+        ));
+        Ok(())
+    }
+
+    /// Gives a file that may exist a free name; returns that name.
+    fn put_aside(&self, name: &str) -> Result<String, RecordError> {
+        let from = self.path(name);
+        let numbers = std::iter::once(String::new()).chain((2..).map(|number| format!("{number}-")));
+        let free = numbers.map(|number| format!("{PREVIOUS}{number}{name}")).find(|free| !self.path(free).exists());
+        let free = free.unwrap_or_default();
+        match std::fs::rename(&from, self.path(&free)) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(RecordError::Io { path: from, source }),
+            _ => Ok(free),
+        }
     }
 
     fn find_checkpoint(&mut self) -> Result<(), RunError> {
@@ -166,7 +192,7 @@ impl<'a> Journal<'a> {
     ) -> Result<Beginning, RunError> {
         if !self.has_begun {
             if self.resume.is_none() {
-                self.put_unfinished_aside();
+                self.put_unfinished_aside(scene.record.recording.file_name(RECORDING))?;
             }
             self.has_begun = true;
         }
@@ -286,6 +312,15 @@ impl<'a> Journal<'a> {
         if self.has_begun {
             let _ = self.write_manifest();
         }
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), RecordError> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(RecordError::Io { path: path.into(), source })
+        }
+        _ => Ok(()),
     }
 }
 

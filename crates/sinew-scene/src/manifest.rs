@@ -77,6 +77,8 @@ pub struct Manifest {
     pub hash: Option<u64>,
     /// Why the run failed.
     pub error: Option<String>,
+    /// Files it may write, relative to the folder; `*` stands for numbers and names of bodies.
+    pub writes: Vec<String>,
     /// Files it wrote, relative to the folder.
     pub outputs: Vec<String>,
 }
@@ -155,6 +157,7 @@ impl Manifest {
             "passed": self.passed,
             "hash": self.hash.map(|hash| format!("{hash:016x}")),
             "error": self.error,
+            "writes": self.writes,
             "outputs": self.outputs,
         })
     }
@@ -189,6 +192,8 @@ impl Manifest {
             passed: value["passed"].as_bool(),
             hash: hex(&value["hash"]),
             error: text(&value["error"]),
+            // Manifests of version 0.1 may lack it.
+            writes: texts(&value["writes"]).unwrap_or_default(),
             outputs: texts(&value["outputs"])?,
         })
     }
@@ -232,6 +237,7 @@ mod tests {
             checkpoint: Some(2),
             hash: Some(5),
             error: Some("why".into()),
+            writes: vec!["frames/frame_*.png".into()],
             outputs: vec!["probes.csv".into()],
             ..Manifest::default()
         };

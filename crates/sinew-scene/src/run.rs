@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sinew_fem::model::Model;
@@ -19,7 +19,7 @@ use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::journal::{Beginning, Journal};
 use crate::manifest::Status;
-use crate::output::OutputFolder;
+use crate::output::{OutputClash, OutputFolder, OutputPlan};
 use crate::overrides::Override;
 use crate::report::{self, BodyStatistics};
 use crate::spec::Scene;
@@ -41,6 +41,8 @@ pub struct RunOptions {
     pub resume: bool,
     /// Seconds of computing between checkpoints, instead of what the scene says.
     pub checkpoint: Option<f64>,
+    /// Replaces files in the output folder that no run wrote.
+    pub replace: bool,
 }
 
 /// Who watches a run.
@@ -128,6 +130,17 @@ pub enum RunError {
         /// The folder.
         path: PathBuf,
     },
+    /// An output is an input.
+    #[error("error: {0}")]
+    Clash(OutputClash),
+    /// The output folder has files that no run wrote, and this one would replace them.
+    #[error("{}", strangers(path, files))]
+    Strangers {
+        /// The folder.
+        path: PathBuf,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
     /// The run in the output folder cannot be continued.
     #[error("error: the run in {} cannot be continued: {reason}\nhint: start anew without --resume; the old recording is kept beside the new one", path.display())]
     Resume {
@@ -172,7 +185,7 @@ pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> 
         outcome.timing.seconds = start.elapsed().as_secs_f64();
         return Ok(outcome);
     };
-    let folder = OutputFolder::prepare(path)?;
+    let folder = OutputFolder::prepare(path, OutputPlan::of(scene), &scene.inputs(), options.replace)?;
     let mut journal = Journal::open(&folder, scene, options)?;
     let result = run_cases(scene, options, Some((&folder, &mut journal)), observer).and_then(|mut outcome| {
         (outcome.recomputed, outcome.resumed) = journal.recomputed();
@@ -509,6 +522,18 @@ impl OtherRuns {
         self.0.insert(path, outcome.history.clone());
         Ok(outcome.history)
     }
+}
+
+/// Names at most a few files, so that the hint stays in sight.
+fn strangers(path: &Path, files: &[PathBuf]) -> String {
+    const SHOWN: usize = 8;
+    let mut text =
+        format!("error: {} has files that no run there wrote, and this run would replace them", path.display());
+    files.iter().take(SHOWN).for_each(|file| text.push_str(&format!("\n  {}", file.display())));
+    if files.len() > SHOWN {
+        text.push_str(&format!("\n  and {} more", files.len() - SHOWN));
+    }
+    text + "\nhint: choose another folder with -o, move the files away, or replace them with --force"
 }
 
 /// Fingerprint of all positions and velocities.

@@ -16,6 +16,7 @@ use crate::{
     decode::codec::MOST_PROBLEMS,
     diagnostic::Diagnostic,
     load,
+    output::OutputPlan,
     overrides::{self, Override},
     record::skin::SkinFormat,
     spec::{
@@ -656,9 +657,25 @@ impl Checker<'_> {
         }
     }
 
+    /// Two outputs of one name would overwrite each other.
+    fn check_file_names(&mut self) {
+        for clash in OutputPlan::of(self.scene).clashes() {
+            // Where the scene names one of the two, the mistake is there.
+            let other = clash.other.as_deref().filter(|_| self.scene.source.node(&clash.key).is_none());
+            let name = |key: &str| format!("`{}`", key.trim_start_matches("record."));
+            let message = match &clash.other {
+                Some(other) => format!("{} and {} would write the same file", name(&clash.key), name(other)),
+                None => format!("{} takes the name of a file that every run keeps", name(&clash.key)),
+            };
+            let problem = self.at(other.unwrap_or(&clash.key), message);
+            self.report(problem.label(format!("writes `{}`", clash.file)).hint("choose another name"));
+        }
+    }
+
     fn check_record(&mut self) {
         self.check_skins();
         self.check_shutter();
+        self.check_file_names();
         let record = &self.scene.record;
         if let Some([low, high]) = record.range
             && low >= high

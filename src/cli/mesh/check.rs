@@ -10,7 +10,7 @@ use sinew_scene::still::MeshPicture;
 
 use super::super::talk::{self, Talk};
 use super::super::{Failure, Status};
-use super::{draw, load, place, single_picture};
+use super::{check_picture, draw, load, place};
 
 /// Tells everything that is wrong with mesh files at once; status 1 if they cannot be simulated
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
-    single_picture(&arguments.files, arguments.picture.as_ref())?;
+    check_picture(&arguments.files, arguments.picture.as_ref(), &[])?;
     let (mut all, mut unreadable, mut unusable) = (Vec::new(), 0, 0);
     for path in &arguments.files {
         let data = match load(path) {

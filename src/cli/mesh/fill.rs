@@ -12,7 +12,7 @@ use sinew_scene::still::MeshPicture;
 use super::super::progress::duration;
 use super::super::talk::{self, Talk};
 use super::super::{Failure, Status, table};
-use super::{Writing, draw, failure, kinds, load, quantity, write};
+use super::{Writing, check_picture, draw, failure, kinds, load, quantity, write};
 
 /// Fills a closed surface with tetrahedra
 ///
@@ -72,6 +72,8 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         )));
     }
     arguments.writing.refuse(&arguments.output)?;
+    let surfaces = std::slice::from_ref(&arguments.surface);
+    check_picture(surfaces, arguments.picture.as_ref(), std::slice::from_ref(&arguments.output))?;
     let name = arguments.surface.display();
     let SurfaceParts { mesh: surface, groups, notes, .. } =
         load(&arguments.surface)?.into_surface(&skip).map_err(|error| failure(format!("{name}: {error}")))?;

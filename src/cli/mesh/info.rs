@@ -14,7 +14,7 @@ use sinew_scene::template::plausible_scale;
 
 use super::super::talk::{self, Talk};
 use super::super::{Failure, Status, table};
-use super::{bytes_text, draw, load, place, quantity, short, single_picture};
+use super::{bytes_text, check_picture, draw, load, place, quantity, short};
 
 /// Tells what is in mesh files: cells, size, regions, fields, and what they can be used for
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub struct Arguments {
 
 /// Runs the command; one bad file does not keep the others from being read.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
-    single_picture(&arguments.files, arguments.picture.as_ref())?;
+    check_picture(&arguments.files, arguments.picture.as_ref(), &[])?;
     let mut all = Vec::new();
     let mut bad = 0;
     for path in &arguments.files {

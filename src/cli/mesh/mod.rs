@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sinew_io::{CellShape, MeshData, WriteOptions};
 use sinew_math::Vec3;
+use sinew_scene::output::check_outputs;
 use sinew_scene::record::{encode_png, write_file};
 use sinew_scene::still::{MeshPicture, mesh_picture};
 use sinew_scene::{Dimension, Quantity, format_number, format_quantity, nearest};
@@ -135,14 +136,16 @@ fn draw(path: &Path, data: &MeshData, picture: &MeshPicture<'_>, talk: Talk) -> 
     }
 }
 
-/// One picture cannot show several files.
-fn single_picture(files: &[PathBuf], picture: Option<&PathBuf>) -> Result<(), Failure> {
-    match picture {
-        Some(_) if files.len() > 1 => {
-            Err(Failure::Other(format!("--picture shows one mesh, but {} files are given", files.len())))
-        }
-        _ => Ok(()),
+/// One picture shows one file, is a PNG, and replaces neither the mesh nor another output.
+fn check_picture(files: &[PathBuf], picture: Option<&PathBuf>, outputs: &[PathBuf]) -> Result<(), Failure> {
+    let Some(picture) = picture else { return Ok(()) };
+    if files.len() > 1 {
+        return Err(Failure::Other(format!("--picture shows one mesh, but {} files are given", files.len())));
     }
+    if picture.extension().is_none_or(|end| !end.eq_ignore_ascii_case("png")) {
+        return Err(Failure::Other(format!("{}: pictures are written as .png", picture.display())));
+    }
+    check_outputs(files, outputs.iter().chain([picture])).map_err(failure)
 }
 
 /// Kinds of cells from a list such as `wedge,pyramid`.

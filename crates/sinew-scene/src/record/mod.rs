@@ -21,7 +21,7 @@ mod every;
 mod field;
 mod glb;
 mod interleaved;
-mod names;
+pub(crate) mod names;
 mod npz;
 mod obj;
 mod palette;
@@ -29,7 +29,7 @@ mod picture;
 mod ply;
 mod png;
 mod point_cache;
-mod sequence;
+pub(crate) mod sequence;
 pub(crate) mod shapes;
 pub(crate) mod size;
 pub(crate) mod skin;
@@ -122,7 +122,16 @@ pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, Reco
     Ok(recorders)
 }
 
-/// A file per character; the second one has its name behind that of the file.
+/// One file per character, relative to the output folder: the second one has its name behind that of the file.
+pub(crate) fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {
+    let characters = scene.body.iter().filter(|body| body.rig.is_some() && matches!(body.mesh, Mesh::Fill(_)));
+    let part = |(k, body): (usize, &crate::spec::body::Body)| {
+        sequence::with_part(Path::new(name), (k > 0).then_some(body.name.as_str()))
+    };
+    characters.enumerate().map(part).collect()
+}
+
+/// Opens the files of [`skin_files`].
 fn open_skins(
     scene: &Scene,
     folder: &Path,
@@ -130,14 +139,13 @@ fn open_skins(
     recorders: &mut Vec<Box<dyn Recorder>>,
 ) -> Result<(), RecordError> {
     let Some(format) = SkinFormat::of(name) else { return Ok(()) };
-    let mut is_first = true;
+    let mut files = skin_files(scene, name).into_iter();
     for (body, data) in scene.body.iter().enumerate() {
         let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
         let character = Character::load(&scene.source.resolve(&mesh.surface), settings)
             .map_err(|mut problems| problems.pop().map_or_else(String::new, |(_, reason)| reason))
             .map_err(|reason| RecordError::Unsupported { format: "skin", reason })?;
-        let path = sequence::with_part(&folder.join(name), (!is_first).then_some(&data.name));
-        is_first = false;
+        let Some(path) = files.next().map(|file| folder.join(file)) else { break };
         let stand = Stand {
             body,
             scale: data.scale,

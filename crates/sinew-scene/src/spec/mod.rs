@@ -318,6 +318,15 @@ impl Scene {
         files.map(|file| self.source.resolve(file)).collect()
     }
 
+    /// Every file that the scene reads, itself and the scenes it compares with included.
+    pub fn inputs(&self) -> Vec<std::path::PathBuf> {
+        let compared = self.expect.values().flatten().filter_map(|expectation| expectation.compare.as_ref());
+        let mut inputs: Vec<_> = compared.map(|compare| self.source.resolve(&compare.scene)).collect();
+        inputs.extend(self.files());
+        inputs.push(self.source.name().into());
+        inputs
+    }
+
     /// Time between frames [s].
     pub fn frame_duration(&self) -> f64 {
         1.0 / self.frame_rate

@@ -13,7 +13,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use super::StoreError;
 
 /// First bytes: the end-of-line and end-of-file characters show transfers that mangle binary files.
-pub(super) const MAGIC: [u8; 8] = *b"SINEW\r\n\x1a";
+pub(crate) const MAGIC: [u8; 8] = *b"SINEW\r\n\x1a";
 
 /// Version of the layout; readers refuse others.
 pub(super) const VERSION: u32 = 6;

@@ -15,6 +15,7 @@ mod writer;
 
 use thiserror::Error;
 
+pub(crate) use chunk::MAGIC;
 pub use frame::StoredFrame;
 pub use header::{Header, RecordedBody, RecordedShape};
 pub use reader::Recording;

@@ -1,0 +1,96 @@
+//! No command writes over what it reads, or two files to one place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why some outputs of a command cannot be written, all of them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct OutputClash {
+    problems: Vec<String>,
+}
+
+impl fmt::Display for OutputClash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problems.join("\nerror: "))
+    }
+}
+
+/// Refuses outputs that are inputs, that share a path, or that are folders.
+///
+/// Writing replaces the name, never what a link points to: the link `a.obj` to an input is as precious as the input.
+pub fn check_outputs(
+    inputs: impl IntoIterator<Item = impl AsRef<Path>>,
+    outputs: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<(), OutputClash> {
+    let inputs: Vec<PathBuf> = inputs.into_iter().flat_map(|path| places(path.as_ref())).collect();
+    let mut seen: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for output in outputs {
+        let output = output.as_ref();
+        let shown = output.display();
+        if places(output).iter().any(|place| inputs.contains(place)) {
+            problems
+                .push(format!("{shown} is read by this command, which would overwrite it\nhint: choose another name"));
+        } else if output.is_dir() {
+            problems.push(format!("{shown} is a folder"));
+        }
+        if let Some(other) = seen.insert(place(output), output.into()) {
+            problems.push(format!("{} and {shown} are the same file", other.display()));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(OutputClash { problems }) }
+}
+
+/// Where a path is: by itself, and where its links lead.
+fn places(path: &Path) -> Vec<PathBuf> {
+    let mut places = vec![place(path)];
+    places.extend(std::fs::canonicalize(path));
+    places.dedup();
+    places
+}
+
+/// The place of a name that need not exist: links of its folder are followed, the last one is not.
+fn place(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return path };
+    std::fs::canonicalize(folder).map_or_else(|_| path.clone(), |folder| folder.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::TestFolder;
+
+    #[test]
+    fn inputs_are_not_outputs_by_whatever_path() {
+        let folder = TestFolder::new("guard-inputs");
+        std::fs::create_dir_all(folder.path("sub")).unwrap();
+        std::fs::write(folder.path("a.obj"), "v").unwrap();
+        for same in ["a.obj", "sub/../a.obj", "./a.obj"] {
+            assert!(check_outputs([folder.path("a.obj")], [folder.path(same)]).is_err(), "{same}");
+        }
+        assert_eq!(check_outputs([folder.path("a.obj")], [folder.path("b.obj")]), Ok(()));
+        assert!(check_outputs([folder.path("a.obj")], [folder.path("sub")]).is_err(), "a folder");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_inputs_are_not_outputs() {
+        let folder = TestFolder::new("guard-links");
+        std::fs::write(folder.path("a.obj"), "v").unwrap();
+        std::os::unix::fs::symlink(folder.path("a.obj"), folder.path("link.obj")).unwrap();
+        assert!(check_outputs([folder.path("a.obj")], [folder.path("link.obj")]).is_err());
+        assert!(check_outputs([folder.path("link.obj")], [folder.path("a.obj")]).is_err());
+        assert!(check_outputs([folder.path("link.obj")], [folder.path("link.obj")]).is_err());
+    }
+
+    #[test]
+    fn all_problems_come_at_once() {
+        let folder = TestFolder::new("guard-all");
+        std::fs::write(folder.path("a.obj"), "v").unwrap();
+        let outputs = [folder.path("a.obj"), folder.path("b.obj"), folder.path("b.obj")];
+        let text = check_outputs([folder.path("a.obj")], outputs).unwrap_err().to_string();
+        assert!(text.contains("is read by this command") && text.contains("are the same file"), "{text}");
+    }
+}
