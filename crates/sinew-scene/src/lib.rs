@@ -20,6 +20,7 @@
 mod decode;
 
 pub mod artist;
+pub mod build;
 mod character;
 mod checkpoint;
 pub mod compile;

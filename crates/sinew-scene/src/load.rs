@@ -85,6 +85,11 @@ impl Scene {
         if problems.is_empty() { Ok(scene) } else { Err(SceneError::new(sources, problems)) }
     }
 
+    /// The scene as text: SI units, keys with their defaults left out. Reading it gives the same data.
+    pub fn to_toml(&self) -> String {
+        table::<Self>().encode(self).to_document()
+    }
+
     /// A problem at a value of this scene, such as `body[0].mesh.file`.
     pub fn problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         self.source.problem(path, message)

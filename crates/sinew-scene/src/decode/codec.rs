@@ -68,6 +68,9 @@ pub(crate) trait Codec {
     /// The value of a node.
     fn decode(&self, node: &Node, cx: &mut Context) -> Self::Output;
 
+    /// A node that decodes to the value.
+    fn encode(&self, value: &Self::Output) -> Node;
+
     /// The replacement for a value that is missing or wrong.
     fn fallback(&self) -> Self::Output;
 
@@ -259,6 +262,10 @@ impl Codec for Quantity {
         value
     }
 
+    fn encode(&self, value: &f64) -> Node {
+        Node::new(Value::Float(*value))
+    }
+
     fn fallback(&self) -> f64 {
         // Any value inside the interval: later checks must not stumble over the replacement.
         match (self.interval.low, self.interval.high) {
@@ -311,6 +318,10 @@ impl Codec for Whole {
             return self.fallback();
         }
         value as usize
+    }
+
+    fn encode(&self, value: &usize) -> Node {
+        Node::new(Value::Integer(i64::try_from(*value).unwrap_or(i64::MAX)))
     }
 
     fn fallback(&self) -> usize {
@@ -379,6 +390,10 @@ impl Codec for Text {
         text.to_string()
     }
 
+    fn encode(&self, value: &String) -> Node {
+        Node::new(Value::Text(value.clone()))
+    }
+
     fn fallback(&self) -> String {
         String::new()
     }
@@ -421,6 +436,10 @@ impl Codec for Flag {
         }
     }
 
+    fn encode(&self, value: &bool) -> Node {
+        Node::new(Value::Flag(*value))
+    }
+
     fn fallback(&self) -> bool {
         false
     }
@@ -431,7 +450,7 @@ impl Codec for Flag {
 }
 
 /// An enum whose values are words of the scene; made by `words!`.
-pub(crate) trait Words: Copy + 'static {
+pub(crate) trait Words: Copy + PartialEq + 'static {
     /// Word, value and meaning.
     const WORDS: &'static [(&'static str, Self, &'static str)];
 }
@@ -465,6 +484,11 @@ impl<E: Words> Codec for Word<E> {
             None => problem,
         });
         self.fallback()
+    }
+
+    fn encode(&self, value: &E) -> Node {
+        let known = E::WORDS.iter().find(|known| known.1 == *value);
+        Node::new(Value::Text(known.map_or("", |known| known.0).into()))
     }
 
     fn fallback(&self) -> E {

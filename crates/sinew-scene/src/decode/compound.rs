@@ -46,6 +46,10 @@ impl<C: Codec, const N: usize> Codec for Fixed<C, N> {
         std::array::from_fn(|i| self.0.decode(&items[i], cx))
     }
 
+    fn encode(&self, value: &Self::Output) -> Node {
+        Node::new(Value::List(value.iter().map(|item| self.0.encode(item)).collect()))
+    }
+
     fn fallback(&self) -> Self::Output {
         std::array::from_fn(|_| self.0.fallback())
     }
@@ -93,6 +97,10 @@ impl Codec for Direction {
         scaled.map(|c| c / norm)
     }
 
+    fn encode(&self, value: &[f64; 3]) -> Node {
+        vector(number()).encode(value)
+    }
+
     fn fallback(&self) -> [f64; 3] {
         [0.0, 0.0, 1.0]
     }
@@ -124,6 +132,10 @@ impl<C: Codec> Codec for List<C> {
         }
     }
 
+    fn encode(&self, value: &Self::Output) -> Node {
+        Node::new(Value::List(value.iter().map(|item| self.0.encode(item)).collect()))
+    }
+
     fn fallback(&self) -> Self::Output {
         Vec::new()
     }
@@ -150,6 +162,10 @@ impl<C: Codec> Codec for OneOrMany<C> {
             Value::List(items) => items.iter().map(|item| self.0.decode(item, cx)).collect(),
             _ => vec![self.0.decode(node, cx)],
         }
+    }
+
+    fn encode(&self, value: &Self::Output) -> Node {
+        Node::new(Value::List(value.iter().map(|item| self.0.encode(item)).collect()))
     }
 
     fn fallback(&self) -> Self::Output {
@@ -185,6 +201,10 @@ impl<C: Codec> Codec for Map<C> {
                 BTreeMap::new()
             }
         }
+    }
+
+    fn encode(&self, value: &Self::Output) -> Node {
+        Node::table(value.iter().map(|(key, item)| (key.clone(), self.0.encode(item))))
     }
 
     fn fallback(&self) -> Self::Output {
@@ -269,6 +289,18 @@ where
             return Track::constant(self.0.decode(node, cx));
         }
         Track::new(self.decode_points(node, cx), Interpolation::Linear)
+    }
+
+    fn encode(&self, value: &Self::Output) -> Node {
+        let pair =
+            |(at, value): &(f64, C::Output)| Node::new(Value::List(vec![time().encode(at), self.0.encode(value)]));
+        match (value.points(), value.interpolation()) {
+            ([(_, only)], _) => self.0.encode(only),
+            (points, interpolation) => Node::table([
+                ("points".to_string(), Node::new(Value::List(points.iter().map(pair).collect()))),
+                ("interpolation".to_string(), word::<Interpolation>().encode(&interpolation)),
+            ]),
+        }
     }
 
     fn fallback(&self) -> Self::Output {

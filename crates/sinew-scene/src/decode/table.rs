@@ -20,6 +20,8 @@ pub(crate) trait Table: Sized {
     fn fields(defs: &mut Definitions) -> Vec<FieldShape>;
     /// Reads the keys; `tag` is a key that the caller has read already.
     fn decode_fields(node: &Node, cx: &mut Context, tag: Option<&'static str>) -> Self;
+    /// The keys with their values, those with their defaults left out.
+    fn encode_fields(&self) -> Vec<(String, Node)>;
 
     /// The table with all defaults, and fallbacks where a key is required.
     fn empty() -> Self {
@@ -37,6 +39,8 @@ pub(crate) trait Alternatives: Sized {
     fn body(defs: &mut Definitions) -> Body;
     /// Reads the table.
     fn decode_alternative(node: &Node, cx: &mut Context) -> Self;
+    /// The table.
+    fn encode_alternative(&self) -> Node;
     /// The first alternative with all defaults.
     fn first() -> Self;
 }
@@ -54,6 +58,10 @@ impl<T: Table> Codec for TableOf<T> {
 
     fn decode(&self, node: &Node, cx: &mut Context) -> T {
         T::decode_fields(node, cx, None)
+    }
+
+    fn encode(&self, value: &T) -> Node {
+        Node::table(value.encode_fields())
     }
 
     fn fallback(&self) -> T {
@@ -78,6 +86,10 @@ impl<T: Alternatives> Codec for OneOf<T> {
 
     fn decode(&self, node: &Node, cx: &mut Context) -> T {
         T::decode_alternative(node, cx)
+    }
+
+    fn encode(&self, value: &T) -> Node {
+        value.encode_alternative()
     }
 
     fn fallback(&self) -> T {
@@ -159,6 +171,26 @@ impl<'a> Fields<'a> {
     pub fn default<C: Codec>(&mut self, key: &'static str, codec: &C, default: &'static str) -> C::Output {
         self.optional(key, codec).unwrap_or_else(|| decode_default(codec, default))
     }
+}
+
+/// The value of a key, unless it is the default.
+pub(crate) fn encode_unless_default<T, C: Codec<Output = T>>(
+    codec: &C,
+    value: &T,
+    default: &'static str,
+) -> Option<Node> {
+    let node = codec.encode(value);
+    (node != codec.encode(&decode_default(codec, default))).then_some(node)
+}
+
+/// The value of a key that must be there.
+pub(crate) fn encode_required<T, C: Codec<Output = T>>(codec: &C, value: &T) -> Option<Node> {
+    Some(codec.encode(value))
+}
+
+/// The value of a key that may be absent.
+pub(crate) fn encode_optional<T, C: Codec<Output = T>>(codec: &C, value: &Option<T>) -> Option<Node> {
+    value.as_ref().map(|value| codec.encode(value))
 }
 
 /// Decodes a default that we wrote; [`describe`] makes sure that it has no mistake.
@@ -361,7 +393,28 @@ macro_rules! table {
                     $($( $pfield: Default::default(), )*)?
                 }
             }
+
+            fn encode_fields(&self) -> Vec<(String, $crate::decode::tree::Node)> {
+                let mut fields = Vec::new();
+                $(
+                    let node = table!(@write &$codec, &self.$field, $mode, ($($($arg)+)?));
+                    fields.extend(node.map(|node| (table!(@key $field $($key)?).to_string(), node)));
+                )*
+                fields
+            }
         }
+
+        /// Defaults of the scene file; a key that it requires has a value that stands for nothing.
+        impl Default for $Name {
+            fn default() -> Self {
+                <Self as $crate::decode::table::Table>::empty()
+            }
+        }
+    };
+    (@write $codec:expr, $value:expr, required, ()) => { $crate::decode::table::encode_required($codec, $value) };
+    (@write $codec:expr, $value:expr, optional, ()) => { $crate::decode::table::encode_optional($codec, $value) };
+    (@write $codec:expr, $value:expr, default, ($($default:tt)+)) => {
+        $crate::decode::table::encode_unless_default($codec, $value, stringify!($($default)+))
     };
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
@@ -416,6 +469,13 @@ macro_rules! tagged {
                 }
             }
 
+            fn encode_alternative(&self) -> $crate::decode::tree::Node {
+                use $crate::decode::{table::Table as _, tree::{Node, Value}};
+                let (word, fields) = match self { $( Self::$Variant(inner) => ($word, inner.encode_fields()), )* };
+                let tag = ($tag.to_string(), Node::new(Value::Text(word.into())));
+                Node::table(std::iter::once(tag).chain(fields))
+            }
+
             #[allow(unreachable_code)]
             fn first() -> Self {
                 $( return Self::$Variant(<$Inner as $crate::decode::table::Table>::empty()); )*
@@ -461,6 +521,13 @@ macro_rules! keyed {
                     $( Some(($key, inner)) => Self::$Variant(cx.within($key, |cx| ($codec).decode(inner, cx))), )*
                     _ => Self::first(),
                 }
+            }
+
+            fn encode_alternative(&self) -> $crate::decode::tree::Node {
+                let (key, node) = match self { $(
+                    Self::$Variant(inner) => ($key, $crate::decode::table::encode_required::<$Inner, _>(&$codec, inner)),
+                )* };
+                $crate::decode::tree::Node::table(node.map(|node| (key.to_string(), node)))
             }
 
             #[allow(unreachable_code)]

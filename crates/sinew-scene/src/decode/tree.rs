@@ -45,6 +45,17 @@ pub(crate) struct Entry {
 }
 
 impl Node {
+    /// A value that stands nowhere.
+    pub fn new(value: Value) -> Self {
+        Self { span: Span::default(), value }
+    }
+
+    /// A table that stands nowhere.
+    pub fn table(entries: impl IntoIterator<Item = (String, Node)>) -> Self {
+        let entry = |(key, node)| Entry { key, key_span: Span::default(), node };
+        Self::new(Value::Table(entries.into_iter().map(entry).collect()))
+    }
+
     /// A table without entries, at a place.
     pub fn empty_table(span: Span) -> Self {
         Self { span, value: Value::Table(Vec::new()) }
@@ -123,6 +134,30 @@ impl Node {
         }
     }
 
+    /// The value as a TOML document: tables and lists of tables under headers of their own, everything else on one line each.
+    pub fn to_document(&self) -> String {
+        let is_table = |node: &Node| matches!(node.value, Value::Table(_));
+        let is_section =
+            |node: &Node| is_table(node) || (!node.items().is_empty() && node.items().iter().all(is_table));
+        let lines = |node: &Node| -> String {
+            node.entries().iter().map(|entry| format!("{} = {}\n", bare(&entry.key), entry.node.to_toml())).collect()
+        };
+        let (sections, plain): (Vec<&Entry>, Vec<&Entry>) =
+            self.entries().iter().partition(|entry| is_section(&entry.node));
+        let mut text: String =
+            plain.iter().map(|entry| format!("{} = {}\n", bare(&entry.key), entry.node.to_toml())).collect();
+        for entry in sections {
+            let key = bare(&entry.key);
+            if is_table(&entry.node) {
+                text.push_str(&format!("\n[{key}]\n{}", lines(&entry.node)));
+            }
+            for item in entry.node.items() {
+                text.push_str(&format!("\n[[{key}]]\n{}", lines(item)));
+            }
+        }
+        text
+    }
+
     /// The value as TOML text on one line.
     pub fn to_toml(&self) -> String {
         match &self.value {
@@ -135,11 +170,17 @@ impl Node {
             Value::List(items) => format!("[{}]", items.iter().map(Self::to_toml).collect::<Vec<_>>().join(", ")),
             Value::Table(entries) => {
                 let pairs: Vec<String> =
-                    entries.iter().map(|entry| format!("{} = {}", quoted(&entry.key), entry.node.to_toml())).collect();
+                    entries.iter().map(|entry| format!("{} = {}", bare(&entry.key), entry.node.to_toml())).collect();
                 format!("{{ {} }}", pairs.join(", "))
             }
         }
     }
+}
+
+/// A key, in quotes where TOML wants them.
+fn bare(key: &str) -> String {
+    let is_bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    if is_bare { key.into() } else { quoted(key) }
 }
 
 fn quoted(text: &str) -> String {

@@ -19,7 +19,7 @@ use crate::{
         compound::{list, map, track, vector},
         shape::{Definitions, Shape},
         table::{one_of, table},
-        tree::Node,
+        tree::{Node, Value},
     },
     diagnostic::Diagnostic,
     track::Track,
@@ -54,6 +54,11 @@ impl Codec for AxesCodec {
             return self.fallback();
         }
         axes
+    }
+
+    fn encode(&self, value: &Axes) -> Node {
+        let held = "xyz".chars().zip(value.xyz).filter(|(_, is_held)| *is_held);
+        Node::new(Value::Text(held.map(|(axis, _)| axis).collect()))
     }
 
     fn fallback(&self) -> Axes {

@@ -6,7 +6,7 @@ use crate::{
         codec::{any_quantity, number, text, time},
         compound::fixed,
         shape::{Definitions, Shape},
-        table::{Table, TableOf, table},
+        table::{TableOf, table},
         tree::{Node, Value},
     },
     spec::expect::codecs::{InstantCodec, SpanCodec},
@@ -96,12 +96,16 @@ impl Codec for ExpectationCodec {
     fn decode(&self, node: &Node, cx: &mut Context) -> Expectation {
         match node.value {
             Value::Table(_) => self.0.decode(node, cx),
-            _ => Expectation { value: Some(any_quantity().decode(node, cx)), ..Expectation::empty() },
+            _ => Expectation { value: Some(any_quantity().decode(node, cx)), ..Expectation::default() },
         }
     }
 
+    fn encode(&self, value: &Expectation) -> Node {
+        self.0.encode(value)
+    }
+
     fn fallback(&self) -> Expectation {
-        Expectation::empty()
+        Expectation::default()
     }
 
     fn shape(&self, defs: &mut Definitions) -> Shape {
@@ -122,6 +126,13 @@ mod codecs {
             match node.as_text() {
                 Some("end") => Instant::End,
                 _ => Instant::Time(time().at_least(0.0).decode(node, cx)),
+            }
+        }
+
+        fn encode(&self, value: &Instant) -> Node {
+            match value {
+                Instant::End => Node::new(Value::Text("end".into())),
+                Instant::Time(at) => time().encode(at),
             }
         }
 
@@ -150,6 +161,13 @@ mod codecs {
                     cx.wrong_kind(node, "\"all\" or two times");
                     TimeSpan::All
                 }
+            }
+        }
+
+        fn encode(&self, value: &TimeSpan) -> Node {
+            match value {
+                TimeSpan::All => Node::new(Value::Text("all".into())),
+                TimeSpan::Between(from, to) => fixed(time()).encode(&[*from, *to]),
             }
         }
 

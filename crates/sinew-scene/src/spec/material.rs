@@ -4,7 +4,7 @@ use crate::{
     decode::{
         codec::{Quantity, length, number, quantity, text, whole, word},
         compound::{direction, fixed, list, vector},
-        table::{Table, one_of, table},
+        table::{one_of, table},
     },
     value::Dimension,
 };
@@ -322,11 +322,5 @@ table! {
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
         /// Rest-state time [s]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
-    }
-}
-
-impl Default for Damping {
-    fn default() -> Self {
-        Self::empty()
     }
 }

@@ -37,7 +37,7 @@ use crate::{
         codec::{any_quantity, flag, number, quantity, text, time, whole, word},
         compound::{list, map, one_or_many, track, vector},
         shape::{Definitions, Shape},
-        table::{Table, table},
+        table::table,
         tree::{Node, Value},
     },
     source::Source,
@@ -171,12 +171,6 @@ table! {
     }
 }
 
-impl Default for SolverSettings {
-    fn default() -> Self {
-        Self::empty()
-    }
-}
-
 /// Gravity: a magnitude along −up, or a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gravity {
@@ -196,6 +190,14 @@ impl Codec for GravityCodec {
         match node.value {
             Value::List(_) => Gravity::Vector(vector(acceleration).decode(node, cx)),
             _ => Gravity::Down(acceleration.decode(node, cx)),
+        }
+    }
+
+    fn encode(&self, value: &Gravity) -> Node {
+        let acceleration = quantity(Dimension::ACCELERATION);
+        match value {
+            Gravity::Down(magnitude) => acceleration.encode(magnitude),
+            Gravity::Vector(components) => vector(acceleration).encode(components),
         }
     }
 

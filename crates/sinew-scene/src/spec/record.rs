@@ -6,7 +6,7 @@ use crate::{
         codec::{any_quantity, file_name, flag, length, number, quantity, text, whole},
         compound::{direction, fixed, list, vector},
         shape::{Definitions, Shape},
-        table::{Table, table},
+        table::table,
         tree::{Node, Value},
     },
     value::Dimension,
@@ -51,6 +51,14 @@ impl Codec for OutputCodec {
         }
     }
 
+    fn encode(&self, value: &Output) -> Node {
+        Node::new(match value {
+            Output::Off => Value::Flag(false),
+            Output::On => Value::Flag(true),
+            Output::Named(name) => Value::Text(name.clone()),
+        })
+    }
+
     fn fallback(&self) -> Output {
         Output::Off
     }
@@ -71,12 +79,6 @@ table! {
         up: Option<[f64; 3]> = direction(), optional, example([0, 0, 1]);
         /// Vertical angle of view [rad].
         fov: f64 = quantity(Dimension::ANGLE).positive().below(3.1), default("35 deg");
-    }
-}
-
-impl Default for Camera {
-    fn default() -> Self {
-        Self::empty()
     }
 }
 
@@ -142,11 +144,5 @@ table! {
         range: Option<[f64; 2]> = fixed(any_quantity()), optional, example([0, "20 kPa"]);
         /// Whether pictures show a ground under the scene.
         ground: bool = flag(), default(true);
-    }
-}
-
-impl Default for Record {
-    fn default() -> Self {
-        Self::empty()
     }
 }

@@ -58,6 +58,13 @@ impl Codec for SubstepsCodec {
         }
     }
 
+    fn encode(&self, value: &Substeps) -> Node {
+        match value {
+            Substeps::Fixed(count) => COUNT.encode(count),
+            Substeps::Adaptive => Node::new(Value::Text(WORD.into())),
+        }
+    }
+
     fn fallback(&self) -> Substeps {
         Substeps::Fixed(1)
     }

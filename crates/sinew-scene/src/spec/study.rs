@@ -9,7 +9,7 @@ use crate::{
         compound::{list, map},
         shape::{Definitions, Shape},
         table::table,
-        tree::Node,
+        tree::{self, Node, Value},
     },
     overrides::Override,
 };
@@ -22,6 +22,10 @@ impl Codec for Literal {
 
     fn decode(&self, node: &Node, _: &mut Context) -> String {
         node.to_toml()
+    }
+
+    fn encode(&self, value: &String) -> Node {
+        tree::parse_value(value, 0, &mut Vec::new()).unwrap_or_else(|| Node::new(Value::Text(value.clone())))
     }
 
     fn fallback(&self) -> String {
