@@ -12,7 +12,7 @@
 //! | [`geometry`] | shapes without time: meshes, embeddings, distances |
 //! | [`rig`] | characters of animation programs: joints, weights, key frames |
 //! | [`fem`] | flesh in time: elements, materials, forces, contact, solvers |
-//! | [`scene`] | the outside world: scene files, import, recording, reports |
+//! | [`scene`] | the outside world: scene files, compiling, running, recording, reports |
 //!
 //! ```
 //! use sinew::prelude::*;
@@ -44,13 +44,27 @@ pub use sinew_geometry as geometry;
 pub use sinew_io as io;
 pub use sinew_math as math;
 pub use sinew_rig as rig;
-pub use sinew_scene as scene;
+
+/// Scenes and what becomes of them: reading, compiling, running, recording, reports.
+pub mod scene {
+    pub use sinew_raster as raster;
+    pub use sinew_record::{artist, convert, record, report, still};
+    pub use sinew_run::{compile, expect, history, lab, manifest, run, snapshot, study, timing};
+    pub use sinew_scene::*;
+    pub use sinew_store as store;
+
+    /// Where files go: which ones a run may write, and the folder it writes them to.
+    pub mod output {
+        pub use sinew_run::output::*;
+        pub use sinew_scene::output::*;
+    }
+}
 
 /// What most programs need.
 pub mod prelude {
     pub use sinew_fem::{Frame, Recorder, Simulation, StepError, StepReport};
     pub use sinew_math::{Mat3, Vec3};
-    pub use sinew_scene::compile::compile;
-    pub use sinew_scene::run::{Observer, RunOptions, RunOutcome, run};
+    pub use sinew_run::compile::compile;
+    pub use sinew_run::run::{Observer, RunOptions, RunOutcome, run};
     pub use sinew_scene::{Scene, SceneError};
 }

@@ -268,7 +268,7 @@ softness = 10
     };
     let model = |body: &str, more: &str| {
         let scene = Scene::from_str(&scene(body, more), "arm", &folder).expect("a scene");
-        sinew_scene::compile::compile(&scene).expect("a simulation")
+        sinew_run::compile::compile(&scene).expect("a simulation")
     };
     // μ = 8 kPa, times the edge of a cell.
     let unit = 8e3 * 0.015;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use sinew_run::compile::compile;
 use sinew_scene::Scene;
-use sinew_scene::compile::compile;
 
 /// Radius of each cylinder, thickness of the slabs [m]; stiffness [Pa].
 const RADIUS: f64 = 0.1;

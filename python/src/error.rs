@@ -3,7 +3,7 @@
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sinew_scene::run;
+use sinew_run::run;
 
 import_exception!(sinew.errors, SinewError);
 import_exception!(sinew.errors, SceneError);

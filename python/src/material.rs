@@ -57,7 +57,7 @@ impl Material {
         ]);
         let text = toml::to_string(&scene).map_err(error::other)?;
         let scene = sinew_scene::Scene::from_str(&text, "material", ".").map_err(|problem| error::scene(&problem))?;
-        let response = sinew_scene::compile::response_of(&scene, 0).map_err(|problem| error::scene(&problem))?;
+        let response = sinew_run::compile::response_of(&scene, 0).map_err(|problem| error::scene(&problem))?;
         let given =
             parameters.map_or(Ok(String::new()), |parameters| parameters.repr().map(|text| text.to_string()))?;
         let text = format!(

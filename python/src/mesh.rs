@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sinew_geometry::{CellKind, CellMesh};
 use sinew_io::{CellGroup, CellShape, Field, MeshData, VolumeOptions, WriteOptions};
-use sinew_scene::record::write_file;
+use sinew_record::record::write_file;
 
 use crate::arrays::{as_vectors, floats, integers, view_rows, view_values, view_vectors};
 use crate::error;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sinew_scene::record::{ColorField, write_file};
-use sinew_scene::still::Portrait;
+use sinew_record::record::{ColorField, write_file};
+use sinew_record::still::Portrait;
 
 use crate::error;
 

@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice};
 use sinew_math::Vec3;
-use sinew_scene::record::{Animation, encode_png};
-use sinew_scene::still::Player;
-use sinew_scene::store::{self, StoredFrame};
+use sinew_record::record::{Animation, encode_png};
+use sinew_record::still::Player;
+use sinew_store::{self as store, StoredFrame};
 
 use crate::arrays::{rows, vectors};
 use crate::error;

@@ -9,8 +9,8 @@ use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use sinew_fem::{Interrupt, StepReport};
-use sinew_scene::lab::{LabError, LabOutcome, examine};
-use sinew_scene::run::{Observer, RunOptions, RunOutcome};
+use sinew_run::lab::{LabError, LabOutcome, examine};
+use sinew_run::run::{Observer, RunOptions, RunOutcome};
 use sinew_scene::spec::lab::Protocol;
 
 use crate::error;
@@ -49,7 +49,7 @@ pub fn run(
     let failure = Arc::clone(&watch.failure);
     let result = waiting::aside(py, |interrupt| {
         watch.interrupt = interrupt;
-        in_threads(threads.or(scene.threads), || sinew_scene::run::run(&scene, &options, &mut watch))
+        in_threads(threads.or(scene.threads), || sinew_run::run::run(&scene, &options, &mut watch))
     })?;
     if let Some(error) = failure.lock().ok().and_then(|mut failure| failure.take()) {
         return Err(error);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
-use sinew_scene::{Attachments, Override, compile};
+use sinew_run::compile;
+use sinew_scene::{Attachments, Override};
 use toml::Value as Toml;
 
 use crate::error;

@@ -12,10 +12,10 @@ use pyo3::types::{PyBytes, PyDict};
 use rayon::ThreadPool;
 use sinew_fem::Command;
 use sinew_math::Vec3;
-use sinew_scene::record::encode_png;
-use sinew_scene::snapshot::Snapshot;
-use sinew_scene::still::Portrait;
-use sinew_scene::store::{Header, RecordingParams, RecordingWriter};
+use sinew_record::record::encode_png;
+use sinew_record::still::Portrait;
+use sinew_run::snapshot::Snapshot;
+use sinew_store::{Header, RecordingParams, RecordingWriter};
 
 use crate::arrays::{as_vectors, floats, matrices, rows, vectors, view_rows, view_vectors};
 use crate::control::Control;
@@ -271,7 +271,7 @@ impl Simulation {
     /// Writes the state to a file; see `load`.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let bytes = self.state(py)?.snapshot.to_bytes();
-        sinew_scene::record::write_file(&path, &bytes).map_err(error::other)
+        sinew_record::record::write_file(&path, &bytes).map_err(error::other)
     }
 
     /// Puts the simulation where it was when a file was saved, or where a run wrote its checkpoint.
@@ -368,7 +368,7 @@ impl Simulation {
         let (compiled, problems) = py.detach(|| {
             with_threads(|| {
                 let mut problems = Vec::new();
-                let compiled = sinew_scene::compile::compile_with(&scene.scene, |model| {
+                let compiled = sinew_run::compile::compile_with(&scene.scene, |model| {
                     let made = wanted.into_iter().map(|force| force.fit(model, &shared));
                     let (made, wrong): (Vec<_>, Vec<_>) = made.partition(Result::is_ok);
                     problems.extend(wrong.into_iter().filter_map(Result::err));

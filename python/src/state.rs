@@ -6,8 +6,8 @@ use numpy::PyArray2;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sinew_scene::record::write_file;
-use sinew_scene::snapshot::Snapshot;
+use sinew_record::record::write_file;
+use sinew_run::snapshot::Snapshot;
 
 use crate::arrays::view_vectors;
 use crate::error;

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sinew_io::gltf::write_rig;
+use sinew_record::record::write_file;
 use sinew_rig::Rig;
 use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate, motion_names};
 use sinew_scene::output::check_outputs;
-use sinew_scene::record::write_file;
 
 use super::talk::Talk;
 use super::{Failure, Status, mesh};

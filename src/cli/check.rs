@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sinew_fem::Simulation;
-use sinew_scene::compile::compile;
+use sinew_run::compile::compile;
 use sinew_scene::{Scene, format_number};
 
 use super::talk::{self, Talk};

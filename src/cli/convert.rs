@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
-use sinew_scene::convert::{ConvertOptions, ConvertReport, Plan, open_recording, plan};
+use sinew_record::convert::{ConvertOptions, ConvertReport, Plan, open_recording, plan};
 
 use super::progress::{Progress, duration};
 use super::run::interrupt;
@@ -65,7 +65,7 @@ pub struct Arguments {
 
 /// What can be written, for the help.
 fn formats() -> String {
-    let rows: Vec<Vec<String>> = sinew_scene::convert::OutputFormat::all()
+    let rows: Vec<Vec<String>> = sinew_record::convert::OutputFormat::all()
         .map(|format| {
             let extensions: Vec<String> = format.extensions().iter().map(|name| format!(".{name}")).collect();
             vec![format!("  {}", extensions.join(", ")), format.purpose().into()]
@@ -76,7 +76,7 @@ fn formats() -> String {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
-    let failed = |error: sinew_scene::convert::ConvertError| Failure::Other(error.to_string());
+    let failed = |error: sinew_record::convert::ConvertError| Failure::Other(error.to_string());
     let start = Instant::now();
     let recording = open_recording(&arguments.recording).map_err(failed)?;
     let options = ConvertOptions {

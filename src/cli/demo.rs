@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use sinew_record::record::write_file;
+use sinew_run::run::RunOptions;
 use sinew_scene::Scene;
-use sinew_scene::record::write_file;
-use sinew_scene::run::RunOptions;
 
 use super::talk::Talk;
 use super::{Failure, Status, run};
@@ -61,7 +61,7 @@ mod tests {
     fn the_demo_compiles_where_the_repository_is_not() {
         let folder = std::env::temp_dir().join(format!("sinew-demo-{}", std::process::id()));
         let scene = prepare(&folder);
-        let compiled = scene.as_ref().map(|scene| sinew_scene::compile::compile(scene).map(|_| scene.expect.len()));
+        let compiled = scene.as_ref().map(|scene| sinew_run::compile::compile(scene).map(|_| scene.expect.len()));
         std::fs::remove_dir_all(&folder).ok();
         match compiled {
             Ok(Ok(expectations)) => assert!(expectations > 0),

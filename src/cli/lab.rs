@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sinew_scene::lab::{LabOutcome, examine};
+use sinew_run::lab::{LabOutcome, examine};
 use sinew_scene::output::check_outputs;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{Override, Scene, format_number};
@@ -78,7 +78,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
 
 /// The figures as a table.
 fn summary(outcome: &LabOutcome) -> String {
-    let row = |figure: &sinew_scene::lab::Figure| {
+    let row = |figure: &sinew_run::lab::Figure| {
         let value = if figure.value.is_finite() { format_number(figure.value) } else { "–".into() };
         vec![figure.name.to_string(), value, figure.unit.to_string(), figure.meaning.to_string()]
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
-use sinew_scene::record::write_file;
+use sinew_record::record::write_file;
 
 use super::talk::{self, Talk};
 use super::{Failure, Status};

@@ -110,10 +110,10 @@ enum Failure {
     Scene(#[from] sinew_scene::SceneError),
     /// A run stopped. The text carries its own `error:` lines.
     #[error("{0}")]
-    Run(#[from] sinew_scene::run::RunError),
+    Run(#[from] sinew_run::run::RunError),
     /// A protocol has no result. The text carries its own `error:` lines.
     #[error("{0}")]
-    Lab(#[from] sinew_scene::lab::LabError),
+    Lab(#[from] sinew_run::lab::LabError),
     /// Output that is asked for cannot be written.
     #[error("error: cannot write {what}: {source}")]
     Write {

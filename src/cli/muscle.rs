@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sinew_muscle::{Curve, CurveKind};
+use sinew_record::record::write_file;
+use sinew_record::report::{Line, Plot, Scale, figures};
 use sinew_scene::output::check_outputs;
-use sinew_scene::record::write_file;
-use sinew_scene::report::{Line, Plot, Scale, figures};
 
 use super::talk::{Talk, print};
 use super::{Failure, Status};

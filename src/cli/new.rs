@@ -3,9 +3,9 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use sinew_scene::compile::compile;
+use sinew_record::record::write_file;
+use sinew_run::compile::compile;
 use sinew_scene::output::check_outputs;
-use sinew_scene::record::write_file;
 use sinew_scene::template::{MeshFacts, Template, TemplateParams, Tissue, plausible_scale, scene_text, scene_title};
 use sinew_scene::{Dimension, Quantity, Scene, format_number, format_quantity, nearest};
 

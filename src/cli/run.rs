@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sinew_fem::{Interrupt, StepReport};
-use sinew_scene::expect::Checked;
-use sinew_scene::run::{Observer, RunOptions, RunOutcome};
-use sinew_scene::timing::TimingNode;
+use sinew_run::expect::Checked;
+use sinew_run::run::{Observer, RunOptions, RunOutcome};
+use sinew_run::timing::TimingNode;
 use sinew_scene::{Override, Scene, format_number};
 
 use super::progress::{Progress, duration};
@@ -96,7 +96,7 @@ pub(super) fn simulate_and(
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     let mut watch = Watch::new(talk);
-    let result = sinew_scene::run::run(scene, options, &mut watch);
+    let result = sinew_run::run::run(scene, options, &mut watch);
     watch.clear();
     let mut outcome = result?;
     if !outcome.interrupted {

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sinew_io::load_rig;
+use sinew_record::record::write_file;
 use sinew_rig::{Flesh, FleshParams, Rig};
-use sinew_scene::manifest::Manifest;
+use sinew_run::manifest::Manifest;
+use sinew_run::run::RunOptions;
 use sinew_scene::output::check_outputs;
-use sinew_scene::record::write_file;
-use sinew_scene::run::RunOptions;
 use sinew_scene::{Dimension, Scene, format_quantity};
 
 use super::talk::{self, Talk};

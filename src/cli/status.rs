@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use sinew_scene::manifest::{MANIFEST, Manifest, Status as Written};
-use sinew_scene::output::is_busy;
+use sinew_run::manifest::{MANIFEST, Manifest, Status as Written};
+use sinew_run::output::is_busy;
 
 use super::progress::duration;
 use super::talk::{self, Talk};

@@ -7,8 +7,8 @@ use sinew_fem::contact::SurfaceCheck;
 use sinew_io::gltf::write_rig;
 use sinew_math::Vec3;
 use sinew_rig::{Node, Rig, Transform};
+use sinew_run::compile::compile;
 use sinew_scene::Scene;
-use sinew_scene::compile::compile;
 
 /// Frames from rest to the first pose.
 pub const PREROLL: usize = 2;

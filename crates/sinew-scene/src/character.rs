@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
+use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_io::Field;
 use sinew_rig::{Flesh, FleshParams, Part, Performance, Rig, Source};
 
@@ -11,9 +13,22 @@ use crate::value::{Dimension, format_quantity};
 
 /// A character with its flesh.
 #[derive(Clone, Debug)]
-pub(crate) struct Character {
+pub struct Character {
+    /// The character as its file has it.
     pub rig: Rig,
+    /// Its skin at rest and the joints that move it.
     pub flesh: Flesh,
+}
+
+/// A character of a scene as it was compiled: read from its file once, for everyone who needs it.
+#[derive(Clone, Debug)]
+pub struct SceneCharacter {
+    /// Number of its body.
+    pub body: usize,
+    /// The character.
+    pub character: Arc<Character>,
+    /// Its bones as the simulation has them, at rest in the world. Those without a form are left out.
+    pub bones: Vec<(AnyShape, Pose)>,
 }
 
 impl Character {

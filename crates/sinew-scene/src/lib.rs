@@ -1,7 +1,7 @@
-//! The outside world of Sinew: scene files in, pictures and numbers out.
+//! From the text of a scene file to checked plain data.
 //!
 //! ```text
-//! scene.toml ─parse→ Scene ─validate→ Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
+//! scene.toml ─parse→ Scene ─validate→ Scene
 //! ```
 //!
 //! A scene is TOML with units. [`Scene::load`] reads it into plain data in SI units and reports every mistake at once, with
@@ -19,45 +19,25 @@
 #[macro_use]
 mod decode;
 
-pub mod artist;
 pub mod build;
 mod character;
-mod checkpoint;
-pub mod compile;
-pub mod convert;
 mod diagnostic;
-pub mod expect;
-mod fit;
-pub mod history;
 pub mod import;
 pub mod inspect;
-mod journal;
-mod json;
-pub mod lab;
 mod load;
-pub mod manifest;
 pub mod output;
 mod overrides;
-pub mod raster;
-pub mod record;
 pub mod reference;
-pub mod report;
-pub mod run;
 pub mod schema;
-pub mod snapshot;
 mod source;
 pub mod spec;
-pub mod still;
-pub mod store;
-pub mod study;
-mod suggest;
-mod summary;
+pub mod suggest;
 pub mod template;
-pub mod timing;
 mod track;
 mod validate;
 mod value;
 
+pub use character::{Character, SceneCharacter};
 pub use diagnostic::{Diagnostic, SceneError, SourceText, Span};
 pub use load::LARGEST_SCENE;
 pub use overrides::Override;

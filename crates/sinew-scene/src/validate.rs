@@ -16,9 +16,8 @@ use crate::{
     decode::codec::MOST_PROBLEMS,
     diagnostic::Diagnostic,
     load,
-    output::OutputPlan,
+    output::{OutputPlan, SkinFormat},
     overrides::{self, Override},
-    record::skin::SkinFormat,
     spec::{
         MOST_FRAMES, Scene,
         body::{Body, VolumeTerm},

@@ -84,12 +84,6 @@ hint: for instance `fibers = { along = [1, 0, 0] }`"#
         assert_eq!(complaint.lines().next(), Some(format!("error: {message}").as_str()), "{complaint}");
         assert!(complaint.contains("a.toml:5:") || complaint.contains("a.toml:6:"), "{complaint}");
     }
-    let circles = format!(
-        "{}fibers = {{ around = {{ direction = [0, 0, 1] }} }}\n",
-        BODY.replace("\"corotated\", young = \"30 kPa\", poisson = 0.45", fibers)
-    );
-    let scene = Scene::from_str(&circles, "a.toml", ".").unwrap();
-    assert!(sinew_scene::compile::compile(&scene).is_ok());
 }
 
 #[test]

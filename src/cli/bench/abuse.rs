@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sinew_fem::{Simulation, StepError};
-use sinew_scene::compile::compile;
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
 pub(super) use self::mesh::medit;

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use sinew_geometry::procedural::{self, TetPattern};
 use sinew_io::{MeshData, WriteOptions};
 use sinew_math::Vec3;
-use sinew_scene::compile::compile;
-use sinew_scene::store::{Header, Recording, RecordingParams, RecordingWriter};
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
+use sinew_store::{Header, Recording, RecordingParams, RecordingWriter};
 
 use super::super::talk::Talk;
 use super::{Failure, spread};

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use sinew_geometry::procedural::{TetPattern, box_tets};
 use sinew_math::Vec3;
-use sinew_scene::compile::compile;
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
 use super::super::talk::Talk;

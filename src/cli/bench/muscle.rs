@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sinew_fem::StepTiming;
-use sinew_scene::compile::compile;
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
 use super::super::talk::Talk;

@@ -7,8 +7,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use sinew_fem::contact::SurfaceCheck;
 use sinew_math::Vec3;
+use sinew_run::compile::compile;
 use sinew_scene::Scene;
-use sinew_scene::compile::compile;
 
 use super::super::talk::Talk;
 use super::Failure;

@@ -12,8 +12,8 @@ use sinew_fem::Simulation;
 use sinew_fem::material::{Law, MaterialSpec};
 use sinew_math::Mat3;
 use sinew_math::parallel::in_pool;
+use sinew_run::compile::compile;
 use sinew_scene::Scene;
-use sinew_scene::compile::compile;
 
 use super::super::talk::Talk;
 use super::{Failure, spread};

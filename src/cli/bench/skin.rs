@@ -13,7 +13,7 @@ use sinew_io::gltf::write_rig;
 use sinew_math::Vec3;
 use sinew_rig::characters::{Character, CharacterParams, bone_hints, generate};
 use sinew_rig::{Flesh, FleshParams, Rig};
-use sinew_scene::compile::compile;
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
 use super::super::skin::GAP_IN_CELLS;

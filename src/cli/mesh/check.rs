@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sinew_io::MeshData;
 use sinew_math::Vec3;
+use sinew_record::still::MeshPicture;
 use sinew_scene::inspect::{Diagnosis, Problem, Purpose, Severity, diagnose};
-use sinew_scene::still::MeshPicture;
 
 use super::super::talk::{self, Talk};
 use super::super::{Failure, Status};

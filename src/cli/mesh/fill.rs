@@ -6,8 +6,8 @@ use std::time::Instant;
 use serde_json::json;
 use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_io::{Field, MeshData, SurfaceParts};
+use sinew_record::still::MeshPicture;
 use sinew_scene::Dimension;
-use sinew_scene::still::MeshPicture;
 
 use super::super::progress::duration;
 use super::super::talk::{self, Talk};

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use sinew_geometry::{Aabb, CellKind};
 use sinew_io::{CellShape, Field, MeshData, ReadError, VolumeOptions};
 use sinew_math::Vec3;
+use sinew_record::still::MeshPicture;
 use sinew_scene::Dimension;
 use sinew_scene::inspect::{Skin, cell_quality, has_volume, spread, triangle_angles, used_bounds};
-use sinew_scene::still::MeshPicture;
 use sinew_scene::template::plausible_scale;
 
 use super::super::talk::{self, Talk};

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use sinew_io::{CellShape, MeshData, WriteOptions};
 use sinew_math::Vec3;
+use sinew_record::record::{encode_png, write_file};
+use sinew_record::still::{MeshPicture, mesh_picture};
 use sinew_scene::output::check_outputs;
-use sinew_scene::record::{encode_png, write_file};
-use sinew_scene::still::{MeshPicture, mesh_picture};
 use sinew_scene::{Dimension, Quantity, format_number, format_quantity, nearest};
 
 use super::talk::Talk;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sinew_scene::raster::Image;
+use sinew_raster::Image;
 
 /// The picture as lines of text.
 pub fn encode(image: &Image) -> String {

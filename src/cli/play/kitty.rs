@@ -1,8 +1,8 @@
 //! Pictures by kitty's graphics protocol: PNG in base64, in pieces of 4096 characters.
 
 use sinew_io::base64;
-use sinew_scene::raster::Image;
-use sinew_scene::record::encode_png;
+use sinew_raster::Image;
+use sinew_record::record::encode_png;
 
 /// Largest piece that the protocol allows.
 const PIECE: usize = 4096;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sinew_scene::still::Player;
-use sinew_scene::store::{Recording, StoreError, StoredFrame};
+use sinew_record::still::Player;
+use sinew_store::{Recording, StoreError, StoredFrame};
 
 use super::talk::{self, Talk};
 use super::{Failure, Status};
@@ -215,7 +215,7 @@ impl Canvas {
         }
     }
 
-    fn encode(&self, image: &sinew_scene::raster::Image) -> String {
+    fn encode(&self, image: &sinew_raster::Image) -> String {
         match self.graphics {
             Graphics::Kitty => kitty::encode(image, self.columns, self.rows),
             Graphics::Sixel => sixel::encode(image),

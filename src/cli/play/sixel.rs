@@ -4,7 +4,7 @@
 //! are chosen for each picture by median cut over a histogram. Reference: DEC, "VT330/VT340 Programmer Reference Manual",
 //! chapter 14 (1988).
 
-use sinew_scene::raster::Image;
+use sinew_raster::Image;
 
 /// Colours that terminals with sixels know at least.
 const COLORS: usize = 255;

@@ -5,7 +5,7 @@ use sinew_geometry::Aabb;
 use sinew_geometry::mesh::MAX_CELL_NODES;
 use sinew_math::Vec3;
 use sinew_scene::format_number;
-use sinew_scene::store::{Header, Recording, StoreError, StoredFrame};
+use sinew_store::{Header, Recording, StoreError, StoredFrame};
 
 use super::super::mesh::bytes_text;
 use super::super::table;

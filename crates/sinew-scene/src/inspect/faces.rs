@@ -154,7 +154,7 @@ impl Skin {
 }
 
 /// Edges between the corners of all cells, each once, smaller point first.
-pub(crate) fn edges_of(data: &MeshData) -> Vec<[u32; 2]> {
+pub fn edges_of(data: &MeshData) -> Vec<[u32; 2]> {
     let mut edges = Vec::new();
     for (shape, nodes) in data.cells() {
         let mut around = |corners: &mut dyn Iterator<Item = u32>| {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use sinew_io::{CellShape, MeshData};
 use sinew_math::Vec3;
 
-pub(crate) use faces::edges_of;
+pub use faces::edges_of;
 pub use faces::{Skin, boundary, has_volume, used_bounds, without};
 pub use shape::{CellShapeQuality, cell_quality, spread, triangle_angles};
 

@@ -60,7 +60,28 @@ fn place(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::TestFolder;
+
+    /// An empty folder that is removed with everything in it.
+    struct TestFolder(PathBuf);
+
+    impl TestFolder {
+        fn new(name: &str) -> TestFolder {
+            let path = std::env::temp_dir().join(format!("sinew-test-{}-{name}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            TestFolder(path)
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+    }
+
+    impl Drop for TestFolder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
 
     #[test]
     fn inputs_are_not_outputs_by_whatever_path() {

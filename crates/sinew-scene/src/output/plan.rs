@@ -7,12 +7,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::journal::{CHECKPOINT, PREVIOUS, RECORDING};
-use crate::manifest::MANIFEST;
-use crate::record::names::file_stem;
-use crate::record::sequence::stem;
-use crate::record::skin::SkinFormat;
-use crate::record::{animation_path, skin_files};
+use super::names::{
+    CHECKPOINT, MANIFEST, PREVIOUS, RECORDING, SkinFormat, animation_path, file_stem, skin_files, stem,
+};
 use crate::spec::Scene;
 
 /// One file, or a family of files, below the output folder.
@@ -56,7 +53,7 @@ impl PlannedFile {
     }
 
     /// The inverse of `to_string`; file names of scenes have neither `/` nor `*`.
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let (folder, name) = text.rsplit_once('/').unwrap_or(("", text));
         let name = match name.split_once('*') {
             Some((start, end)) => Name::Many(start.into(), end.into()),
@@ -66,7 +63,7 @@ impl PlannedFile {
     }
 
     /// Whether a file name of [`folder`](Self::folder) is one of these. Some file systems do not tell `A` from `a`, so neither do we.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         match &self.name {
             Name::One(own) => own.to_lowercase() == name,
@@ -97,13 +94,13 @@ impl PlannedFile {
     }
 
     /// Files of this kind in the output folder `root`. Links are listed, never followed.
-    pub(crate) fn existing(&self, root: &Path) -> Vec<PathBuf> {
+    pub fn existing(&self, root: &Path) -> Vec<PathBuf> {
         entries(root, &self.folder).into_iter().filter(|(_, name)| self.matches(name)).map(|(path, _)| path).collect()
     }
 }
 
 /// Paths and names of everything but folders in `root/folder`; nothing where `folder` is a link.
-pub(super) fn entries(root: &Path, folder: &str) -> Vec<(PathBuf, String)> {
+pub fn entries(root: &Path, folder: &str) -> Vec<(PathBuf, String)> {
     let path = root.join(folder);
     let is_link = !folder.is_empty() && path.symlink_metadata().is_ok_and(|data| data.is_symlink());
     if is_link {
@@ -116,7 +113,7 @@ pub(super) fn entries(root: &Path, folder: &str) -> Vec<(PathBuf, String)> {
 
 /// Two keys of a scene that would write the same file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Clash {
+pub struct Clash {
     /// The key to change.
     pub key: String,
     /// The other one; `None` for a file that every run keeps.
@@ -151,7 +148,7 @@ impl OutputPlan {
     }
 
     /// Folders that the files lie in; the empty name is the output folder.
-    pub(crate) fn folders(&self) -> BTreeSet<&str> {
+    pub fn folders(&self) -> BTreeSet<&str> {
         self.files.iter().map(|file| file.folder.as_str()).collect()
     }
 
@@ -252,7 +249,7 @@ impl OutputPlan {
     }
 
     /// Keys that name the same file, each pair once.
-    pub(crate) fn clashes(&self) -> Vec<Clash> {
+    pub fn clashes(&self) -> Vec<Clash> {
         let mut clashes: Vec<Clash> = Vec::new();
         for (k, file) in self.files.iter().enumerate() {
             for other in &self.files[..k] {
@@ -268,7 +265,7 @@ impl OutputPlan {
     }
 
     /// Whether the plan has the file `name` of `folder`.
-    pub(crate) fn has(&self, folder: &str, name: &str) -> bool {
+    pub fn has(&self, folder: &str, name: &str) -> bool {
         self.files.iter().any(|file| file.folder == folder && file.matches(name))
     }
 }

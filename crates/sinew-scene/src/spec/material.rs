@@ -1,5 +1,8 @@
 //! What a body is made of.
 
+use sinew_cell::material::{self, ElasticModuli, MaterialSpec};
+use sinew_math::Vec3;
+
 use crate::{
     decode::{
         codec::{Quantity, length, number, quantity, text, whole, word},
@@ -323,4 +326,52 @@ table! {
         /// Rest-state time [s]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
+}
+
+/// The field of cells that says where fibres run: procedural muscles bring it, and bodies with muscles get it.
+pub const FIBER_FIELD: &str = "fiber";
+
+/// The law of a material, with its parameters.
+pub fn material_spec(material: &Material) -> MaterialSpec {
+    let moduli = |young, poisson| ElasticModuli::YoungPoisson { young, poisson };
+    let elastic = |e: &Elastic| moduli(e.young, e.poisson);
+    match material {
+        Material::Linear(e) => MaterialSpec::Linear(elastic(e)),
+        Material::Corotated(e) => MaterialSpec::Corotated(elastic(e)),
+        Material::StVenantKirchhoff(e) => MaterialSpec::StVenantKirchhoff(elastic(e)),
+        Material::NeoHookean(m) => extended(MaterialSpec::NeoHookean(moduli(m.young, m.poisson)), m.inversion.as_ref()),
+        Material::StableNeoHookean(e) => MaterialSpec::StableNeoHookean(elastic(e)),
+        Material::MooneyRivlin(m) => {
+            extended(MaterialSpec::MooneyRivlin { c10: m.c10, c01: m.c01, bulk: m.bulk }, m.inversion.as_ref())
+        }
+        Material::FiberReinforced(m) => MaterialSpec::FiberReinforced {
+            moduli: moduli(m.young, m.poisson),
+            fiber_stiffness: m.fiber_stiffness,
+            fiber_stiffening: m.fiber_stiffening,
+            // The compiler turns it to where it belongs.
+            fiber: Vec3::unit(0),
+        },
+        Material::TransverselyIsotropic(m) => MaterialSpec::TransverselyIsotropic {
+            along_shear: m.along_shear,
+            cross_shear: m.cross_shear,
+            stretch: m.stretch.unwrap_or(m.along_shear + m.cross_shear),
+            bulk: m.bulk,
+            fiber: Vec3::unit(0),
+        },
+        Material::Muscle(m) => rubber(m.constants(m.preset.muscle()), m.inversion.as_ref()),
+        Material::Tendon(m) => rubber(m.constants(m.preset.tendon()), m.inversion.as_ref()),
+    }
+}
+
+fn rubber([c10, c01, bulk]: [f64; 3], inversion: Option<&Inversion>) -> MaterialSpec {
+    extended(MaterialSpec::MooneyRivlin { c10, c01, bulk }, inversion)
+}
+
+fn extended(spec: MaterialSpec, inversion: Option<&Inversion>) -> MaterialSpec {
+    let Some(inversion) = inversion else { return spec };
+    let extension = match inversion.extension {
+        Extension::Energy => material::Extension::Energy,
+        Extension::Constant => material::Extension::Constant,
+    };
+    spec.extended(material::Inversion { threshold: inversion.threshold, extension })
 }

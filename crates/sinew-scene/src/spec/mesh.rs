@@ -88,7 +88,7 @@ words! {
 }
 
 /// The kinds in a list, as mesh files know them.
-pub(crate) fn cell_shapes(kinds: &[Kind]) -> BTreeSet<CellShape> {
+pub fn cell_shapes(kinds: &[Kind]) -> BTreeSet<CellShape> {
     let shape = |kind: &Kind| match kind {
         Kind::Line2 => CellShape::Line2,
         Kind::Line3 => CellShape::Line3,
@@ -244,7 +244,7 @@ table! {
 
 impl MuscleMesh {
     /// The muscle that is asked for.
-    pub(crate) fn params(&self) -> MuscleParams {
+    pub fn params(&self) -> MuscleParams {
         let shape = match self.shape {
             MuscleShape::Fusiform => procedural::MuscleShape::Fusiform,
             MuscleShape::Unipennate => procedural::MuscleShape::Unipennate,

@@ -1,5 +1,8 @@
 //! Placement at the start, and motion over time.
 
+use sinew_geometry::shape::Pose;
+use sinew_math::{Quaternion, Vec3};
+
 use crate::{
     decode::{
         codec::{length, quantity},
@@ -45,4 +48,11 @@ table! {
         /// The point that `deformation` leaves in place, in the world [m].
         about: [f64; 3] = vector(length()), default([0, 0, 0]);
     }
+}
+
+/// A pose from a scene's `position` and `rotation`.
+pub fn pose(position: [f64; 3], rotation: Option<&Rotation>) -> Pose {
+    let rotation =
+        rotation.map_or(Quaternion::identity(), |r| Quaternion::from_axis_angle(Vec3::from(r.axis), r.angle));
+    Pose { translation: Vec3::from(position), rotation }
 }

@@ -176,46 +176,6 @@ fn regions(facts: &MeshFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::compile;
-    use crate::spec::Scene;
-    use crate::template::{Template, scene_text};
-    use sinew_geometry::procedural::{TetPattern, box_tets, icosphere};
-    use sinew_io::{WriteOptions, save};
-
-    /// A scene for a mesh written to a folder compiles, at a size that flesh has, whatever unit the file is in.
-    #[test]
-    fn scenes_for_meshes_compile_at_a_plausible_size() {
-        let folder = std::env::temp_dir().join(format!("sinew-test-template-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let volume = box_tets(Vec3::new(0.2, 0.1, 0.1), [4, 2, 2], TetPattern::Kuhn).unwrap();
-        let volume = volume.with_node_set("left \"end\"", vec![0, 1]).unwrap();
-        let volume =
-            volume.clone().with_cell_labels((0..volume.cell_count() as u32).map(|c| c % 2 + 1).collect()).unwrap();
-        let surface = icosphere(0.1, 4).unwrap();
-        for (file, data) in [("my mesh.vtu", MeshData::from(&volume)), ("ball.obj", MeshData::from(&surface))] {
-            for scale in [1.0, 1000.0] {
-                let mut data = data.clone();
-                data.points.iter_mut().for_each(|p| *p *= scale);
-                for (path, bytes) in save(&data, &folder.join(file), &WriteOptions::default()).unwrap() {
-                    std::fs::write(path, bytes).unwrap();
-                }
-                let read = sinew_io::load(&folder.join(file)).unwrap();
-                let facts = MeshFacts::look(read, file, file, None).unwrap();
-                assert_eq!(facts.scale, 1.0 / scale);
-                let params = TemplateParams { mesh: Some(facts), ..TemplateParams::usual(Template::Mesh) };
-                let text = scene_text(Template::Mesh, &params, "new.toml");
-                let scene =
-                    Scene::from_str(&text, "new.toml", &folder).unwrap_or_else(|error| panic!("{text}\n{error}"));
-                let simulation = compile(&scene).unwrap_or_else(|error| panic!("{text}\n{error}"));
-                let size = simulation.model().bodies[0].mesh.bounds().size().max_component();
-                assert!((0.19..0.3).contains(&size), "{size}\n{text}");
-                if file.ends_with("vtu") {
-                    assert!(text.contains("label = 2"), "{text}");
-                }
-            }
-        }
-        let _ = std::fs::remove_dir_all(&folder);
-    }
 
     #[test]
     fn names_of_bodies_are_plain() {

@@ -4,7 +4,7 @@ use sinew_geometry::procedural::MuscleError;
 
 use super::Checker;
 use crate::spec::body::Body;
-use crate::spec::material::{Between, Fibers, Material};
+use crate::spec::material::{Between, Fibers, Material, material_spec};
 use crate::spec::mesh::{Element, Mesh, MuscleMesh};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
 
@@ -22,7 +22,7 @@ pub(super) fn has_young(material: &Material) -> bool {
 
 /// Whether cells of a law may have fibres that pull.
 fn takes_fibers(material: &Material) -> bool {
-    crate::compile::material_spec(material).law().takes_fibers()
+    material_spec(material).law().takes_fibers()
 }
 
 impl Checker<'_> {

@@ -1,0 +1,221 @@
+//! Ambient light: how much of the sky a point sees.
+//!
+//! $$A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}$$
+//!
+//! over evenly spread directions d of the upper half space, with the visibility V from one small depth map per direction.
+//! Evaluated at vertices and on a grid of the ground and interpolated, so it costs little and moves smoothly with the mesh.
+
+use rayon::prelude::*;
+
+use super::camera::{Bounds, UpAxis};
+use super::scene::Prepared;
+use super::shadow::DepthMap;
+use super::vector::{V3, dot, mad};
+
+/// Directions of the sky: more are not visible any more after interpolation.
+const DIRECTIONS: usize = 32;
+
+/// Texels per side of each depth map.
+const MAP_SIZE: usize = 96;
+
+/// Points per side of the ground grid.
+const GRID: usize = 112;
+
+/// Share of light that arrives at grazing and slightly hidden angles: sky light scatters in skin and dust.
+const WRAP: f32 = 0.2;
+
+/// Ambient light of a view.
+pub(crate) struct Occlusion {
+    /// Per corner of every triangle, 0..1.
+    pub corners: Vec<[f32; 3]>,
+    ground: GroundGrid,
+}
+
+impl Occlusion {
+    pub fn new(prepared: &Prepared, up: UpAxis, ground: Option<f32>) -> Occlusion {
+        let directions = sky(up);
+        let maps: Vec<DepthMap> = directions.par_iter().map(|&d| DepthMap::new(prepared, d, MAP_SIZE)).collect();
+        let points: Vec<(V3, V3)> =
+            prepared.positions.iter().copied().zip(prepared.vertex_normals.iter().copied()).collect();
+        // Two texels along the normal clear the vertex's own faces.
+        let visible = visibility(&maps, &points, 2.0);
+        let corners = prepared
+            .triangles
+            .par_iter()
+            .zip(&prepared.corner_normals)
+            .map(|(t, normals)| {
+                std::array::from_fn(|i| gather(&directions, &visible[t.corners[i] as usize], normals[i]))
+            })
+            .collect();
+        let ground = GroundGrid::new(&prepared.bounds, up, ground, &directions, &maps);
+        Occlusion { corners, ground }
+    }
+
+    /// Nothing hides the sky: what points up sees all of it.
+    pub fn open_sky(prepared: &Prepared, up: UpAxis) -> Occlusion {
+        let upwards = up.direction();
+        let light = |n: V3| (0.5 + 0.5 * dot(n, upwards)).clamp(0.0, 1.0).sqrt();
+        let corners = prepared.corner_normals.iter().map(|normals| normals.map(light)).collect();
+        Occlusion { corners, ground: GroundGrid::new(&prepared.bounds, up, None, &[], &[]) }
+    }
+
+    /// Ambient light on the ground below or at `p`.
+    pub fn on_ground(&self, p: V3) -> f32 {
+        self.ground.at(p)
+    }
+}
+
+/// Visibility of the sky's directions from points with normals, moved `texels` of the maps along the normal.
+fn visibility(maps: &[DepthMap], points: &[(V3, V3)], texels: f32) -> Vec<[f32; DIRECTIONS]> {
+    /// Points that meet one map in a row: the maps together do not fit in the cache, one does.
+    const CHUNK: usize = 512;
+    let mut visible = vec![[0.0; DIRECTIONS]; points.len()];
+    visible.par_chunks_mut(CHUNK).zip(points.par_chunks(CHUNK)).for_each(|(visible, points)| {
+        for (k, map) in maps.iter().enumerate() {
+            // Points without a normal belong to no triangle.
+            for (out, &(p, n)) in visible.iter_mut().zip(points).filter(|(_, (_, n))| *n != [0.0; 3]) {
+                let [u, v, h] = map.locate(mad(p, n, texels * map.texel()));
+                out[k] = map.lit(u, v, h);
+            }
+        }
+    });
+    visible
+}
+
+fn gather(directions: &[V3], visible: &[f32; DIRECTIONS], n: V3) -> f32 {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (&d, v) in directions.iter().zip(visible) {
+        let w = (dot(n, d) * (1.0 - WRAP) + WRAP).max(0.0);
+        sum += w * v;
+        total += w;
+    }
+    // A face that looks straight down sees no sky at all.
+    if total > 1e-6 { sum / total } else { 0.0 }
+}
+
+/// Fibonacci points on the upper half sphere, from just above the horizon.
+fn sky(up: UpAxis) -> Vec<V3> {
+    let golden = std::f32::consts::PI * (3.0 - 5.0f32.sqrt());
+    let axis = up.index();
+    (0..DIRECTIONS)
+        .map(|i| {
+            // Equal steps of height are equal areas of the sphere (Archimedes). 0.06: below 3.5° maps only see themselves.
+            let z = 0.06 + 0.94 * (i as f32 + 0.5) / DIRECTIONS as f32;
+            let r = (1.0 - z * z).max(0.0).sqrt();
+            let (sin, cos) = (i as f32 * golden).sin_cos();
+            let mut d = [0.0; 3];
+            d[axis] = z;
+            d[(axis + 1) % 3] = r * cos;
+            d[(axis + 2) % 3] = r * sin;
+            d
+        })
+        .collect()
+}
+
+/// Ambient light on a rectangle of the ground below the bodies; 1 outside.
+struct GroundGrid {
+    axes: [usize; 2],
+    min: [f32; 2],
+    /// Grid steps per metre.
+    scale: [f32; 2],
+    values: Vec<f32>,
+}
+
+impl GroundGrid {
+    fn new(bounds: &Bounds, up: UpAxis, ground: Option<f32>, directions: &[V3], maps: &[DepthMap]) -> GroundGrid {
+        let axes = [(up.index() + 1) % 3, (up.index() + 2) % 3];
+        let Some(level) = ground.filter(|_| !bounds.is_empty()) else {
+            return GroundGrid { axes, min: [0.0; 2], scale: [0.0; 2], values: Vec::new() };
+        };
+        // Low directions throw ambient shadows about one body height far; beyond, they are too faint to see.
+        let height = (bounds.max[up.index()] - level).clamp(0.05 * bounds.radius(), 4.0 * bounds.radius());
+        let (min, max) = (axes.map(|a| bounds.min[a] - 1.5 * height), axes.map(|a| bounds.max[a] + 1.5 * height));
+        let scale: [f32; 2] = std::array::from_fn(|i| (GRID - 1) as f32 / (max[i] - min[i]));
+        let normal = up.direction();
+        let points: Vec<(V3, V3)> = (0..GRID * GRID)
+            .map(|i| {
+                let mut p = [0.0; 3];
+                p[up.index()] = level;
+                p[axes[0]] = min[0] + (i % GRID) as f32 / scale[0];
+                p[axes[1]] = min[1] + (i / GRID) as f32 / scale[1];
+                (p, normal)
+            })
+            .collect();
+        let visible = visibility(maps, &points, 0.5);
+        let values: Vec<f32> = visible.iter().map(|v| gather(directions, v, normal)).collect();
+        // Each direction throws a faint shadow with an edge of its own: blur the edges, keep the depth.
+        let values = blurred(&blurred(&values, 1, GRID), GRID, 1);
+        GroundGrid { axes, min, scale, values }
+    }
+
+    fn at(&self, p: V3) -> f32 {
+        if self.values.is_empty() {
+            return 1.0;
+        }
+        let x = (p[self.axes[0]] - self.min[0]) * self.scale[0];
+        let y = (p[self.axes[1]] - self.min[1]) * self.scale[1];
+        let end = (GRID - 1) as f32;
+        // Fades to full light at the border, and is full outside.
+        let border = x.min(y).min(end - x).min(end - y);
+        if border.is_nan() || border <= 0.0 {
+            return 1.0;
+        }
+        let (i, k) = ((x as usize).min(GRID - 2), (y as usize).min(GRID - 2));
+        let (fx, fy) = (x - i as f32, y - k as f32);
+        let at = |i: usize, k: usize| self.values[k * GRID + i];
+        let below = at(i, k) * (1.0 - fx) + at(i + 1, k) * fx;
+        let above = at(i, k + 1) * (1.0 - fx) + at(i + 1, k + 1) * fx;
+        let inside = below * (1.0 - fy) + above * fy;
+        1.0 + (inside - 1.0) * (border / 12.0).min(1.0)
+    }
+}
+
+/// Binomial blur of the ground grid along one axis.
+fn blurred(values: &[f32], along: usize, across: usize) -> Vec<f32> {
+    const KERNEL: [f32; 5] = [70.0 / 256.0, 56.0 / 256.0, 28.0 / 256.0, 8.0 / 256.0, 1.0 / 256.0];
+    let mut to = vec![0.0; values.len()];
+    for line in 0..GRID {
+        let at = |i: usize| values[line * across + i.min(GRID - 1) * along];
+        for i in 0..GRID {
+            let sides = (1..KERNEL.len()).map(|k| KERNEL[k] * (at(i.saturating_sub(k)) + at(i + k)));
+            to[line * across + i * along] = KERNEL[0] * at(i) + sides.sum::<f32>();
+        }
+    }
+    to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Finish, Rgb, ShapeMesh, Surface};
+
+    /// The top of a lone sphere sees the whole sky, the ground under it less than the ground far away.
+    #[test]
+    fn contact_is_darker_than_open_ground() {
+        let mesh = ShapeMesh::sphere([0.0, 1.0, 0.0], 1.0, 32);
+        let prepared = Prepared::new(&[Surface::solid(&mesh.positions, &mesh.triangles, Rgb([1.0; 3]), Finish::MATTE)]);
+        let occlusion = Occlusion::new(&prepared, UpAxis::Y, Some(0.0));
+        let contact = occlusion.on_ground([0.1, 0.0, 0.1]);
+        assert!(contact < 0.25, "contact {contact}");
+        assert!(occlusion.on_ground([50.0, 0.0, 0.0]) == 1.0);
+        // A cosine-weighted cap of the sky: a sphere resting at horizontal distance x hides more the nearer it is.
+        let ring: Vec<f32> = (1..8).map(|i| occlusion.on_ground([0.5 * i as f32, 0.0, 0.0])).collect();
+        assert!(ring.windows(2).all(|w| w[1] >= w[0] - 0.02), "{ring:?}");
+        for (t, corners) in prepared.triangles.iter().zip(&occlusion.corners) {
+            for (&v, &sky) in t.corners.iter().zip(corners) {
+                if prepared.positions[v as usize][1] > 1.9 {
+                    assert!(sky > 0.97, "top sees {sky}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sky_directions_are_unit_and_above_the_horizon() {
+        for up in [UpAxis::X, UpAxis::Y, UpAxis::Z] {
+            for d in sky(up) {
+                assert!((dot(d, d) - 1.0).abs() < 1e-5 && dot(d, up.direction()) > 0.0);
+            }
+        }
+    }
+}

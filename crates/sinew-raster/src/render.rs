@@ -1,0 +1,408 @@
+//! From a view to an image.
+
+use rayon::prelude::*;
+
+use super::camera::{Bounds, Camera, UpAxis};
+use super::coverage::{BAND_ROWS, Binned, NOTHING, OFFSETS, Projection, SAMPLES, SampleBand, project};
+use super::image::Image;
+use super::occlusion::Occlusion;
+use super::overlay::{Legend, draw_legend, draw_title};
+use super::scene::{Paint, Prepared, Surface};
+use super::shade::{Backdrop, Lights, ShadePoint, display, footprint};
+use super::shadow::SoftShadow;
+use super::vector::{V3, add, cross, dot, each, lerp, mad, norm, scale, sub, unit_or};
+
+/// Everything one picture shows.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    /// Where it is seen from.
+    pub camera: Camera,
+    /// Axis that points up; lights and ground follow it.
+    pub up: UpAxis,
+    /// Height of the ground along the up axis [m], if there is one.
+    pub ground: Option<f32>,
+    /// The region of interest, which sets the size of the ground pattern and where it fades. Keep it fixed in an animation.
+    pub stage: Bounds,
+    /// Bodies and obstacles.
+    pub surfaces: Vec<Surface<'a>>,
+    /// Text in the upper left corner.
+    pub title: Option<&'a str>,
+    /// Text in the upper right corner, usually the time.
+    pub caption: Option<&'a str>,
+    /// Colour bar.
+    pub legend: Option<Legend<'a>>,
+}
+
+/// Texels per side of the key light's depth map.
+const SHADOW_SIZE: usize = 1024;
+
+/// Largest picture side [pixels]: 64 megapixels are more than any screen and still fit in memory.
+const MAX_SIDE: usize = 8192;
+
+/// Draws views of one size.
+#[derive(Clone, Copy, Debug)]
+pub struct Renderer {
+    width: usize,
+    height: usize,
+    is_draft: bool,
+}
+
+impl Renderer {
+    /// A renderer for pictures of `width` × `height` pixels; sizes outside 1..=8192 are clamped.
+    pub fn new(width: usize, height: usize) -> Renderer {
+        Renderer { width: width.clamp(1, MAX_SIDE), height: height.clamp(1, MAX_SIDE), is_draft: false }
+    }
+
+    /// The same without ambient shadows and with a coarser shadow, in a third of the time: for small pictures, and for charts, whose colours mean numbers.
+    pub fn draft(width: usize, height: usize) -> Renderer {
+        Renderer { is_draft: true, ..Renderer::new(width, height) }
+    }
+
+    /// Width over height.
+    pub fn aspect(&self) -> f32 {
+        self.width as f32 / self.height as f32
+    }
+
+    /// Draws the view. The same view gives the same bytes on any number of threads.
+    pub fn render(&self, view: &View<'_>) -> Image {
+        let prepared = Prepared::new(&view.surfaces);
+        let projection = Projection::new(&view.camera, self.width, self.height);
+        let lights = Lights::new(&projection, view.up);
+        let shadow_size = if self.is_draft { SHADOW_SIZE / 2 } else { SHADOW_SIZE };
+        let shadow = SoftShadow::new(&prepared, lights.key, shadow_size);
+        let occlusion = match self.is_draft {
+            true => Occlusion::open_sky(&prepared, view.up),
+            false => Occlusion::new(&prepared, view.up, view.ground),
+        };
+        let backdrop = Backdrop::new(view.up, view.ground, view.stage.center(), view.stage.radius());
+        let binned = project(&prepared, &projection, self.width, self.height);
+        let solid = view
+            .surfaces
+            .iter()
+            .map(|s| if let Paint::Solid(color) = s.paint { color.to_linear() } else { [0.0; 3] })
+            .collect();
+        let ground_inverse_depth = backdrop.ground_inverse_depth(&projection);
+        let pass = Pass {
+            view,
+            solid,
+            prepared,
+            projection,
+            lights,
+            shadow,
+            occlusion,
+            backdrop,
+            ground_inverse_depth,
+            height: self.height,
+        };
+        let mut image = Image::filled(self.width, self.height, [0; 3]);
+        image
+            .pixels
+            .par_chunks_mut(3 * self.width * BAND_ROWS)
+            .enumerate()
+            .for_each_init(SampleBand::default, |samples, (band, pixels)| {
+                pass.band(&binned, samples, band, self.width, pixels)
+            });
+        if let Some(title) = view.title {
+            draw_title(&mut image, title, view.caption);
+        } else if view.caption.is_some() {
+            draw_title(&mut image, "", view.caption);
+        }
+        if let Some(legend) = &view.legend {
+            draw_legend(&mut image, legend);
+        }
+        image
+    }
+}
+
+/// All that shading reads.
+struct Pass<'a> {
+    view: &'a View<'a>,
+    /// Linear colours of the surfaces with one colour.
+    solid: Vec<V3>,
+    prepared: Prepared,
+    projection: Projection,
+    lights: Lights,
+    shadow: SoftShadow,
+    occlusion: Occlusion,
+    backdrop: Backdrop,
+    ground_inverse_depth: V3,
+    height: usize,
+}
+
+/// Samples of a pixel that see the same smooth piece of surface.
+#[derive(Clone, Copy)]
+struct Group {
+    source: u32,
+    count: u32,
+    offset: [f32; 2],
+}
+
+impl Pass<'_> {
+    fn band(&self, binned: &Binned, samples: &mut SampleBand, band: usize, width: usize, pixels: &mut [u8]) {
+        let rows = pixels.len() / (3 * width);
+        samples.cover(binned, band, width, rows);
+        for y in 0..rows {
+            for x in 0..width {
+                let at = y * width + x;
+                let color = self.pixel(x, band * BAND_ROWS + y, &samples.source[at], &samples.inverse_depth[at]);
+                pixels[3 * at..3 * at + 3].copy_from_slice(&color);
+            }
+        }
+    }
+
+    fn pixel(&self, x: usize, y: usize, sources: &[u32; SAMPLES], inverse_depths: &[f32; SAMPLES]) -> [u8; 3] {
+        let (px, py) = (x as f32, y as f32);
+        if sources.iter().all(|&source| source == NOTHING) {
+            return display(self.behind(px + 0.5, py + 0.5));
+        }
+        let [constant, per_column, per_row] = self.ground_inverse_depth;
+        let mut groups = [Group { source: NOTHING, count: 0, offset: [0.0; 2] }; SAMPLES];
+        let mut used = 0;
+        for s in 0..SAMPLES {
+            let [ox, oy] = OFFSETS[s];
+            let mut source = sources[s];
+            // Bodies below the ground are hidden by it.
+            let ground = constant + per_column * (px + ox) + per_row * (py + oy);
+            if source != NOTHING && ground > inverse_depths[s] * (1.0 + 1e-4) {
+                source = NOTHING;
+            }
+            let known = groups[..used].iter().position(|g| self.is_same_piece(g.source, source));
+            let group = known.unwrap_or_else(|| {
+                groups[used].source = source;
+                used += 1;
+                used - 1
+            });
+            groups[group].count += 1;
+            groups[group].offset[0] += ox;
+            groups[group].offset[1] += oy;
+        }
+        let mut color = [0.0; 3];
+        for group in &groups[..used] {
+            let share = group.count as f32;
+            let (gx, gy) = (px + group.offset[0] / share, py + group.offset[1] / share);
+            let shaded = if group.source == NOTHING { self.behind(gx, gy) } else { self.surface(group.source, gx, gy) };
+            color = add(color, scale(display_weight(shaded), share / SAMPLES as f32));
+        }
+        display(color)
+    }
+
+    /// Whether two samples may share one shading: same surface, no crease between, no field step.
+    fn is_same_piece(&self, a: u32, b: u32) -> bool {
+        if a == b {
+            return true;
+        }
+        if a == NOTHING || b == NOTHING {
+            return false;
+        }
+        let (s, t) = (&self.prepared.triangles[a as usize], &self.prepared.triangles[b as usize]);
+        s.surface == t.surface
+            && !matches!(self.view.surfaces[s.surface as usize].paint, Paint::TriangleField { .. })
+            && dot(self.prepared.face_normals[a as usize], self.prepared.face_normals[b as usize]) > 0.8
+    }
+
+    fn behind(&self, x: f32, y: f32) -> V3 {
+        let background = self.backdrop.background(1.0 - y / self.height as f32);
+        let ray = self.projection.ray(x, y);
+        let eye = self.projection.basis.eye;
+        match self.backdrop.ground_hit(eye, ray) {
+            None => background,
+            Some(distance) => {
+                let position = mad(eye, ray, distance);
+                let width = footprint(&self.projection, position, self.view.up.direction());
+                self.backdrop.ground_color(position, width, background, &self.lights, &self.shadow, &self.occlusion)
+            }
+        }
+    }
+
+    fn surface(&self, source: u32, x: f32, y: f32) -> V3 {
+        let triangle = &self.prepared.triangles[source as usize];
+        let corners = triangle.corners.map(|v| self.prepared.positions[v as usize]);
+        let eye = self.projection.basis.eye;
+        let ray = self.projection.ray(x, y);
+        let weights = clamped(barycentric(eye, ray, corners));
+        let blend = |v: [V3; 3]| mad(mad(scale(v[0], weights[0]), v[1], weights[1]), v[2], weights[2]);
+        let position = blend(corners);
+        let face = self.prepared.face_normals[source as usize];
+        let to_eye = unit_or(scale(ray, -1.0), face);
+        let mut normal = unit_or(blend(self.prepared.corner_normals[source as usize]), face);
+        if dot(face, ray) > 0.0 {
+            // Seen from inside: an open or cut surface.
+            normal = scale(normal, -1.0);
+        }
+        let sky = self.occlusion.corners[source as usize];
+        let sky = sky[0] * weights[0] + sky[1] * weights[1] + sky[2] * weights[2];
+        let surface = &self.view.surfaces[triangle.surface as usize];
+        let mut albedo = self.albedo(surface, triangle, weights);
+        if let Some(wire) = surface.wireframe {
+            let coverage = self.wire_coverage(wire.width, x, y, corners, position);
+            albedo = lerp(albedo, wire.color.to_linear(), coverage * wire.opacity);
+        }
+        let openness = if self.view.ground.is_some() { self.occlusion.on_ground(position) } else { 0.7 };
+        let at = ShadePoint { position, normal, to_eye, albedo, sky, openness };
+        self.lights.body(&at, &surface.finish, &self.shadow)
+    }
+
+    fn albedo(&self, surface: &Surface<'_>, triangle: &super::scene::Triangle, weights: V3) -> V3 {
+        let place = |value: f32, min: f32, max: f32| {
+            // A field of one value lies in the middle of its range.
+            if max > min { f64::from((value - min) / (max - min)) } else { 0.5 }
+        };
+        match surface.paint {
+            Paint::Solid(_) => self.solid[triangle.surface as usize],
+            Paint::VertexField { values, min, max, map } => {
+                let first = self.prepared.first_vertex[triangle.surface as usize];
+                let at = |i: usize| values.get((triangle.corners[i] - first) as usize).copied().unwrap_or(f32::NAN);
+                let value = weights[0] * at(0) + weights[1] * at(1) + weights[2] * at(2);
+                map.linear(place(value, min, max))
+            }
+            Paint::TriangleField { values, min, max, map } => {
+                let value = values.get(triangle.local as usize).copied().unwrap_or(f32::NAN);
+                map.linear(place(value, min, max))
+            }
+        }
+    }
+
+    /// Share of the pixel around (x, y) that lies on an edge of the triangle.
+    fn wire_coverage(&self, width: f32, x: f32, y: f32, corners: [V3; 3], position: V3) -> f32 {
+        let eye = self.projection.basis.eye;
+        let pixel = dot(sub(position, eye), self.projection.basis.forward) / self.projection.focal;
+        let twice_area = norm(cross(sub(corners[1], corners[0]), sub(corners[2], corners[0])));
+        // Distance to an edge is its barycentric weight times the height of the triangle above it.
+        let height = |i: usize| twice_area / norm(sub(corners[(i + 2) % 3], corners[(i + 1) % 3])).max(1e-30);
+        let heights = [height(0), height(1), height(2)];
+        let mut sum = 0.0;
+        // Seen at a slant, lines are thinner than the pixel grid: four positions per pixel keep them from breaking up.
+        for [ox, oy] in [[-0.3, -0.1], [0.1, -0.3], [0.3, 0.1], [-0.1, 0.3]] {
+            let weights = barycentric(eye, self.projection.ray(x + ox, y + oy), corners);
+            let nearest = (0..3).map(|i| (weights[i] * heights[i]).abs()).fold(f32::INFINITY, f32::min);
+            sum += (0.5 * width + 0.5 - nearest / pixel).clamp(0.0, 1.0);
+        }
+        0.25 * sum
+    }
+}
+
+/// Caps a sample before samples are averaged: a highlight far above white would eat the antialiasing of its edge.
+fn display_weight(color: V3) -> V3 {
+    each(color, |c| c.min(2.5))
+}
+
+/// Barycentric weights of the point where the ray meets the plane of the triangle.
+fn barycentric(eye: V3, ray: V3, [a, b, c]: [V3; 3]) -> V3 {
+    let (e1, e2) = (sub(b, a), sub(c, a));
+    let p = cross(ray, e2);
+    let determinant = dot(e1, p);
+    if determinant.abs() < 1e-30 {
+        return [1.0 / 3.0; 3];
+    }
+    let s = sub(eye, a);
+    let u = dot(s, p) / determinant;
+    let v = dot(ray, cross(s, e1)) / determinant;
+    [1.0 - u - v, u, v]
+}
+
+/// The weights moved into the triangle: at an edge the mean sample position may lie just outside.
+fn clamped([a, b, c]: V3) -> V3 {
+    let weights = [a.clamp(0.0, 1.0), b.clamp(0.0, 1.0), c.clamp(0.0, 1.0)];
+    let sum = weights[0] + weights[1] + weights[2];
+    if sum > 0.0 && sum.is_finite() { scale(weights, 1.0 / sum) } else { [1.0 / 3.0; 3] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ColorMap, Finish, FitParams, Rgb, ShapeMesh};
+
+    fn view<'a>(surfaces: Vec<Surface<'a>>, stage: Bounds) -> View<'a> {
+        View {
+            camera: Camera::fit(&stage, UpAxis::Z, 1.5, &FitParams::default()),
+            up: UpAxis::Z,
+            ground: Some(0.0),
+            stage,
+            surfaces,
+            title: Some("title"),
+            caption: Some("t = 0 s"),
+            legend: Some(Legend { label: "x [m]", min: 0.0, max: 1.0, map: ColorMap::Sequential }),
+        }
+    }
+
+    fn ball() -> (ShapeMesh, Bounds) {
+        let mesh = ShapeMesh::sphere([0.0, 0.0, 1.0], 1.0, 24);
+        let bounds = Bounds::of(&mesh.positions);
+        (mesh, bounds)
+    }
+
+    #[test]
+    fn one_thread_and_four_give_the_same_bytes() {
+        let (mesh, bounds) = ball();
+        let surface = Surface::solid(&mesh.positions, &mesh.triangles, Rgb::of_body(0), Finish::FLESH);
+        let view = view(vec![surface], bounds);
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| Renderer::new(150, 100).render(&view))
+        };
+        assert_eq!(on(1), on(4));
+    }
+
+    #[test]
+    fn lit_side_is_brighter_than_the_shadow_on_the_ground() {
+        let (mesh, bounds) = ball();
+        let surface = Surface::solid(&mesh.positions, &mesh.triangles, Rgb([0.9; 3]), Finish::MATTE);
+        let with = Renderer::new(150, 100).render(&view(vec![surface], bounds));
+        let without = Renderer::new(150, 100).render(&view(Vec::new(), bounds));
+        let luminance = |image: &Image, x, y| image.pixel(x, y).iter().map(|&c| u32::from(c)).sum::<u32>();
+        // The key light comes from the upper left: the ground right of the ball darkens, the ground left of it hardly.
+        let darkest = (0..100)
+            .flat_map(|y| (75..150).map(move |x| (x, y)))
+            .map(|(x, y)| luminance(&without, x, y) as i64 - luminance(&with, x, y) as i64);
+        assert!(darkest.max().unwrap() > 120, "a shadow falls to the right");
+        assert!(luminance(&with, 62, 30) > luminance(&with, 88, 68), "top left of the ball is lit");
+    }
+
+    /// Nothing in view, empty meshes, NaN, broken indices, zero sizes, a camera in the middle of a body: a picture every time.
+    #[test]
+    fn nothing_can_stop_a_picture() {
+        let (mesh, bounds) = ball();
+        let broken = [[f32::NAN; 3], [f32::INFINITY, 0.0, 0.0], [1e30, 1e30, 1e30], [0.0; 3]];
+        let triangles = [[0, 1, 2], [0, 3, 3], [9, 9, 9], [1, 2, 3]];
+        let field = Paint::VertexField { values: &[f32::NAN], min: 0.0, max: 0.0, map: ColorMap::Diverging };
+        let solid = Surface::solid(&mesh.positions, &mesh.triangles, Rgb([0.5; 3]), Finish::FLESH);
+        let mut cases = vec![
+            view(Vec::new(), Bounds::default()),
+            view(vec![Surface::solid(&broken, &triangles, Rgb([0.5; 3]), Finish::FLESH)], Bounds::of(&broken)),
+            view(vec![Surface { paint: field, ..solid }], bounds),
+            view(vec![solid], bounds),
+            view(vec![solid], bounds),
+            view(vec![solid], bounds),
+        ];
+        cases[3].camera.eye = [0.0, 0.0, 1.0];
+        cases[4].camera.target = [100.0, 100.0, 100.0];
+        cases[5].camera.eye = cases[5].camera.target;
+        for view in &mut cases {
+            for (width, height) in [(48, 32), (1, 1), (0, 7)] {
+                let image = Renderer::new(width, height).render(view);
+                assert_eq!(image.pixels.len(), 3 * image.width * image.height);
+            }
+            view.ground = None;
+            view.camera.up = [0.0; 3];
+            Renderer::new(16, 16).render(view);
+        }
+    }
+
+    /// A triangle field paints each face with its own colour: the two halves of a quad differ sharply.
+    #[test]
+    fn triangle_fields_are_flat() {
+        let quad = ShapeMesh::patch([0.0; 3], [0.0, 0.0, 1.0], 1.0, 1);
+        let bounds = Bounds::of(&quad.positions);
+        let paint = Paint::TriangleField { values: &[0.0, 1.0], min: 0.0, max: 1.0, map: ColorMap::Sequential };
+        let surface =
+            Surface { paint, ..Surface::solid(&quad.positions, &quad.triangles, Rgb([1.0; 3]), Finish::CHART) };
+        let mut view = view(vec![surface], bounds);
+        view.camera = Camera { eye: [0.0, 0.0, 6.0], target: [0.0; 3], up: [0.0, 1.0, 0.0], field_of_view: 0.5 };
+        view.ground = None;
+        view.legend = None;
+        let image = Renderer::new(90, 60).render(&view);
+        let colors = [image.pixel(38, 40), image.pixel(52, 20)];
+        assert!(colors[0] != colors[1], "{colors:?}");
+        assert_eq!(image.pixel(38, 40), image.pixel(40, 41), "constant within a face");
+    }
+}

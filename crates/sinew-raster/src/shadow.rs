@@ -1,0 +1,415 @@
+//! Depth maps seen from a light: who stands in whose way.
+
+use super::camera::Bounds;
+use super::scene::Prepared;
+use super::vector::{V3, cross, dot, frame_about};
+
+/// Heights towards a distant light over a square of texels.
+///
+/// A point p is in shadow where the map is higher than p·d, d being the direction to the light.
+pub(crate) struct DepthMap {
+    /// Direction to the light, unit.
+    pub direction: V3,
+    tangent: V3,
+    bitangent: V3,
+    /// Texel coordinates are (p·t − origin) · scale.
+    origin: [f32; 2],
+    scale: f32,
+    size: usize,
+    heights: Vec<f32>,
+    /// Highest height anywhere.
+    pub top: f32,
+}
+
+/// Height of a texel nothing was drawn to.
+const EMPTY: f32 = f32::NEG_INFINITY;
+
+impl DepthMap {
+    pub fn new(prepared: &Prepared, direction: V3, size: usize) -> DepthMap {
+        let (tangent, bitangent) = frame_about(direction);
+        debug_assert!(dot(cross(tangent, bitangent), direction) > 0.99, "frame is right-handed");
+        let mut projected: Vec<V3> =
+            prepared.positions.iter().map(|&p| [dot(p, tangent), dot(p, bitangent), dot(p, direction)]).collect();
+        let mut bounds = Bounds::default();
+        // Only vertices of drawn triangles count (others have no normal): a stray vertex must not blur the map.
+        for (&p, &normal) in projected.iter().zip(&prepared.vertex_normals) {
+            if normal != [0.0; 3] {
+                bounds.add(p);
+            }
+        }
+        if bounds.is_empty() {
+            bounds.add([0.0; 3]);
+        }
+        let extent = (bounds.max[0] - bounds.min[0]).max(bounds.max[1] - bounds.min[1]).max(1e-6);
+        // Two texels of margin keep filters at the silhouette inside the map.
+        let scale = (size as f32 - 4.0) / extent;
+        let origin = [bounds.min[0] - 2.0 / scale, bounds.min[1] - 2.0 / scale];
+        let mut map = DepthMap {
+            direction,
+            tangent,
+            bitangent,
+            origin,
+            scale,
+            size,
+            heights: vec![EMPTY; size * size],
+            top: bounds.max[2],
+        };
+        for p in &mut projected {
+            *p = [(p[0] - origin[0]) * scale, (p[1] - origin[1]) * scale, p[2]];
+        }
+        for (t, &normal) in prepared.triangles.iter().zip(&prepared.face_normals) {
+            // The far side of a closed body is hidden by its near side.
+            if prepared.is_closed[t.surface as usize] && dot(normal, direction) < 0.0 {
+                continue;
+            }
+            let [a, b, c] = t.corners;
+            map.draw(projected[a as usize], projected[b as usize], projected[c as usize]);
+        }
+        map
+    }
+
+    /// Edge of a texel [m].
+    pub fn texel(&self) -> f32 {
+        1.0 / self.scale
+    }
+
+    /// Texel coordinates and height of a world point.
+    #[inline]
+    pub fn locate(&self, p: V3) -> V3 {
+        [
+            (dot(p, self.tangent) - self.origin[0]) * self.scale,
+            (dot(p, self.bitangent) - self.origin[1]) * self.scale,
+            dot(p, self.direction),
+        ]
+    }
+
+    fn draw(&mut self, a: V3, mut b: V3, mut c: V3) {
+        let (left, right) = (a[0].min(b[0]).min(c[0]), a[0].max(b[0]).max(c[0]));
+        let (low, high) = (a[1].min(b[1]).min(c[1]), a[1].max(b[1]).max(c[1]));
+        // Everything lies at least two texels inside the map by its construction, so casts need no check.
+        let (x0, x1) = (left as usize, right as usize);
+        let (y0, y1) = (low as usize, high as usize);
+        // Within one texel: most triangles of a fine mesh in a coarse map end here.
+        if x0 == x1 && y0 == y1 {
+            let texel = &mut self.heights[y0 * self.size + x0];
+            *texel = texel.max((a[2] + b[2] + c[2]) * (1.0 / 3.0));
+            return;
+        }
+        let mut area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+        if area < 0.0 {
+            (b, c, area) = (c, b, -area);
+        }
+        if area.is_nan() || area <= 0.0 {
+            return;
+        }
+        // Heights and edge functions are affine: start at the centre of the first texel and step.
+        let inverse = 1.0 / area;
+        let (d1, d2) = (b[2] - a[2], c[2] - a[2]);
+        let gx = (d1 * (c[1] - a[1]) - d2 * (b[1] - a[1])) * inverse;
+        let gy = (d2 * (b[0] - a[0]) - d1 * (c[0] - a[0])) * inverse;
+        let (e0, e1, e2) = (edge(b, c), edge(c, a), edge(a, b));
+        for y in y0..=y1 {
+            let py = y as f32 + 0.5;
+            for x in x0..=x1 {
+                let px = x as f32 + 0.5;
+                let inside = (e0[0] * px + e0[1] * py + e0[2] >= 0.0)
+                    & (e1[0] * px + e1[1] * py + e1[2] >= 0.0)
+                    & (e2[0] * px + e2[1] * py + e2[2] >= 0.0);
+                if inside {
+                    let texel = &mut self.heights[y * self.size + x];
+                    *texel = texel.max(a[2] + gx * (px - a[0]) + gy * (py - a[1]));
+                }
+            }
+        }
+    }
+
+    /// Share of light that passes at height `h`, interpolated between the four texels around (u, v).
+    #[inline]
+    pub fn lit(&self, u: f32, v: f32, h: f32) -> f32 {
+        lit(&self.heights, self.size, u, v, h)
+    }
+}
+
+/// Edge function through p and q, positive to the left.
+#[inline(always)]
+fn edge(p: V3, q: V3) -> V3 {
+    [p[1] - q[1], q[0] - p[0], p[0] * q[1] - p[1] * q[0]]
+}
+
+#[inline(always)]
+fn lit(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> f32 {
+    let (u, v) = (u - 0.5, v - 0.5);
+    let end = (size - 1) as f32;
+    // Written so that NaN is outside. Inside, truncation is the floor and much cheaper.
+    if !(u > 0.0 && v > 0.0 && u < end && v < end) {
+        return 1.0;
+    }
+    let (x, y) = (u as usize, v as usize);
+    let (fx, fy) = (u - x as f32, v - y as f32);
+    let at = y * size + x;
+    let open = |i: usize| if heights[i] > h { 0.0 } else { 1.0 };
+    let below = open(at) * (1.0 - fx) + open(at + 1) * fx;
+    let above = open(at + size) * (1.0 - fx) + open(at + size + 1) * fx;
+    below * (1.0 - fy) + above * fy
+}
+
+/// Interpolated share of the texels around (u, v) that are higher than `h`, and the sum of their heights with the same
+/// weights. Interpolation matters: a count of texels would draw streaks through the penumbra.
+#[inline(always)]
+fn blocking(heights: &[f32], size: usize, u: f32, v: f32, h: f32) -> (f32, f32) {
+    let (u, v) = (u - 0.5, v - 0.5);
+    let end = (size - 1) as f32;
+    if !(u > 0.0 && v > 0.0 && u < end && v < end) {
+        return (0.0, 0.0);
+    }
+    let (x, y) = (u as usize, v as usize);
+    let (fx, fy) = (u - x as f32, v - y as f32);
+    let at = y * size + x;
+    let (mut weight, mut sum) = (0.0, 0.0);
+    for (i, w) in [
+        (at, (1.0 - fx) * (1.0 - fy)),
+        (at + 1, fx * (1.0 - fy)),
+        (at + size, (1.0 - fx) * fy),
+        (at + size + 1, fx * fy),
+    ] {
+        if heights[i] > h {
+            weight += w;
+            sum += w * heights[i];
+        }
+    }
+    (weight, sum)
+}
+
+/// Taps of the search for occluders and of the filter.
+const SEARCH_TAPS: usize = 12;
+const FILTER_TAPS: usize = 16;
+
+/// Taps of the filter on the coarsest level, whose radius has no bound in texels.
+const WIDE_TAPS: usize = 40;
+
+/// Texels per side of the coarsest level: below, maxima would swell every shadow.
+const COARSEST: usize = 32;
+
+/// Tangent of the half angle of the key light: about a soft box one and a half metres wide at six metres.
+const LIGHT_RADIUS: f32 = 0.12;
+
+/// Steepest plane, height over distance, that a receiver is believed to be; beyond, it faces away from the light anyway.
+const STEEPEST: f32 = 5.0;
+
+/// Cells per side of the map that tells where no shadow can be.
+const COARSE: usize = 64;
+
+/// A key light with shadows that are sharp at the contact and soft far from it.
+///
+/// Percentage-closer soft shadows: the mean distance to the occluders around the point sets the width of the filter.
+/// Wide filters read coarser levels of a pyramid of maxima, so that their few taps still overlap and no copies of an edge
+/// show. Reference: R. Fernando, "Percentage-Closer Soft Shadows" (2005).
+pub(crate) struct SoftShadow {
+    map: DepthMap,
+    /// Halvings of `map`: side and heights.
+    levels: Vec<(usize, Vec<f32>)>,
+    search: [[f32; 2]; SEARCH_TAPS],
+    filter: [[f32; 2]; FILTER_TAPS],
+    wide: [[f32; 2]; WIDE_TAPS],
+    /// Highest texel in reach of the search, to leave early where nothing can cast a shadow.
+    coarse: Vec<f32>,
+    /// Lowest height drawn.
+    lowest: f32,
+    /// Largest radius of the search [texels].
+    reach: f32,
+}
+
+impl SoftShadow {
+    pub fn new(prepared: &Prepared, direction: V3, size: usize) -> SoftShadow {
+        debug_assert!(size.is_power_of_two() && size >= COARSE, "levels halve down to the coarse map");
+        let mut map = DepthMap::new(prepared, direction, size);
+        let lowest = map.heights.iter().copied().filter(|h| h.is_finite()).fold(map.top, f32::min);
+        // Beyond a sixth of the map a shadow has no shape left worth its samples.
+        let reach = (LIGHT_RADIUS * (map.top - lowest) * map.scale).clamp(2.0, 0.18 * size as f32);
+        let mut levels = vec![(size, std::mem::take(&mut map.heights))];
+        while let Some((side, heights)) = levels.last().filter(|(side, _)| *side > COARSEST) {
+            levels.push((side / 2, halved(heights, *side)));
+        }
+        let spread = (reach * COARSE as f32 / size as f32).ceil() as usize + 1;
+        let cells = levels.iter().find(|(side, _)| *side == COARSE);
+        let coarse =
+            cells.map_or_else(|| vec![f32::INFINITY; COARSE * COARSE], |(_, heights)| dilated(heights, spread));
+        SoftShadow { search: spiral(), filter: spiral(), wide: spiral(), levels, coarse, lowest, reach, map }
+    }
+
+    /// Share of the key light that reaches a point with unit normal `n`, 0..1.
+    pub fn lit(&self, p: V3, n: V3) -> f32 {
+        // Grazing light needs a larger offset along the normal to clear the texel's own slope.
+        let slope = 1.0 - dot(n, self.map.direction).clamp(0.0, 1.0);
+        let offset = (1.0 + 2.0 * slope) * self.map.texel();
+        let [u, v, h] = self.map.locate(super::vector::mad(p, n, offset));
+        let size = self.map.size as f32;
+        let (inside_u, inside_v) = (u.clamp(0.0, size - 1.0), v.clamp(0.0, size - 1.0));
+        let cell = |at: f32| (at * (COARSE as f32 / size)) as usize;
+        let top = self.coarse[cell(inside_v) * COARSE + cell(inside_u)];
+        let outside = (inside_u - u).abs().max((inside_v - v).abs());
+        // Points beside the map still feel its border through the filter.
+        if top <= h || outside > self.reach {
+            return 1.0;
+        }
+        let above = (self.local_top(inside_u, inside_v) - h).max(0.0);
+        let radius = (LIGHT_RADIUS * above * self.map.scale).clamp(1.5, self.reach);
+        // The receiver itself rises towards the light: taps beside the point compare with its plane, not with its height.
+        let facing = dot(n, self.map.direction).max(1e-3);
+        let rise = |axis: V3| (-dot(n, axis) / facing).clamp(-STEEPEST, STEEPEST) * self.map.texel();
+        let plane = Receiver { u, v, h, slope, rise: [rise(self.map.tangent), rise(self.map.bitangent)] };
+        let level = self.level(radius, 2.0);
+        let ((side, heights), shrink) = (&self.levels[level], shrink_of(level));
+        let margin = self.margin(shrink, slope);
+        let (mut sum, mut count) = (0.0, 0.0);
+        for [x, y] in self.search {
+            let (x, y) = (radius * x, radius * y);
+            let (weight, height) =
+                blocking(heights, *side, (u + x) * shrink, (v + y) * shrink, plane.height(x, y) + margin);
+            sum += height - weight * h;
+            count += weight;
+        }
+        if count <= 1e-3 {
+            return 1.0;
+        }
+        let penumbra = (LIGHT_RADIUS * sum / count * self.map.scale).clamp(1.2, self.reach);
+        let level = self.level(penumbra, 2.5);
+        let here = self.filtered(level, &plane, penumbra);
+        // Cross-fade into the next level over the last 40 % of this one: a switch would draw a contour line.
+        let next = (penumbra * shrink_of(level) / 2.5 - 1.6) / 0.4;
+        if next <= 0.0 || level + 1 >= self.levels.len() {
+            return here;
+        }
+        here + (self.filtered(level + 1, &plane, penumbra) - here) * next.min(1.0)
+    }
+
+    /// The coarse map, interpolated: where its cells jump, the search must not.
+    fn local_top(&self, u: f32, v: f32) -> f32 {
+        let scale = COARSE as f32 / self.map.size as f32;
+        let last = (COARSE - 1) as f32;
+        let (x, y) = ((u * scale - 0.5).clamp(0.0, last - 1e-3), (v * scale - 0.5).clamp(0.0, last - 1e-3));
+        let (i, k) = (x as usize, y as usize);
+        let (fx, fy) = (x - i as f32, y - k as f32);
+        // Empty cells are as low as can be without spoiling the mean.
+        let at = |i: usize, k: usize| self.coarse[k * COARSE + i].max(self.lowest);
+        let below = at(i, k) + (at(i + 1, k) - at(i, k)) * fx;
+        let above = at(i, k + 1) + (at(i + 1, k + 1) - at(i, k + 1)) * fx;
+        below + (above - below) * fy
+    }
+
+    fn filtered(&self, level: usize, plane: &Receiver, penumbra: f32) -> f32 {
+        let (side, heights) = &self.levels[level];
+        let shrink = shrink_of(level);
+        let margin = self.margin(shrink, plane.slope);
+        let taps: &[[f32; 2]] = if level + 1 == self.levels.len() { &self.wide } else { &self.filter };
+        let mut open = 0.0;
+        for [x, y] in taps {
+            let (x, y) = (penumbra * x, penumbra * y);
+            open += lit(heights, *side, (plane.u + x) * shrink, (plane.v + y) * shrink, plane.height(x, y) + margin);
+        }
+        open / taps.len() as f32
+    }
+
+    /// The level at which a radius given in base texels spans between `texels` and twice as many.
+    fn level(&self, radius: f32, texels: f32) -> usize {
+        let mut level = 0;
+        while level + 1 < self.levels.len() && radius * shrink_of(level) > 2.0 * texels {
+            level += 1;
+        }
+        level
+    }
+
+    /// Maxima over a coarse texel stand above a sloped surface: occluders must be higher by that much.
+    fn margin(&self, shrink: f32, slope: f32) -> f32 {
+        (1.0 / shrink - 1.0) * self.map.texel() * (0.6 + 1.4 * slope)
+    }
+}
+
+/// The tangent plane of the point that asks for light, in texels of the base.
+struct Receiver {
+    u: f32,
+    v: f32,
+    h: f32,
+    /// 0 where the plane faces the light, 1 where it stands along it.
+    slope: f32,
+    /// Height gained per texel.
+    rise: [f32; 2],
+}
+
+impl Receiver {
+    fn height(&self, x: f32, y: f32) -> f32 {
+        self.h + self.rise[0] * x + self.rise[1] * y
+    }
+}
+
+/// Texels of a level per texel of the base.
+fn shrink_of(level: usize) -> f32 {
+    1.0 / (1 << level) as f32
+}
+
+/// Sunflower arrangement of points in the unit disc: even density without visible rows.
+fn spiral<const N: usize>() -> [[f32; 2]; N] {
+    let golden = std::f32::consts::PI * (3.0 - 5.0f32.sqrt());
+    std::array::from_fn(|i| {
+        let r = ((i as f32 + 0.5) / N as f32).sqrt();
+        let (sin, cos) = (i as f32 * golden).sin_cos();
+        [r * cos, r * sin]
+    })
+}
+
+/// Map of half the side, each texel the highest of four.
+fn halved(heights: &[f32], side: usize) -> Vec<f32> {
+    let half = side / 2;
+    let mut to = Vec::with_capacity(half * half);
+    for rows in heights.chunks_exact(2 * side) {
+        let (upper, lower) = rows.split_at(side);
+        for x in 0..half {
+            to.push(upper[2 * x].max(upper[2 * x + 1]).max(lower[2 * x]).max(lower[2 * x + 1]));
+        }
+    }
+    to
+}
+
+/// Maxima over squares of `spread` cells around each cell of the coarse map, by rows and then by columns.
+fn dilated(coarse: &[f32], spread: usize) -> Vec<f32> {
+    let pass = |from: &[f32], along: usize, across: usize| {
+        let mut to = vec![EMPTY; COARSE * COARSE];
+        for line in 0..COARSE {
+            for i in 0..COARSE {
+                let range = i.saturating_sub(spread)..(i + spread + 1).min(COARSE);
+                to[line * across + i * along] = range.map(|k| from[line * across + k * along]).fold(EMPTY, f32::max);
+            }
+        }
+        to
+    };
+    pass(&pass(coarse, 1, COARSE), COARSE, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Finish, Rgb, ShapeMesh, Surface};
+
+    fn sphere_above_ground() -> Prepared {
+        let mesh = ShapeMesh::sphere([0.0, 2.0, 0.0], 1.0, 32);
+        Prepared::new(&[Surface::solid(&mesh.positions, &mesh.triangles, Rgb([1.0; 3]), Finish::MATTE)])
+    }
+
+    #[test]
+    fn point_under_the_sphere_is_dark_and_far_point_is_lit() {
+        let up = [0.0, 1.0, 0.0];
+        let shadow = SoftShadow::new(&sphere_above_ground(), up, 256);
+        assert_eq!(shadow.lit([0.0, 0.0, 0.0], up), 0.0);
+        assert_eq!(shadow.lit([3.0, 0.0, 0.0], up), 1.0);
+        assert_eq!(shadow.lit([0.0, 3.5, 0.0], up), 1.0, "above the sphere");
+        // Half of a symmetric penumbra is lit below the silhouette; 0.2 for the few taps and the round edge.
+        let edge = shadow.lit([1.0, 0.0, 0.0], up);
+        assert!((edge - 0.5).abs() < 0.2, "penumbra {edge}");
+    }
+
+    #[test]
+    fn empty_scene_casts_no_shadow() {
+        let shadow = SoftShadow::new(&Prepared::new(&[]), [0.0, 1.0, 0.0], 64);
+        assert_eq!(shadow.lit([0.0, -1.0, 0.0], [0.0, 1.0, 0.0]), 1.0);
+    }
+}

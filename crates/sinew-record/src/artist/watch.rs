@@ -1,0 +1,410 @@
+//! Looks at the frames of a run and remembers what is worst.
+//!
+//! Frames are seen as they are recorded. After `--resume` those before the checkpoint are shown once more, so nothing has to be kept between runs, and the
+//! page of a run that was killed says what that of a whole one says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sinew_fem::contact::{Party, SurfaceCheck, SurfacePlaces};
+use sinew_fem::model::Model;
+use sinew_fem::regions::{Region, cell_states, regions_of};
+use sinew_fem::{BodyFrame, Frame, StepReport, StepTiming};
+use sinew_geometry::TriMesh;
+use sinew_geometry::shape::Pose;
+use sinew_math::Vec3;
+use sinew_raster::{ShapeMesh, UpAxis};
+use sinew_scene::spec::Scene;
+use sinew_scene::spec::mesh::Mesh;
+use sinew_scene::spec::motion::pose;
+use sinew_scene::spec::rig::Rig;
+use sinew_scene::{Character, SceneCharacter};
+
+use super::advice::{Settings, advise};
+use super::facts::{
+    ArtistFacts, BlendFacts, BodyFacts, ComparisonFacts, CrossingFacts, LayerFacts, RegionFacts, SlowFrame,
+    StretchFacts, StripPicture, TimeFacts, Worst,
+};
+use super::pictures::{Snapshot, colour_range, comparison, layers, stretch_map, strip};
+use super::stretch::Skin;
+use crate::record::up_axis;
+use crate::still::placed_mesh;
+use crate::stopwatch::Stopwatch;
+
+/// Pictures of the strip.
+const PICTURES: usize = 7;
+/// Frames whose depth of penetration is looked at: those with most crossings, else most contacts. Depth takes far longer than crossings.
+const DEEP_LOOKS: usize = 2;
+/// Slowest frames that are told.
+const SLOWEST: usize = 5;
+/// Pairs of triangles that are counted before the count ends.
+const MOST_CROSSINGS: usize = 100_000;
+
+/// Where the time of a run went besides its steps.
+pub struct Spent {
+    /// Placing skins and putting frames together.
+    pub embedding: Duration,
+    /// Writing files.
+    pub recording: Duration,
+}
+
+/// Looks at a run.
+pub struct Watch {
+    up: UpAxis,
+    every: usize,
+    /// Frames of the strip.
+    wanted: Vec<usize>,
+    snapshots: Vec<Snapshot>,
+    triangles: Vec<Vec<[u32; 3]>>,
+    characters: Vec<Watched>,
+    crossing: CrossingFacts,
+    /// Where to look how deep surfaces are in each other, worst first.
+    suspects: Vec<Suspect>,
+    /// Time that looking took.
+    pub time: Duration,
+}
+
+/// A frame in which surfaces may be inside each other.
+struct Suspect {
+    frame: usize,
+    /// Crossings and contacts.
+    rank: [usize; 2],
+    places: SurfacePlaces,
+}
+
+/// A character.
+struct Watched {
+    body: usize,
+    character: Arc<Character>,
+    bones: Vec<ShapeMesh>,
+    /// What the scene says of its skeleton.
+    settings: Rig,
+    /// From the file to the scene.
+    scale: f64,
+    place: Pose,
+    /// Whether the scene keeps its surface apart from itself.
+    is_kept_apart: bool,
+    regions: Vec<Region>,
+    skin: Skin,
+    facts: BodyFacts,
+    /// Skin in the frame in which it is stretched most, and stretches of its triangles.
+    worst_skin: (Vec<Vec3>, Vec<f64>),
+    /// The frame in which blend skinning and flesh are compared.
+    moment: Option<Snapshot>,
+}
+
+impl Watch {
+    /// Looks at the characters of a scene over `frames` frames; `None` when there are none, or nobody will read it.
+    pub fn new(scene: &Scene, model: &Model, characters: &[SceneCharacter], frames: usize) -> Option<Self> {
+        scene.record.report.file_name("report.html")?;
+        let characters: Vec<Watched> = characters.iter().filter_map(|read| Watched::new(scene, model, read)).collect();
+        if characters.is_empty() {
+            return None;
+        }
+        let every = scene.record.every.max(1);
+        let shown = frames / every;
+        let pictures = PICTURES.min(shown + 1);
+        // To the nearest frame that is written; the first and the last are.
+        let wanted = |k: usize| (2 * k * shown + pictures - 2) / (2 * (pictures - 1)) * every;
+        Some(Self {
+            up: up_axis(scene.up),
+            every,
+            wanted: if pictures > 1 { (0..pictures).map(wanted).collect() } else { vec![0] },
+            snapshots: Vec::new(),
+            triangles: model.bodies.iter().map(|body| body.surface.triangles.clone()).collect(),
+            characters,
+            crossing: CrossingFacts::default(),
+            suspects: Vec::new(),
+            time: Duration::ZERO,
+        })
+    }
+
+    /// Looks at a frame. Those that only have probes are passed over, as are those between written ones.
+    pub fn look(&mut self, model: &Model, frame: &Frame<'_>) {
+        if frame.bodies.len() != model.bodies.len() || !frame.index.is_multiple_of(self.every) {
+            return;
+        }
+        let watch = Stopwatch::start();
+        if self.wanted.contains(&frame.index) {
+            self.snapshots.push(Snapshot::of(frame, self.up));
+        }
+        for watched in &mut self.characters {
+            watched.look(frame.index, &frame.bodies[watched.body]);
+            watched.look_for_moment(frame, self.up);
+        }
+        self.look_for_crossings(model, frame);
+        watch.add_to(&mut self.time);
+    }
+
+    fn look_for_crossings(&mut self, model: &Model, frame: &Frame<'_>) {
+        self.crossing.frames += 1;
+        // Surfaces that nobody keeps apart are looked at one by one.
+        let alone = self.characters.iter().filter(|watched| !watched.is_kept_apart);
+        let mut crossings: usize = alone.map(|watched| own_crossings(&frame.bodies[watched.body])).sum();
+        if !model.surfaces.groups.is_empty() {
+            crossings += self.check(model, frame);
+        }
+        self.crossing.crossings.take(crossings, frame.index);
+    }
+
+    /// Crossings of all that is kept apart; what is known of depth, or where to look for it at the end.
+    fn check(&mut self, model: &Model, frame: &Frame<'_>) -> usize {
+        let depth = self.crossing.depth.get_or_insert_default();
+        if let (Some(crossings), Some(found)) = (frame.probe("check.crossings"), frame.probe("check.penetration")) {
+            depth.take(found, frame.index);
+            return crossings as usize;
+        }
+        let Some(places) = SurfacePlaces::of_frame(model, frame) else { return 0 };
+        let crossings = places.crossings(model);
+        let rank = [crossings, frame.report.contacts];
+        let at = self.suspects.partition_point(|suspect| suspect.rank >= rank);
+        if at < DEEP_LOOKS {
+            self.suspects.insert(at, Suspect { frame: frame.index, rank, places });
+            self.suspects.truncate(DEEP_LOOKS);
+        }
+        crossings
+    }
+
+    /// Draws, and draws conclusions. `last` is where the run ended.
+    pub fn finish(
+        mut self,
+        scene: &Scene,
+        model: &Model,
+        last: &Frame<'_>,
+        reports: &[StepReport],
+        spent: &Spent,
+    ) -> ArtistFacts {
+        let watch = Stopwatch::start();
+        // A run that ended early has a last picture all the same.
+        if self.snapshots.last().is_none_or(|snapshot| snapshot.frame + self.every <= last.index) {
+            self.snapshots.push(Snapshot::of(last, self.up));
+        }
+        if let Some(depth) = &mut self.crossing.depth {
+            for suspect in &self.suspects {
+                depth.take(SurfaceCheck::at(model, &suspect.places).penetration, suspect.frame);
+            }
+        }
+        let frames: Vec<(usize, f64)> = self.snapshots.iter().map(|snapshot| (snapshot.frame, snapshot.time)).collect();
+        let pictures = strip(scene, &self.triangles, &self.snapshots);
+        let strip = frames.iter().zip(pictures).map(|(&(frame, time), png)| {
+            let animation_frame = self.characters.first().and_then(|watched| watched.animation_frame(scene, time));
+            StripPicture { frame, time, animation_frame, png }
+        });
+        let strip = strip.collect();
+        let places = SurfacePlaces::of_state(model, &model.initial_state());
+        let triangles = &self.triangles;
+        let bodies = self
+            .characters
+            .into_iter()
+            .map(|watched| watched.finish(scene, model, triangles, &places, &frames))
+            .collect();
+        let mut sums = StepTiming::default();
+        reports.iter().for_each(|report| sums += report.timing);
+        watch.add_to(&mut self.time);
+        let time = time_facts(reports, &sums, spent, self.time);
+        let mut facts = ArtistFacts { strip, crossing: self.crossing, bodies, time, advice: Vec::new() };
+        facts.advice = advise(&facts, &Settings::of(scene, sums));
+        facts
+    }
+}
+
+impl Watched {
+    fn new(scene: &Scene, model: &Model, read: &SceneCharacter) -> Option<Self> {
+        let (body, character) = (read.body, read.character.clone());
+        let (data, of_model) = (scene.body.get(body)?, model.bodies.get(body)?);
+        let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { return None };
+        let regions = regions_of(&of_model.mesh, |name| character.flesh.joints.iter().any(|joint| joint.name == name));
+        let groups = &model.surfaces.groups;
+        let group = groups.iter().position(|group| group.party == Party::Body(body));
+        let surface = &of_model.surface;
+        let facts = BodyFacts {
+            name: data.name.clone(),
+            cells: of_model.mesh.cell_count(),
+            cell: mesh.cell,
+            regions: regions
+                .iter()
+                .map(|region| RegionFacts {
+                    name: region.name.clone(),
+                    cells: region.cells.len(),
+                    ..RegionFacts::default()
+                })
+                .collect(),
+            ..BodyFacts::default()
+        };
+        Some(Self {
+            body,
+            character,
+            bones: read.bones.iter().map(|(shape, pose)| placed_mesh(shape, pose, 0.0)).collect(),
+            settings: settings.clone(),
+            scale: data.scale,
+            place: pose(data.position, data.rotation.as_ref()),
+            is_kept_apart: group.is_some_and(|group| model.surfaces.rule(group, group).is_some()),
+            regions,
+            skin: Skin::new(surface.positions(of_model.mesh.positions()), &surface.triangles),
+            facts,
+            worst_skin: (Vec::new(), Vec::new()),
+            moment: None,
+        })
+    }
+
+    fn look(&mut self, frame: usize, body: &BodyFrame<'_>) {
+        let cells = cell_states(body.mesh, body.positions);
+        for (region, facts) in self.regions.iter().zip(&mut self.facts.regions) {
+            let state = region.state(&cells);
+            if state.volume_change.abs() > facts.volume_change.value.abs() {
+                facts.volume_change = Worst { value: state.volume_change, frame };
+            }
+            facts.inverted.take(state.inverted, frame);
+            facts.folded.take(state.folded, frame);
+        }
+        self.facts.inverted.take(cells.iter().filter(|cell| cell.is_inverted).count(), frame);
+        self.facts.folded.take(cells.iter().filter(|cell| cell.is_folded).count(), frame);
+        let stretches = self.skin.stretches(&body.surface_positions);
+        let known = &mut self.facts.stretch;
+        if self.worst_skin.0.is_empty() || stretches.most > known.most {
+            *known = StretchFacts {
+                frame,
+                most: stretches.most,
+                largest: stretches.largest,
+                smallest: stretches.smallest,
+                range: colour_range(stretches.most),
+                pictures: Vec::new(),
+            };
+            self.worst_skin = (body.surface_positions.to_vec(), stretches.of_triangles);
+        }
+    }
+
+    /// Keeps the frame in which flesh is farthest from where blend skinning puts it.
+    fn look_for_moment(&mut self, frame: &Frame<'_>, up: UpAxis) {
+        let flesh = &frame.bodies[self.body].surface_positions;
+        let squares: Vec<f64> =
+            self.blended(frame.time).iter().zip(flesh.iter()).map(|(a, b)| (*a - *b).norm_squared()).collect();
+        let distance = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+        if self.facts.comparison.as_ref().is_none_or(|known| distance > known.distance) {
+            self.facts.comparison = Some(ComparisonFacts {
+                frame: frame.index,
+                distance,
+                farthest: squares.iter().copied().fold(0.0, f64::max).sqrt(),
+                contacts: frame.report.contacts,
+                pictures: Vec::new(),
+            });
+            self.moment = Some(Snapshot::of(frame, up));
+        }
+    }
+
+    /// The skin where blend skinning alone has it at a time of the run.
+    fn blended(&self, time: f64) -> Vec<Vec3> {
+        let blended = self.character.flesh.blend(&self.character.performance(&self.settings).motions(time));
+        blended.iter().map(|x| self.place.to_world(*x * self.scale)).collect()
+    }
+
+    /// Frame of the animation at a time of the run, counted as files of skins count.
+    fn animation_frame(&self, scene: &Scene, time: f64) -> Option<f64> {
+        let settings = &self.settings;
+        let rate = scene.frame_rate / scene.record.every.max(1) as f64;
+        // Half a frame of rounding: sums of times are not exact.
+        let is_begun = time >= settings.preroll - 0.5 / scene.frame_rate;
+        let frame = (settings.start + time - settings.preroll) * rate;
+        is_begun.then(|| (frame * 1e3).round() / 1e3)
+    }
+
+    fn finish(
+        mut self,
+        scene: &Scene,
+        model: &Model,
+        triangles: &[Vec<[u32; 3]>],
+        places: &SurfacePlaces,
+        frames: &[(usize, f64)],
+    ) -> BodyFacts {
+        let bones = &self.bones;
+        self.facts.layers = LayerFacts {
+            bones: bones.len(),
+            triangles: self.skin.triangles().len(),
+            pictures: layers(scene, self.body, bones, &model.bodies[self.body].mesh, &self.skin),
+        };
+        let pictures = self.moment.as_ref().map(|moment| {
+            let blended = self.blended(moment.time);
+            comparison(scene, triangles, moment, self.body, &blended)
+        });
+        if let Some(facts) = &mut self.facts.comparison {
+            facts.pictures = pictures.unwrap_or_default();
+        }
+        let (positions, stretches) = &self.worst_skin;
+        if !positions.is_empty() {
+            let range = self.facts.stretch.range;
+            self.facts.stretch.pictures = stretch_map(scene, &self.skin, positions, stretches, range);
+        }
+        self.facts.blend = self.blend(model, places, frames);
+        self.facts
+    }
+
+    /// What blend skinning alone would do in some frames.
+    fn blend(&self, model: &Model, places: &SurfacePlaces, frames: &[(usize, f64)]) -> Option<BlendFacts> {
+        if !self.is_kept_apart {
+            return None;
+        }
+        let mut places = places.clone();
+        let mut facts = BlendFacts::default();
+        let mut worst: Option<SurfacePlaces> = None;
+        for &(frame, time) in frames {
+            let blended = self.blended(time);
+            if !places.move_body(model, self.body, &blended) {
+                return None;
+            }
+            let crossings = places.crossings(model);
+            if crossings > facts.crossings.value {
+                facts.crossings = Worst { value: crossings, frame };
+                worst = Some(places.clone());
+            }
+        }
+        facts.depth = worst.map_or(0.0, |places| SurfaceCheck::at(model, &places).penetration);
+        Some(facts)
+    }
+}
+
+/// Pairs of triangles of a skin that cross.
+fn own_crossings(body: &BodyFrame<'_>) -> usize {
+    let skin = TriMesh::new(body.surface_positions.to_vec(), body.surface_triangles.to_vec());
+    skin.map_or(0, |skin| skin.self_intersections(MOST_CROSSINGS).len())
+}
+
+fn time_facts(reports: &[StepReport], sums: &StepTiming, spent: &Spent, looking: Duration) -> TimeFacts {
+    let known = sums.contact + sums.gradient + sums.assembly + sums.linear_solve;
+    let parts: Vec<(String, f64)> = [
+        ("contact", sums.contact),
+        ("energy and forces", sums.gradient),
+        ("assembly", sums.assembly),
+        ("linear solve", sums.linear_solve),
+        ("rest of the steps", sums.total.saturating_sub(known)),
+        ("placing the skin", spent.embedding),
+        ("files", spent.recording),
+        ("this page", looking),
+    ]
+    .map(|(name, time)| (name.to_string(), time.as_secs_f64()))
+    .to_vec();
+    // Frame 0 is not computed, so report k is of frame k + 1.
+    let mut slowest: Vec<SlowFrame> = reports
+        .iter()
+        .enumerate()
+        .map(|(k, report)| SlowFrame {
+            frame: k + 1,
+            seconds: report.timing.total.as_secs_f64(),
+            newton: report.newton_iterations,
+            linear: report.linear_iterations,
+            contacts: report.contacts,
+        })
+        .collect();
+    let mut newton: Vec<usize> = slowest.iter().map(|slow| slow.newton).collect();
+    let mut most_newton = Worst::default();
+    slowest.iter().for_each(|slow| most_newton.take(slow.newton, slow.frame));
+    newton.sort_unstable();
+    slowest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    slowest.truncate(SLOWEST);
+    TimeFacts {
+        total: parts.iter().map(|(_, seconds)| seconds).sum(),
+        parts,
+        usual_newton: newton.get(newton.len() / 2).copied().unwrap_or(0),
+        slowest,
+        most_newton,
+    }
+}

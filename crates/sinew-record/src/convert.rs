@@ -1,0 +1,374 @@
+//! From a recording to the files of other programs, several at once in one pass.
+//!
+//! The recorders are those of a run, and they see the frames as a run's recorders do: what is converted later is what would have
+//! been written then.
+
+mod format;
+mod settings;
+
+use std::collections::BTreeSet;
+use std::ops::{ControlFlow, RangeInclusive};
+use std::path::{Path, PathBuf};
+
+use sinew_fem::RecordError;
+use sinew_raster::UpAxis;
+use sinew_scene::output::{OutputClash, PREVIOUS, RECORDING, check_outputs};
+use sinew_store::{Recording, StoreError, StoredFrame};
+use thiserror::Error;
+
+pub use self::format::OutputFormat;
+use self::settings::Settings;
+use crate::record::{Estimate, FileRecorder};
+
+/// Which frames are converted, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvertOptions {
+    /// Numbers of the first and the last frame.
+    pub frames: RangeInclusive<usize>,
+    /// Every how many of the recorded frames one is taken.
+    pub every: usize,
+    /// Cell fields of VTU files, from [`crate::record::CELL_FIELDS`]; what the scene says when `None`.
+    pub fields: Option<Vec<String>>,
+    /// Field that colours pictures, from [`crate::record::ColorField::NAMES`]; what the scene says when `None`.
+    pub color: Option<String>,
+    /// Width and height of pictures [pixels]; what the scene says when `None`.
+    pub size: Option<[usize; 2]>,
+    /// Frames per value clip of USD files; what the scene says when `None`.
+    pub clips: Option<usize>,
+    /// Most morph targets of a body in GLB files; what the scene says when `None`.
+    pub morph_targets: Option<usize>,
+}
+
+impl Default for ConvertOptions {
+    fn default() -> Self {
+        ConvertOptions {
+            frames: 0..=usize::MAX,
+            every: 1,
+            fields: None,
+            color: None,
+            size: None,
+            clips: None,
+            morph_targets: None,
+        }
+    }
+}
+
+/// What will be written, and how large it is.
+pub struct Plan<'a> {
+    /// One entry per output, in the order they were asked for.
+    pub outputs: Vec<PlannedOutput>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    recording: &'a Recording,
+    /// Frames with everything.
+    shown: BTreeSet<usize>,
+    /// Frames for tables of probes, which are recorded at every frame.
+    probed: BTreeSet<usize>,
+    settings: Settings,
+}
+
+/// One output.
+#[derive(Clone, Debug)]
+pub struct PlannedOutput {
+    /// The file that was asked for; sequences and caches of several bodies lie beside it.
+    pub path: PathBuf,
+    /// Its format.
+    pub format: OutputFormat,
+    /// Its size.
+    pub estimate: Estimate,
+}
+
+/// What came of a conversion.
+#[derive(Clone, Debug, Default)]
+pub struct ConvertReport {
+    /// One entry per output, in the order they were asked for.
+    pub outputs: Vec<WrittenOutput>,
+    /// Frames that were converted.
+    pub frames: usize,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// One output that was written.
+#[derive(Clone, Debug, Default)]
+pub struct WrittenOutput {
+    /// The file that was asked for.
+    pub path: PathBuf,
+    /// All its files.
+    pub files: Vec<PathBuf>,
+    /// Their size.
+    pub bytes: u64,
+}
+
+/// Why a recording cannot be converted.
+#[derive(Debug, Error)]
+pub enum ConvertError {
+    /// There is no recording.
+    #[error("there is no recording in {}{}", path.display(), if path.is_dir() { "; a run writes recording.sinew there" } else { "" })]
+    NoRecording {
+        /// File or folder.
+        path: PathBuf,
+    },
+    /// The recording cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: StoreError,
+    },
+    /// The extension of an output says nothing.
+    #[error("cannot tell what to write to {}\n{}", path.display(), format::known_formats(extension))]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its extension, in small letters.
+        extension: String,
+    },
+    /// Nothing to write.
+    #[error("no output is given")]
+    NoOutput,
+    /// Two outputs are the same.
+    #[error("{} is asked for twice", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An output is the recording, or the same file as another.
+    #[error("{0}")]
+    Clash(#[from] OutputClash),
+    /// No frame is selected.
+    #[error("no frame is selected: the recording has frames 0 to {last}")]
+    NoFrames {
+        /// Number of the last frame.
+        last: usize,
+    },
+    /// Something needs the stress of the cells.
+    #[error(
+        "the recording has no stress, which {what} needs\nhint: record it with `stress = true` in [record], and run the scene again"
+    )]
+    NoStress {
+        /// What needs it.
+        what: String,
+    },
+    /// A file cannot be written.
+    #[error("{0}")]
+    Record(#[from] RecordError),
+    /// The user has stopped it.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+}
+
+/// The recording that a path means: a file, or the one in the folder of a run.
+pub fn find_recording(path: &Path) -> Result<PathBuf, ConvertError> {
+    if !path.is_dir() {
+        let missing = || ConvertError::NoRecording { path: path.into() };
+        return path.exists().then(|| path.to_path_buf()).ok_or_else(missing);
+    }
+    let usual = path.join(RECORDING);
+    if usual.is_file() {
+        return Ok(usual);
+    }
+    // A scene may give its recording another name.
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_recording = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".sinew") && !name.starts_with(PREVIOUS) && file.is_file()
+    };
+    let mut found: Vec<PathBuf> = entries.filter(is_recording).collect();
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        _ => Err(ConvertError::NoRecording { path: path.into() }),
+    }
+}
+
+/// Opens a recording, given as a file or as the folder of a run.
+pub fn open_recording(path: &Path) -> Result<Recording, ConvertError> {
+    let path = find_recording(path)?;
+    Recording::open(&path).map_err(|source| ConvertError::Recording { path, source })
+}
+
+/// Writes all outputs; `progress` is told how many of how many frames are done, and may stop it.
+pub fn convert(
+    recording: &Recording,
+    outputs: &[PathBuf],
+    options: &ConvertOptions,
+    progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+) -> Result<ConvertReport, ConvertError> {
+    plan(recording, outputs, options)?.execute(progress)
+}
+
+/// Decides what will be written, and finds out how large it is.
+pub fn plan<'a>(
+    recording: &'a Recording,
+    outputs: &[PathBuf],
+    options: &ConvertOptions,
+) -> Result<Plan<'a>, ConvertError> {
+    if outputs.is_empty() {
+        return Err(ConvertError::NoOutput);
+    }
+    let header = recording.header();
+    let mut notes = Vec::new();
+    if recording.lost_bytes() > 0 {
+        let lost = recording.lost_bytes();
+        notes.push(format!("the recording was cut off: its last {lost} bytes are no whole frame and are left out"));
+    }
+    let settings = Settings::new(header, options, &mut notes)?;
+    let formats = outputs.iter().map(|path| OutputFormat::from_path(path)).collect::<Result<Vec<_>, _>>()?;
+    check_twice(outputs, &formats)?;
+    check_outputs([recording.path()], outputs)?;
+    settings.check_stress(header, &formats)?;
+
+    let every = options.every.max(1);
+    let last = recording.frame_count() - 1;
+    let shown: BTreeSet<usize> =
+        recording.shown_frames().into_iter().filter(|frame| options.frames.contains(frame)).step_by(every).collect();
+    let probed: BTreeSet<usize> = (0..=last).filter(|frame| options.frames.contains(frame)).step_by(every).collect();
+    let needs_shapes = formats.iter().any(|&format| format != OutputFormat::Csv);
+    let sample = if needs_shapes { shown.last() } else { probed.last() };
+    let Some(&sample) = sample else { return Err(ConvertError::NoFrames { last }) };
+    let sample = read(recording, sample)?;
+
+    let mut planned = Vec::new();
+    for (path, &format) in outputs.iter().zip(&formats) {
+        let frames = if format == OutputFormat::Csv { probed.len() } else { shown.len() };
+        let estimate = settings.estimate(format, &sample, header, frames)?;
+        planned.push(PlannedOutput { path: path.clone(), format, estimate });
+    }
+    let has_obj = formats.iter().any(|f| matches!(f, OutputFormat::Obj | OutputFormat::Pc2 | OutputFormat::Mdd));
+    if has_obj && settings.up != UpAxis::Y {
+        let axis = settings.up;
+        notes.push(format!("OBJ files do not say which axis is up: choose {axis:?} when importing them"));
+    }
+    Ok(Plan { outputs: planned, notes, recording, shown, probed, settings })
+}
+
+/// Outputs that would write the same files.
+fn check_twice(outputs: &[PathBuf], formats: &[OutputFormat]) -> Result<(), ConvertError> {
+    let mut seen = BTreeSet::new();
+    for (path, format) in outputs.iter().zip(formats) {
+        if !seen.insert((path.with_extension(""), format)) {
+            return Err(ConvertError::Twice { path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn read(recording: &Recording, frame: usize) -> Result<StoredFrame, ConvertError> {
+    recording.frame(frame).map_err(|source| ConvertError::Recording { path: recording.path().into(), source })
+}
+
+/// A recorder and the outputs it makes.
+struct Open {
+    outputs: Vec<usize>,
+    recorder: Box<dyn FileRecorder>,
+    /// Whether frames with nothing but probes are for it too.
+    takes_probes: bool,
+}
+
+impl Plan<'_> {
+    /// Bytes of all outputs together.
+    pub fn total_bytes(&self) -> u64 {
+        self.outputs.iter().map(|output| output.estimate.bytes).sum()
+    }
+
+    /// Number of frames that will be converted.
+    pub fn frame_count(&self) -> usize {
+        self.frames().len()
+    }
+
+    /// All frames that some output takes.
+    fn frames(&self) -> BTreeSet<usize> {
+        let takes = |is_csv: bool| self.outputs.iter().any(|output| (output.format == OutputFormat::Csv) == is_csv);
+        let mut frames = BTreeSet::new();
+        if takes(false) {
+            frames.extend(&self.shown);
+        }
+        if takes(true) {
+            frames.extend(&self.probed);
+        }
+        frames
+    }
+
+    /// Writes all outputs; see [`convert`].
+    pub fn execute(
+        mut self,
+        progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
+    ) -> Result<ConvertReport, ConvertError> {
+        let header = self.recording.header();
+        let mut open = self.open()?;
+        let frames = self.frames();
+        for (done, &number) in frames.iter().enumerate() {
+            let stored = read(self.recording, number)?;
+            let view = stored.view(header);
+            let (is_shown, is_probed) = (self.shown.contains(&number), self.probed.contains(&number));
+            for output in &mut open {
+                if if output.takes_probes { is_probed } else { is_shown } {
+                    output.recorder.frame(&view)?;
+                }
+            }
+            if progress(done + 1, frames.len()).is_break() {
+                // Recorders that are not finished take back what they wrote.
+                return Err(ConvertError::Interrupted);
+            }
+        }
+        let mut report = ConvertReport { frames: frames.len(), ..ConvertReport::default() };
+        report.outputs = self
+            .outputs
+            .iter()
+            .map(|output| WrittenOutput { path: output.path.clone(), ..Default::default() })
+            .collect();
+        for Open { outputs, recorder, .. } in &mut open {
+            recorder.finish()?;
+            self.notes.extend(recorder.notes());
+            let files = recorder.files();
+            for &output in &*outputs {
+                // Stills and the animation come from one recorder.
+                let is_ours =
+                    |file: &&PathBuf| outputs.len() == 1 || file.extension() == self.outputs[output].path.extension();
+                let written = &mut report.outputs[output];
+                written.files = files.iter().filter(is_ours).cloned().collect();
+                written.bytes =
+                    written.files.iter().filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum();
+            }
+        }
+        report.notes = self.notes;
+        Ok(report)
+    }
+
+    fn open(&self) -> Result<Vec<Open>, ConvertError> {
+        let first = |format| self.outputs.iter().position(|output| output.format == format);
+        let (stills, animation) = (first(OutputFormat::Png), first(OutputFormat::Apng));
+        let mut open = Vec::new();
+        for (number, output) in self.outputs.iter().enumerate() {
+            let mut outputs = vec![number];
+            let recorder = match (stills, animation) {
+                // Each picture is drawn once for both.
+                (Some(stills), Some(animation)) if number == stills => {
+                    outputs.push(animation);
+                    self.settings.pictures(Some(&output.path), Some(&self.outputs[animation].path))?
+                }
+                (Some(_), Some(animation)) if number == animation => continue,
+                _ => self.settings.recorder(output, self.recording.header())?,
+            };
+            open.push(Open { outputs, recorder, takes_probes: output.format == OutputFormat::Csv });
+        }
+        Ok(open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_that_share_their_files_are_refused() {
+        let plan = |names: [&str; 2]| {
+            let paths = names.map(PathBuf::from);
+            let formats: Vec<_> = paths.iter().map(|path| OutputFormat::from_path(path).unwrap()).collect();
+            check_twice(&paths, &formats)
+        };
+        assert!(plan(["a.pvd", "a.vtu"]).is_err() && plan(["a.obj", "a.obj"]).is_err());
+        assert!(plan(["a.pc2", "a.mdd"]).is_ok() && plan(["a.obj", "b.obj"]).is_ok());
+    }
+}

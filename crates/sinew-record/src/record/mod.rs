@@ -1,0 +1,318 @@
+//! Where frames go: files that appear whole or not at all.
+//!
+//! | recorder | file | for |
+//! |---|---|---|
+//! | [`VtuRecorder`] | `.vtu` per body and frame, `.pvd` | ParaView: cells with stress and strain |
+//! | [`UsdRecorder`] | `.usda` | Blender, Houdini: moving surfaces |
+//! | [`GlbRecorder`] | `.glb` | web pages and engines: moving surfaces, nearly exact |
+//! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
+//! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion for a mesh that is there already |
+//! | [`CsvRecorder`] | `.csv` | tables: probes over time |
+//! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
+//! | [`PictureRecorder`] | `.png`, animated `.png` | the eye |
+//!
+//! To add a format: a file here with a [`Recorder`], a key in `[record]`, a line in [`open`], and a row in
+//! [`crate::convert::OutputFormat`].
+
+mod atomic;
+mod csv;
+mod digits;
+mod every;
+mod field;
+mod glb;
+mod interleaved;
+pub(crate) mod names;
+mod npz;
+mod obj;
+mod palette;
+mod picture;
+mod ply;
+mod png;
+mod point_cache;
+pub(crate) mod sequence;
+pub(crate) mod shapes;
+pub(crate) mod size;
+pub(crate) mod skin;
+mod surface;
+mod usd;
+mod vtu;
+mod zip;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_fem::{RecordError, Recorder};
+use sinew_raster::{FitParams, UpAxis};
+use sinew_scene::output::{SkinFormat, animation_path, skin_files};
+use sinew_scene::spec::mesh::Mesh;
+use sinew_scene::spec::motion::pose;
+use sinew_scene::spec::record::Record;
+use sinew_scene::spec::{Scene, Up};
+use sinew_scene::{Character, SceneCharacter};
+
+pub use self::atomic::{AtomicFile, write_file};
+pub use self::csv::CsvRecorder;
+pub use self::every::Every;
+pub use self::field::ColorField;
+pub use self::glb::{GlbParams, GlbRecorder, MOST_MORPH_TARGETS};
+pub(crate) use self::names::escaped;
+pub use self::npz::NpzRecorder;
+pub use self::obj::ObjRecorder;
+pub use self::picture::{GroundStyle, PictureParams, PictureRecorder};
+pub use self::ply::PlyRecorder;
+pub use self::png::{Animation, encode_png, write_png};
+pub(crate) use self::png::{encode_indexed_pngs, split_animation};
+pub use self::point_cache::{PointCache, PointCacheRecorder};
+pub use self::size::Estimate;
+use self::skin::{Shutter, SkinRecorder, Stand};
+pub use self::usd::UsdRecorder;
+pub use self::vtu::{CELL_FIELDS, VtuRecorder};
+
+/// A recorder that knows its files.
+pub(crate) trait FileRecorder: Recorder {
+    /// Files written so far; complete after `finish`.
+    fn files(&self) -> Vec<PathBuf>;
+}
+
+/// The recorders that `[record]` asks for, writing to `folder`.
+pub fn open(scene: &Scene, folder: &Path) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
+    let characters = if scene.record.skin.is_empty() { Vec::new() } else { load_characters(scene)? };
+    open_with(scene, folder, &characters)
+}
+
+/// Like [`open`], with the characters of the scene, which were read already.
+pub fn open_with(
+    scene: &Scene,
+    folder: &Path,
+    characters: &[SceneCharacter],
+) -> Result<Vec<Box<dyn Recorder>>, RecordError> {
+    let record = &scene.record;
+    let (up, every) = (up_axis(scene.up), record.every);
+    let mut recorders: Vec<Box<dyn Recorder>> = Vec::new();
+    if let Some(name) = record.csv.file_name("probes.csv") {
+        recorders.push(due(every, CsvRecorder::create(folder.join(name))?));
+    }
+    if let Some(name) = record.vtu.file_name("cells.pvd") {
+        let path = folder.join(name).with_extension("pvd");
+        recorders.push(due(every, VtuRecorder::create(path, record.fields.clone())?));
+    }
+    if let Some(name) = record.usd.file_name("surface.usda") {
+        let recorder = UsdRecorder::create(folder.join(name), up, scene.frame_rate)?;
+        recorders.push(due(every, recorder.with_clips(record.clips)));
+    }
+    if let Some(name) = record.glb.file_name("surface.glb") {
+        let params = GlbParams { up, morph_targets: record.morph_targets, title: scene.title.clone() };
+        recorders.push(due(every, GlbRecorder::create(folder.join(name).with_extension("glb"), params)?));
+    }
+    // Files of a sequence have a folder of their own.
+    if let Some(name) = record.obj.file_name("surface.obj") {
+        recorders.push(due(every, ObjRecorder::create(folder.join("obj").join(name).with_extension("obj"), up)?));
+    }
+    if let Some(name) = record.ply.file_name("surface.ply") {
+        recorders.push(due(every, PlyRecorder::create(folder.join("ply").join(name).with_extension("ply"), up)?));
+    }
+    let caches = [(&record.pc2, PointCache::Pc2, "pc2"), (&record.mdd, PointCache::Mdd, "mdd")];
+    for (output, kind, extension) in caches {
+        if let Some(name) = output.file_name("points") {
+            let path = folder.join(name).with_extension(extension);
+            recorders.push(due(every, PointCacheRecorder::create(path, kind, up)?));
+        }
+    }
+    for name in &record.skin {
+        open_skins(scene, folder, name, characters, &mut recorders)?;
+    }
+    if let Some(name) = record.npz.file_name("arrays.npz") {
+        recorders.push(due(every, NpzRecorder::create(folder.join(name).with_extension("npz"))?));
+    }
+    let params = PictureParams {
+        stills: record.png.file_name("frame.png").map(|name| folder.join("frames").join(name).with_extension("png")),
+        animation: animation_path(record, folder),
+        ..picture_params(record, scene.up, scene.title.as_deref())?
+    };
+    if params.stills.is_some() || params.animation.is_some() {
+        recorders.push(due(every, PictureRecorder::create(params)?));
+    }
+    Ok(recorders)
+}
+
+/// Reads the characters of a scene.
+fn load_characters(scene: &Scene) -> Result<Vec<SceneCharacter>, RecordError> {
+    let mut characters = Vec::new();
+    for (body, data) in scene.body.iter().enumerate() {
+        let (Some(settings), Mesh::Fill(mesh)) = (&data.rig, &data.mesh) else { continue };
+        let character = Character::load(&scene.source.resolve(&mesh.surface), settings)
+            .map_err(|mut problems| problems.pop().map_or_else(String::new, |(_, reason)| reason))
+            .map_err(|reason| RecordError::Unsupported { format: "skin", reason })?;
+        characters.push(SceneCharacter { body, character: Arc::new(character), bones: Vec::new() });
+    }
+    Ok(characters)
+}
+
+/// Opens the files of [`skin_files`].
+fn open_skins(
+    scene: &Scene,
+    folder: &Path,
+    name: &str,
+    characters: &[SceneCharacter],
+    recorders: &mut Vec<Box<dyn Recorder>>,
+) -> Result<(), RecordError> {
+    let Some(format) = SkinFormat::of(name) else { return Ok(()) };
+    let mut files = skin_files(scene, name).into_iter();
+    for (body, data) in scene.body.iter().enumerate() {
+        let (Some(settings), Mesh::Fill(_)) = (&data.rig, &data.mesh) else { continue };
+        let Some(read) = characters.iter().find(|read| read.body == body) else { continue };
+        let character = read.character.clone();
+        let Some(path) = files.next().map(|file| folder.join(file)) else { break };
+        let stand = Stand {
+            body,
+            scale: data.scale,
+            place: pose(data.position, data.rotation.as_ref()),
+            up: up_axis(scene.up),
+            morph_targets: scene.record.morph_targets,
+        };
+        let shutter = Shutter {
+            frame_rate: scene.frame_rate,
+            every: scene.record.every,
+            frames: scene.record.skin_frames,
+            open: scene.record.skin_shutter,
+        };
+        recorders.push(Box::new(SkinRecorder::create(path, format, character, settings.clone(), stand, shutter)?));
+    }
+    Ok(())
+}
+
+/// A recorder of every `every`-th frame.
+fn due(every: usize, recorder: impl Recorder + 'static) -> Box<dyn Recorder> {
+    Box::new(Every::new(every, recorder))
+}
+
+/// How pictures are taken, but for where they go.
+pub(crate) fn picture_params(record: &Record, up: Up, title: Option<&str>) -> Result<PictureParams, RecordError> {
+    let f32s = |v: [f64; 3]| v.map(|c| c as f32);
+    let color = record.color.as_deref().map(ColorField::from_name).transpose()?;
+    Ok(PictureParams {
+        stills: None,
+        animation: None,
+        size: record.size,
+        up: up_axis(up),
+        eye: record.camera.eye.map(f32s),
+        target: record.camera.target.map(f32s),
+        camera_up: record.camera.up.map(f32s),
+        fit: FitParams { field_of_view: record.camera.fov as f32, ..FitParams::default() },
+        color,
+        range: record.range,
+        ground: if record.ground { GroundStyle::Checker } else { GroundStyle::None },
+        title: title.map(String::from),
+    })
+}
+
+pub(crate) fn up_axis(up: Up) -> UpAxis {
+    match up {
+        Up::X => UpAxis::X,
+        Up::Y => UpAxis::Y,
+        Up::Z => UpAxis::Z,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::PathBuf;
+
+    use sinew_fem::{BodyFrame, CellSource, Frame, ShapeFrame, StepReport};
+    use sinew_geometry::CellMesh;
+    use sinew_geometry::shape::{AnyShape, Plane, Pose, Sphere};
+    use sinew_math::{Mat3, Vec3};
+
+    /// Shows a frame with a level floor at z = −0.5 m and a ball that moves along x by a decimetre per frame.
+    pub(crate) fn shapes_at(index: usize, show: &mut dyn FnMut(&Frame<'_>)) {
+        let floor = AnyShape::from(Plane::new(Vec3::new(0.0, 0.0, -0.5), Vec3::new(0.0, 0.0, 1.0)).unwrap());
+        let ball = AnyShape::from(Sphere::new(0.2).unwrap());
+        let report = StepReport::default();
+        let place = Pose::from_translation(Vec3::new(0.1 * index as f64, 0.0, 0.0));
+        let shape = |name, shape, pose| ShapeFrame { name, shape, pose, is_dynamic: false };
+        show(&Frame {
+            index,
+            time: index as f64 / 60.0,
+            topology_revision: 0,
+            bodies: Vec::new(),
+            shapes: vec![shape("floor", &floor, Pose::identity()), shape("ball", &ball, place)],
+            probe_names: &["energy.total".to_string()],
+            contacts: &[],
+            probe_values: &[index as f64],
+            report: &report,
+        });
+    }
+
+    /// Cells whose deformation nobody asks for.
+    struct NoCells;
+
+    impl CellSource for NoCells {
+        fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>) {
+            (Vec::new(), None)
+        }
+    }
+
+    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimetre per frame, 60 times a second.
+    pub(crate) fn tets_at(index: usize, count: usize, show: &mut dyn FnMut(&Frame<'_>)) {
+        let rest = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
+        let (mesh, _) = CellMesh::from_tets(rest, &[[0, 1, 2, 3]]).unwrap();
+        let (surface, nodes) = mesh.boundary_surface().unwrap();
+        let moved: Vec<Vec3> = mesh.positions().iter().map(|&x| x + Vec3::unit(0) * (0.1 * index as f64)).collect();
+        let velocities = vec![Vec3::unit(0) * 6.0; 4];
+        let names: Vec<String> = (0..count).map(|number| format!("tet{number}")).collect();
+        let body = |name| BodyFrame {
+            name,
+            mesh: &mesh,
+            positions: &moved,
+            velocities: &velocities,
+            surface_triangles: surface.triangles(),
+            surface_positions: nodes.iter().map(|&node| moved[node as usize]).collect(),
+            surface_nodes: &nodes,
+            surface_embedding: None,
+            cells: Box::new(NoCells),
+        };
+        show(&Frame {
+            index,
+            time: index as f64 / 60.0,
+            topology_revision: 0,
+            bodies: names.iter().map(|name| body(name)).collect(),
+            shapes: Vec::new(),
+            probe_names: &["energy.total".to_string()],
+            contacts: &[],
+            probe_values: &[index as f64],
+            report: &StepReport::default(),
+        });
+    }
+
+    /// An empty folder that is removed with everything in it.
+    pub(crate) struct TestFolder(PathBuf);
+
+    impl TestFolder {
+        pub fn new(name: &str) -> TestFolder {
+            let path = std::env::temp_dir().join(format!("sinew-test-{}-{name}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            TestFolder(path)
+        }
+
+        pub fn path(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+
+        /// Names of what is directly inside, sorted.
+        pub fn entries(&self) -> Vec<String> {
+            let mut names: Vec<String> = std::fs::read_dir(&self.0)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for TestFolder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}

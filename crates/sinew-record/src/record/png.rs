@@ -1,0 +1,337 @@
+//! PNG stills and APNG animations.
+//!
+//! An animation shares one palette, stores only the rectangle that changed since the frame before, and within it only the
+//! pixels that changed. Reference: W3C, "Portable Network Graphics (PNG) Specification, Third Edition" (2025).
+
+use std::path::Path;
+
+use sinew_fem::RecordError;
+use sinew_raster::Image;
+
+use super::atomic::write_file;
+use super::palette::{Histogram, Palette, TRANSPARENT};
+
+/// Bytes of a true-colour PNG file.
+pub fn encode_png(image: &Image) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = ::png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
+    encoder.set_color(::png::ColorType::Rgb);
+    encoder.set_depth(::png::BitDepth::Eight);
+    encoder.set_source_srgb(::png::SrgbRenderingIntent::Perceptual);
+    let result = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(&image.pixels)?;
+        writer.finish()
+    });
+    debug_assert!(result.is_ok(), "an image in memory has a size and the right number of bytes");
+    bytes
+}
+
+/// Bytes of PNG files with a palette that all pictures share, each a third of a true-colour one.
+pub(crate) fn encode_indexed_pngs(images: &[Image]) -> Vec<Vec<u8>> {
+    let mut histogram = Histogram::new();
+    images.iter().for_each(|image| histogram.add(image));
+    let palette = histogram.palette();
+    let encode = |image: &Image| {
+        let color = |i: usize| [image.pixels[3 * i], image.pixels[3 * i + 1], image.pixels[3 * i + 2]];
+        let index = |i: usize| palette.index(color(i), i % image.width, i / image.width);
+        let indices: Vec<u8> = (0..image.width * image.height).map(index).collect();
+        let mut bytes = Vec::new();
+        let mut encoder = ::png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
+        encoder.set_color(::png::ColorType::Indexed);
+        encoder.set_depth(::png::BitDepth::Eight);
+        encoder.set_palette(palette.bytes());
+        let result = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&indices)?;
+            writer.finish()
+        });
+        debug_assert!(result.is_ok(), "an image in memory has a size and the right number of bytes");
+        bytes
+    };
+    images.iter().map(encode).collect()
+}
+
+/// Writes a PNG file.
+pub fn write_png(path: &Path, image: &Image) -> Result<(), RecordError> {
+    write_file(path, &encode_png(image))
+}
+
+/// Largest difference of a byte at which a pixel counts as unchanged: below what the eye sees in motion.
+const STILL: i32 = 3;
+
+/// An animation that is being encoded, frame by frame.
+pub struct Animation {
+    palette: Palette,
+    width: usize,
+    height: usize,
+    /// Colours last written to each pixel.
+    shown: Vec<u8>,
+    frames: Vec<Patch>,
+}
+
+/// The changed rectangle of a frame.
+struct Patch {
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+    indices: Vec<u8>,
+}
+
+impl Animation {
+    /// An animation of pictures like `examples`, which choose the palette; all frames must have the size of the first.
+    pub fn new(examples: &[Image]) -> Animation {
+        let mut histogram = Histogram::new();
+        examples.iter().for_each(|image| histogram.add(image));
+        let (width, height) = examples.first().map_or((1, 1), |image| (image.width, image.height));
+        Animation { palette: histogram.palette(), width, height, shown: Vec::new(), frames: Vec::new() }
+    }
+
+    /// Adds a frame; pictures of another size are refused.
+    pub fn push(&mut self, image: &Image) -> Result<(), RecordError> {
+        if (image.width, image.height) != (self.width, self.height) {
+            return Err(RecordError::Unsupported {
+                format: "APNG",
+                reason: format!(
+                    "frame of {} x {} pixels in an animation of {} x {}",
+                    image.width, image.height, self.width, self.height
+                ),
+            });
+        }
+        if self.frames.is_empty() {
+            self.shown = image.pixels.clone();
+            let indices = (0..self.width * self.height).map(|i| self.index(image, i)).collect();
+            self.frames.push(Patch { x: 0, y: 0, width: self.width, height: self.height, indices });
+            return Ok(());
+        }
+        let changed = |i: usize| {
+            (0..3).any(|c| (i32::from(image.pixels[3 * i + c]) - i32::from(self.shown[3 * i + c])).abs() > STILL)
+        };
+        let (mut x0, mut y0, mut x1, mut y1) = (self.width, self.height, 0, 0);
+        for i in (0..self.width * self.height).filter(|&i| changed(i)) {
+            let (x, y) = (i % self.width, i / self.width);
+            (x0, y0, x1, y1) = (x0.min(x), y0.min(y), x1.max(x), y1.max(y));
+        }
+        // Nothing moved: a frame still needs a pixel.
+        if x0 > x1 {
+            (x0, y0, x1, y1) = (0, 0, 0, 0);
+        }
+        let (width, height) = (x1 - x0 + 1, y1 - y0 + 1);
+        let mut indices = Vec::with_capacity(width * height);
+        for y in y0..=y1 {
+            for x in x0..=x1 {
+                let i = y * self.width + x;
+                indices.push(if changed(i) { self.index(image, i) } else { TRANSPARENT });
+            }
+        }
+        for (k, &index) in indices.iter().enumerate() {
+            if index != TRANSPARENT {
+                let i = (y0 + k / width) * self.width + x0 + k % width;
+                self.shown[3 * i..3 * i + 3].copy_from_slice(&image.pixels[3 * i..3 * i + 3]);
+            }
+        }
+        self.frames.push(Patch { x: x0, y: y0, width, height, indices });
+        Ok(())
+    }
+
+    fn index(&self, image: &Image, i: usize) -> u8 {
+        let color = [image.pixels[3 * i], image.pixels[3 * i + 1], image.pixels[3 * i + 2]];
+        self.palette.index(color, i % self.width, i / self.width)
+    }
+
+    /// Bytes of the APNG file, which loops forever at `seconds_per_frame`.
+    pub fn encode(&self, seconds_per_frame: f64) -> Result<Vec<u8>, RecordError> {
+        let mut bytes = Vec::new();
+        self.encode_into(&mut bytes, seconds_per_frame)
+            .map_err(|error| RecordError::Unsupported { format: "APNG", reason: error.to_string() })?;
+        Ok(bytes)
+    }
+
+    fn encode_into(&self, bytes: &mut Vec<u8>, seconds_per_frame: f64) -> Result<(), ::png::EncodingError> {
+        let mut encoder = ::png::Encoder::new(bytes, self.width as u32, self.height as u32);
+        encoder.set_color(::png::ColorType::Indexed);
+        encoder.set_depth(::png::BitDepth::Eight);
+        encoder.set_palette(self.palette.bytes());
+        let mut alpha = vec![255; 256];
+        alpha[usize::from(TRANSPARENT)] = 0;
+        encoder.set_trns(alpha);
+        // Filters predict numbers; palette indices are names.
+        encoder.set_filter(::png::Filter::NoFilter);
+        encoder.set_compression(::png::Compression::Balanced);
+        if self.frames.len() > 1 {
+            encoder.set_animated(self.frames.len() as u32, 0)?;
+            let milliseconds = (seconds_per_frame * 1000.0).round().clamp(1.0, 60_000.0);
+            encoder.set_frame_delay(milliseconds as u16, 1000)?;
+            encoder.set_blend_op(::png::BlendOp::Over)?;
+            encoder.set_dispose_op(::png::DisposeOp::None)?;
+        }
+        let mut writer = encoder.write_header()?;
+        for (number, patch) in self.frames.iter().enumerate() {
+            if number > 0 {
+                // Position first to the origin: dimension and position are checked against each other.
+                writer.reset_frame_position()?;
+                writer.set_frame_dimension(patch.width as u32, patch.height as u32)?;
+                writer.set_frame_position(patch.x as u32, patch.y as u32)?;
+            }
+            writer.write_image_data(&patch.indices)?;
+        }
+        writer.finish()
+    }
+}
+
+/// One frame of an animation as a PNG file of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AnimationFrame {
+    pub x: u32,
+    pub y: u32,
+    pub png: Vec<u8>,
+}
+
+/// An APNG file taken apart, for a page that wants to show its frames in any order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AnimationParts {
+    pub width: u32,
+    pub height: u32,
+    pub seconds_per_frame: f64,
+    pub frames: Vec<AnimationFrame>,
+}
+
+/// Takes an APNG file apart; `None` for anything that is not one.
+pub(crate) fn split_animation(bytes: &[u8]) -> Option<AnimationParts> {
+    const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+    let number = |data: &[u8], at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
+    let mut rest = bytes.strip_prefix(SIGNATURE)?;
+    let (mut header, mut common) = (Vec::new(), Vec::new());
+    let mut parts = AnimationParts { width: 0, height: 0, seconds_per_frame: 0.04, frames: Vec::new() };
+    // Position, size and compressed data of the frame being collected.
+    let mut open: Option<([u32; 4], Vec<u8>)> = None;
+    let close = |open: Option<([u32; 4], Vec<u8>)>, header: &[u8], common: &[u8], parts: &mut AnimationParts| {
+        if let Some(([x, y, width, height], data)) = open.filter(|(_, data)| !data.is_empty()) {
+            let mut ihdr = header.to_vec();
+            ihdr[..4].copy_from_slice(&width.to_be_bytes());
+            ihdr[4..8].copy_from_slice(&height.to_be_bytes());
+            let mut png = SIGNATURE.to_vec();
+            append_chunk(&mut png, b"IHDR", &ihdr);
+            png.extend_from_slice(common);
+            append_chunk(&mut png, b"IDAT", &data);
+            append_chunk(&mut png, b"IEND", &[]);
+            parts.frames.push(AnimationFrame { x, y, png });
+        }
+    };
+    while rest.len() >= 12 {
+        let length = number(rest, 0)? as usize;
+        let (kind, data) = (rest.get(4..8)?, rest.get(8..8 + length)?);
+        match kind {
+            b"IHDR" if length == 13 => {
+                header = data.to_vec();
+                (parts.width, parts.height) = (number(data, 0)?, number(data, 4)?);
+                // A file without frame controls is an animation of one frame.
+                open = Some(([0, 0, parts.width, parts.height], Vec::new()));
+            }
+            b"PLTE" | b"tRNS" | b"sRGB" => append_chunk(&mut common, kind.try_into().ok()?, data),
+            b"fcTL" if length == 26 && header.len() == 13 => {
+                close(open.take(), &header, &common, &mut parts);
+                open = Some(([number(data, 12)?, number(data, 16)?, number(data, 4)?, number(data, 8)?], Vec::new()));
+                let (numerator, denominator) =
+                    (u16::from_be_bytes([data[20], data[21]]), u16::from_be_bytes([data[22], data[23]]));
+                parts.seconds_per_frame = f64::from(numerator) / f64::from(denominator.max(1));
+            }
+            b"IDAT" => open.as_mut()?.1.extend_from_slice(data),
+            b"fdAT" => open.as_mut()?.1.extend_from_slice(data.get(4..)?),
+            _ => {}
+        }
+        rest = rest.get(12 + length..)?;
+    }
+    if header.len() == 13 {
+        close(open.take(), &header, &common, &mut parts);
+    }
+    (!parts.frames.is_empty()).then_some(parts)
+}
+
+fn append_chunk(out: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+    out.extend((data.len() as u32).to_be_bytes());
+    let start = out.len();
+    out.extend_from_slice(kind);
+    out.extend_from_slice(data);
+    let crc = crc32fast::hash(&out[start..]);
+    out.extend(crc.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(step: usize) -> Image {
+        let mut image = Image::filled(40, 30, [230, 230, 235]);
+        for y in 10..20 {
+            for x in 0..8 {
+                let at = 3 * (y * 40 + x + step);
+                image.pixels[at..at + 3].copy_from_slice(&[200, 40, 30]);
+            }
+        }
+        image
+    }
+
+    fn decode(bytes: &[u8]) -> (u32, u32, Vec<u8>) {
+        let mut decoder = ::png::Decoder::new(std::io::Cursor::new(bytes));
+        decoder.set_transformations(::png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        pixels.truncate(info.buffer_size());
+        (info.width, info.height, pixels)
+    }
+
+    #[test]
+    fn still_comes_back_bit_for_bit() {
+        let image = frame(3);
+        let (width, height, pixels) = decode(&encode_png(&image));
+        assert_eq!((width, height, pixels), (40, 30, image.pixels));
+    }
+
+    /// Painting the patches one over the other gives back every frame; the palette holds both colours exactly.
+    #[test]
+    fn animation_comes_back_frame_by_frame() {
+        let frames: Vec<Image> = (0..6).map(|i| frame(4 * i)).collect();
+        let mut animation = Animation::new(&frames[..2]);
+        frames.iter().for_each(|image| animation.push(image).unwrap());
+        let bytes = animation.encode(0.04).unwrap();
+        let parts = split_animation(&bytes).unwrap();
+        assert_eq!((parts.width, parts.height, parts.frames.len()), (40, 30, 6));
+        assert!((parts.seconds_per_frame - 0.04).abs() < 1e-9);
+        let mut canvas = vec![0u8; 3 * 40 * 30];
+        for (part, image) in parts.frames.iter().zip(&frames) {
+            let (width, _, pixels) = decode(&part.png);
+            for (i, p) in pixels.chunks_exact(4).enumerate().filter(|(_, p)| p[3] > 0) {
+                let (x, y) = (part.x as usize + i % width as usize, part.y as usize + i / width as usize);
+                canvas[3 * (40 * y + x)..3 * (40 * y + x) + 3].copy_from_slice(&p[..3]);
+            }
+            assert_eq!(canvas, image.pixels);
+        }
+        assert!(parts.frames[1].png.len() < parts.frames[0].png.len() + 200, "only the change is stored");
+    }
+
+    #[test]
+    fn lone_frame_and_standing_still_are_valid() {
+        let mut animation = Animation::new(&[frame(0)]);
+        animation.push(&frame(0)).unwrap();
+        assert_eq!(split_animation(&animation.encode(0.04).unwrap()).unwrap().frames.len(), 1);
+        animation.push(&frame(0)).unwrap();
+        assert_eq!(split_animation(&animation.encode(0.04).unwrap()).unwrap().frames.len(), 2);
+        assert!(animation.push(&Image::filled(2, 2, [0; 3])).is_err());
+    }
+
+    #[test]
+    fn anything_else_is_no_animation() {
+        assert!(split_animation(b"").is_none());
+        assert!(split_animation(b"\x89PNG\r\n\x1a\n").is_none());
+        let bytes = encode_png(&frame(0));
+        for cut in 0..bytes.len() {
+            let _ = split_animation(&bytes[..cut]);
+        }
+    }
+
+    #[test]
+    fn checksum_matches_the_standard_example() {
+        assert_eq!(crc32fast::hash(b"123456789"), 0xCBF4_3926);
+    }
+}

@@ -1,0 +1,79 @@
+//! One file per frame.
+
+use std::path::{Path, PathBuf};
+
+use sinew_fem::RecordError;
+use sinew_scene::output::stem;
+
+use super::atomic::write_file;
+
+/// Numbered files that belong together: dropped before [`Sequence::keep`], they vanish, as a single unfinished file does.
+#[derive(Debug, Default)]
+pub(crate) struct Sequence {
+    files: Vec<PathBuf>,
+    is_kept: bool,
+}
+
+impl Sequence {
+    /// Writes one of them.
+    pub fn put(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), RecordError> {
+        write_file(&path, bytes)?;
+        self.files.push(path);
+        Ok(())
+    }
+
+    /// Counts a file that was written elsewhere as one of them.
+    pub fn add(&mut self, path: PathBuf) {
+        self.files.push(path);
+    }
+
+    /// The sequence is complete, or as much of it as there will be.
+    pub fn keep(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// What was written.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
+impl Drop for Sequence {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            for file in &self.files {
+                let _ = std::fs::remove_file(file);
+            }
+        }
+    }
+}
+
+/// `folder/stem_00012.obj` for `folder/stem.obj`, with the name of a part in front of the number if there is one.
+pub(crate) fn numbered(pattern: &Path, part: Option<&str>, index: usize) -> PathBuf {
+    let extension = pattern.extension().map(|extension| extension.to_string_lossy().into_owned()).unwrap_or_default();
+    let part = part.map(|part| format!("_{part}")).unwrap_or_default();
+    pattern.with_file_name(format!("{}{part}_{index:05}.{extension}", stem(pattern)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::TestFolder;
+
+    #[test]
+    fn sequence_vanishes_unless_it_is_kept() {
+        let folder = TestFolder::new("sequence");
+        let pattern = folder.path("a.obj");
+        for (is_kept, expected) in [(false, 0), (true, 2)] {
+            let mut sequence = Sequence::default();
+            sequence.put(numbered(&pattern, None, 0), b"x").unwrap();
+            sequence.put(numbered(&pattern, Some("flesh"), 12), b"y").unwrap();
+            if is_kept {
+                sequence.keep();
+            }
+            drop(sequence);
+            assert_eq!(folder.entries().len(), expected);
+        }
+        assert_eq!(folder.entries(), ["a_00000.obj", "a_flesh_00012.obj"]);
+    }
+}

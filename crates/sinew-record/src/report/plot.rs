@@ -1,0 +1,443 @@
+//! Line plots as SVG, drawn by ourselves so that a report needs nothing from outside.
+
+use std::fmt::Write;
+
+use sinew_raster::{format_tick, ticks};
+
+use crate::record::escaped;
+
+/// How values are spread over the height of a plot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By powers of ten; values that are not positive are left out.
+    Logarithmic,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stroke {
+    /// Without gaps.
+    #[default]
+    Solid,
+    /// In dashes: what others say about the same thing.
+    Dashed,
+    /// As a dot at each value: single measurements.
+    Dots,
+}
+
+/// One line of a plot.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Line {
+    /// Name in the legend.
+    pub label: String,
+    /// One value per abscissa; NaN makes a gap.
+    pub values: Vec<f64>,
+    /// Abscissae of its own, increasing; those of the plot when `None`.
+    pub x: Option<Vec<f64>>,
+    /// How it is drawn.
+    pub stroke: Stroke,
+}
+
+impl Line {
+    /// A solid line over the abscissae of its plot.
+    pub fn new(label: impl Into<String>, values: Vec<f64>) -> Self {
+        Self { label: label.into(), values, ..Self::default() }
+    }
+
+    /// The same line over abscissae of its own.
+    pub fn over(self, x: Vec<f64>) -> Self {
+        Self { x: Some(x), ..self }
+    }
+
+    /// The same line in dashes.
+    pub fn dashed(self) -> Self {
+        Self { stroke: Stroke::Dashed, ..self }
+    }
+
+    /// The same values as dots.
+    pub fn dotted(self) -> Self {
+        Self { stroke: Stroke::Dots, ..self }
+    }
+
+    /// The value at an abscissa, by straight lines between the own ones; NaN outside.
+    fn at(&self, own: &[f64], x: f64) -> f64 {
+        let after = own.partition_point(|&place| place < x);
+        let value = |i: usize| self.values.get(i).copied().unwrap_or(f64::NAN);
+        match (after.checked_sub(1), own.get(after)) {
+            (_, Some(&place)) if place == x => value(after),
+            (Some(before), Some(&place)) => {
+                let share = (x - own[before]) / (place - own[before]);
+                value(before) + share * (value(after) - value(before))
+            }
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// Lines over a common abscissa.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// Headline.
+    pub title: String,
+    /// Name of the abscissa, with unit.
+    pub x_label: String,
+    /// Abscissae.
+    pub x: Vec<f64>,
+    /// Lines, at most eight get a colour of their own.
+    pub lines: Vec<Line>,
+    /// Spread of the ordinate.
+    pub scale: Scale,
+}
+
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 270.0;
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 40.0;
+
+/// Most points of a drawn line: more than the pixels it has.
+const MOST_POINTS: usize = 600;
+
+impl Plot {
+    /// The plot as an `<figure>` with its data attached for the pointer.
+    pub fn to_html(&self) -> String {
+        let kept = self.kept_samples();
+        let value = |line: &Line, i: usize| self.project(line.values.get(i).copied().unwrap_or(f64::NAN));
+        let abscissae = |line: &'_ Line| line.x.as_ref().unwrap_or(&self.x).clone();
+        let own = self.lines.iter().filter_map(|line| line.x.as_ref()).flatten();
+        let (x0, x1) = extent(self.x.iter().chain(own).copied());
+        let (y0, y1) = extent(self.lines.iter().flat_map(|line| (0..abscissae(line).len()).map(|i| value(line, i))));
+        let (y0, y1) = padded(y0, y1, self.scale);
+        let px = |x: f64| LEFT + (x - x0) / (x1 - x0).max(f64::MIN_POSITIVE) * (WIDTH - LEFT - RIGHT);
+        let py = |y: f64| HEIGHT - BOTTOM - (y - y0) / (y1 - y0).max(f64::MIN_POSITIVE) * (HEIGHT - TOP - BOTTOM);
+
+        let mut svg = String::new();
+        // Writing to a String cannot fail.
+        let _ = write!(
+            svg,
+            "<figure class=\"plot\"><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+            escaped(&self.description())
+        );
+        let _ = write!(svg, "<text class=\"plot-title\" x=\"{LEFT}\" y=\"16\">{}</text>", escaped(&self.title));
+        self.axes(&mut svg, [x0, x1], [y0, y1], &px, &py);
+        for (number, line) in self.lines.iter().enumerate() {
+            let x = abscissae(line);
+            let own: Vec<usize>;
+            let drawn = match &line.x {
+                None => &kept,
+                Some(x) => {
+                    own = (0..x.len()).step_by(x.len() / MOST_POINTS + 1).collect();
+                    &own
+                }
+            };
+            let points = drawn.iter().map(|&i| (px(x[i]), py(value(line, i))));
+            let path = if line.stroke == Stroke::Dots { dots(points) } else { path(points) };
+            let _ = write!(svg, "<path class=\"line s{}{}\" d=\"{path}\"/>", number % 8, line.stroke.class());
+        }
+        if self.lines.len() > 1 {
+            self.legend(&mut svg);
+        }
+        let _ = write!(svg, "<line class=\"cursor\" y1=\"{TOP}\" y2=\"{}\" x1=\"0\" x2=\"0\"/></svg>", HEIGHT - BOTTOM);
+        let _ = write!(
+            svg,
+            "<script type=\"application/json\">{}</script><output class=\"readout\" aria-hidden=\"true\"></output></figure>",
+            self.data(&kept, [x0, x1])
+        );
+        svg
+    }
+
+    fn axes(
+        &self,
+        svg: &mut String,
+        [x0, x1]: [f64; 2],
+        [y0, y1]: [f64; 2],
+        px: &dyn Fn(f64) -> f64,
+        py: &dyn Fn(f64) -> f64,
+    ) {
+        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        let x_ticks = ticks(x0, x1, 6);
+        for &tick in &x_ticks {
+            let x = px(tick);
+            let _ = write!(
+                svg,
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                bottom + 15.0,
+                format_tick(tick, &x_ticks)
+            );
+        }
+        let y_ticks = if self.scale == Scale::Logarithmic { decades(y0, y1) } else { ticks(y0, y1, 5) };
+        for &tick in &y_ticks {
+            let y = py(tick);
+            let label = match self.scale {
+                Scale::Linear => format_tick(tick, &y_ticks),
+                Scale::Logarithmic => format!("1e{tick:.0}"),
+            };
+            let _ = write!(
+                svg,
+                "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text class=\"tick\" text-anchor=\"end\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
+                LEFT - 7.0,
+                y + 3.5
+            );
+        }
+        let _ = write!(
+            svg,
+            "<text class=\"axis\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            0.5 * (LEFT + right),
+            HEIGHT - 6.0,
+            escaped(&self.x_label)
+        );
+    }
+
+    fn legend(&self, svg: &mut String) {
+        // Right-aligned in the line of the title; lengths are estimated from the number of letters.
+        let widths: Vec<f64> = self.lines.iter().map(|line| 24.0 + 6.4 * line.label.chars().count() as f64).collect();
+        let total: f64 = widths.iter().sum();
+        // Below the title when both do not fit beside each other.
+        let beside = total + 7.2 * self.title.chars().count() as f64 + LEFT < WIDTH - RIGHT;
+        let (mut x, y) = ((WIDTH - RIGHT - total).max(LEFT), if beside { 16.0 } else { 32.0 });
+        for (number, (line, width)) in self.lines.iter().zip(&widths).enumerate() {
+            if x + width > WIDTH {
+                break;
+            }
+            let _ = write!(
+                svg,
+                "<path class=\"line s{}{}\" d=\"M{:.1} {:.1}h{}\"/><text class=\"legend\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                number % 8,
+                line.stroke.class(),
+                x,
+                y - 4.0,
+                if line.stroke == Stroke::Dots { 0 } else { 12 },
+                x + 16.0,
+                escaped(&line.label)
+            );
+            x += width;
+        }
+    }
+
+    /// What a screen reader says.
+    fn description(&self) -> String {
+        let mut text = format!("{} over {}", self.title, self.x_label);
+        for line in self.lines.iter().take(8) {
+            let (min, max) = extent(line.values.iter().copied());
+            let last = line.values.iter().rev().find(|v| v.is_finite()).copied().unwrap_or(f64::NAN);
+            let _ = write!(text, "; {}: from {} to {}, at the end {}", line.label, short(min), short(max), short(last));
+        }
+        text
+    }
+
+    /// Abscissae, values and the frame of the plot for the script that follows the pointer.
+    fn data(&self, kept: &[usize], [x0, x1]: [f64; 2]) -> String {
+        let list = |values: &mut dyn Iterator<Item = f64>| {
+            let numbers: Vec<String> = values.map(|v| if v.is_finite() { short(v) } else { "null".into() }).collect();
+            format!("[{}]", numbers.join(","))
+        };
+        let lines: Vec<String> = self
+            .lines
+            .iter()
+            .map(|line| {
+                let values = list(&mut kept.iter().map(|&i| match &line.x {
+                    Some(own) => line.at(own, self.x[i]),
+                    None => line.values.get(i).copied().unwrap_or(f64::NAN),
+                }));
+                format!("{{\"label\":{},\"values\":{values}}}", json_text(&line.label))
+            })
+            .collect();
+        format!(
+            "{{\"left\":{LEFT},\"right\":{},\"width\":{WIDTH},\"min\":{},\"max\":{},\"xLabel\":{},\"x\":{},\"lines\":[{}]}}",
+            WIDTH - RIGHT,
+            if x0.is_finite() { x0 } else { 0.0 },
+            if x1.is_finite() { x1 } else { 1.0 },
+            json_text(&self.x_label),
+            list(&mut kept.iter().map(|&i| self.x[i])),
+            lines.join(",")
+        )
+    }
+
+    fn project(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic if value > 0.0 => value.log10(),
+            Scale::Logarithmic => f64::NAN,
+        }
+    }
+
+    /// Samples that are drawn: all, or in every stretch the ones with the extremes of any line, so that no peak is lost.
+    fn kept_samples(&self) -> Vec<usize> {
+        let count = self.x.len();
+        if count <= MOST_POINTS {
+            return (0..count).collect();
+        }
+        let stretches = MOST_POINTS / (2 * self.lines.len().clamp(1, 8)).max(1);
+        let mut kept = vec![0, count - 1];
+        for s in 0..stretches {
+            let range = s * count / stretches..(s + 1) * count / stretches;
+            for line in self.lines.iter().filter(|line| line.x.is_none()).take(8) {
+                let at = |i: &usize| line.values.get(*i).copied().unwrap_or(f64::NAN);
+                kept.extend(range.clone().min_by(|a, b| at(a).total_cmp(&at(b))));
+                kept.extend(range.clone().max_by(|a, b| at(a).total_cmp(&at(b))));
+            }
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+}
+
+impl Stroke {
+    /// Class of the drawing, behind others.
+    fn class(self) -> &'static str {
+        match self {
+            Self::Solid => "",
+            Self::Dashed => " dashed",
+            Self::Dots => " dots",
+        }
+    }
+}
+
+/// `M x y h0 …`: strokes without length, which round ends make dots.
+fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (x, y) in points.filter(|(x, y)| x.is_finite() && y.is_finite()) {
+        // Writing to a String cannot fail.
+        let _ = write!(path, "M{x:.1} {y:.1}h0");
+    }
+    path
+}
+
+/// `M x y L x y …`, lifted over points that are not finite.
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    let mut is_down = false;
+    for (x, y) in points {
+        if x.is_finite() && y.is_finite() {
+            let _ = write!(path, "{}{x:.1} {y:.1}", if is_down { 'L' } else { 'M' });
+            is_down = true;
+        } else {
+            is_down = false;
+        }
+    }
+    path
+}
+
+/// Smallest and largest finite value; (∞, −∞) when there is none.
+fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
+}
+
+/// A little air above and below, and a height for lines that are level.
+fn padded(y0: f64, y1: f64, scale: Scale) -> (f64, f64) {
+    if y0 > y1 {
+        return (0.0, 1.0);
+    }
+    if scale == Scale::Logarithmic {
+        // Whole decades: a logarithmic axis needs at least two of them to be read.
+        let (low, high) = (y0.floor(), y1.ceil());
+        return if high > low { (low, high) } else { (low - 1.0, high + 1.0) };
+    }
+    if y0 == 0.0 && y1 == 0.0 {
+        return (0.0, 1.0);
+    }
+    let span = y1 - y0;
+    let flat = 1e-9 * y0.abs().max(y1.abs());
+    let air = if span > flat { 0.06 * span } else { 0.05 * y0.abs() };
+    // Lines that start at zero start on the axis.
+    let low = if y0 == 0.0 { y0 } else { y0 - air };
+    (low, y1 + air)
+}
+
+fn decades(y0: f64, y1: f64) -> Vec<f64> {
+    let (first, last) = (y0.ceil() as i64, y1.floor() as i64);
+    let step = ((last - first) / 6 + 1).max(1);
+    (first..=last).filter(|k| k.rem_euclid(step) == 0).map(|k| k as f64).collect()
+}
+
+/// Six significant digits without trailing zeros.
+pub fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".into() } else { "–".into() };
+    }
+    let magnitude = value.abs();
+    if !(1e-4..1e7).contains(&magnitude) {
+        let text = format!("{value:.4e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'));
+    }
+    let decimals = (5 - magnitude.log10().floor() as i64).clamp(0, 9) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// A JSON string that cannot end the script element it stands in.
+pub(crate) fn json_text(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_else(|_| "\"\"".into()).replace('<', "\\u003c")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plot(values: Vec<f64>) -> Plot {
+        let x = (0..values.len()).map(|i| i as f64 * 0.1).collect();
+        let lines = vec![Line::new("a", values)];
+        Plot { title: "t".into(), x_label: "time [s]".into(), x, lines, scale: Scale::Linear }
+    }
+
+    #[test]
+    fn peaks_survive_thinning() {
+        let mut values = vec![0.0; 100_000];
+        values[54_321] = 7.0;
+        values[77_777] = -3.0;
+        let plot = plot(values);
+        let kept = plot.kept_samples();
+        assert!(kept.len() <= 2 * MOST_POINTS && kept.contains(&54_321) && kept.contains(&77_777));
+        assert!(kept.windows(2).all(|w| w[0] < w[1]));
+    }
+
+    #[test]
+    fn gaps_and_empty_plots_are_drawn_without_nan() {
+        for values in
+            [vec![], vec![f64::NAN; 5], vec![1.0, f64::NAN, 2.0], vec![3.0], vec![5.0; 4], vec![-1e300, 1e300]]
+        {
+            for scale in [Scale::Linear, Scale::Logarithmic] {
+                let html = Plot { scale, ..plot(values.clone()) }.to_html();
+                assert!(!html.contains("NaN") && !html.contains("inf"), "{values:?}: {html}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_with_abscissae_of_their_own_widen_the_plot_and_are_read_between_their_points() {
+        let mut plot = plot(vec![1.0, 2.0, 3.0]);
+        plot.lines.push(Line::new("b", vec![0.0, 10.0]).over(vec![-1.0, 1.0]).dashed());
+        plot.lines.push(Line::new("c", vec![4.0]).over(vec![0.1]).dotted());
+        let html = plot.to_html();
+        assert!(html.contains("s1 dashed") && html.contains("s2 dots"), "{html}");
+        assert!(html.contains("\"min\":-1,\"max\":1,"), "{html}");
+        assert!(html.contains("[5,5.5,6]") && html.contains("[null,4,null]"), "{html}");
+    }
+
+    #[test]
+    fn labels_cannot_break_the_page() {
+        let mut plot = plot(vec![1.0, 2.0]);
+        plot.title = "<script>".into();
+        plot.lines[0].label = "</script>\"".into();
+        plot.lines.push(plot.lines[0].clone());
+        let html = plot.to_html();
+        assert_eq!(html.matches("</script>").count(), 1, "only our own");
+        assert!(!html.contains("<script>"), "{html}");
+    }
+
+    #[test]
+    fn numbers_are_short_and_right() {
+        let cases =
+            [(0.0, "0"), (1.0, "1"), (0.1 + 0.2, "0.3"), (1234.5678, "1234.57"), (1e-7, "1e-7"), (-2.5e12, "-2.5e12")];
+        for (value, text) in cases {
+            assert_eq!(short(value), text);
+        }
+        assert_eq!(short(f64::NAN), "–");
+    }
+}

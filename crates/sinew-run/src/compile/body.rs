@@ -1,0 +1,416 @@
+//! Deformable bodies: mesh, materials, pins, bindings and loads.
+
+use std::collections::BTreeMap;
+
+use sinew_fem::BodyParams;
+use sinew_fem::manufactured::ManufacturedField;
+use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, VolumeForm};
+use sinew_fem::model::{PinParams, balanced_triangles};
+use sinew_fem::start::{Start, scrambled};
+use sinew_geometry::CellMesh;
+use sinew_geometry::shape::Pose;
+use sinew_math::Vec3;
+use sinew_scene::spec::NonlinearSolver;
+use sinew_scene::spec::body::{Body, StartShape, VolumeTerm};
+use sinew_scene::spec::material::{FIBER_FIELD, Gradient, MaterialMap, MaterialRegion, material_spec};
+use sinew_scene::spec::motion::pose;
+use sinew_scene::{Diagnostic, Dimension, format_quantity};
+
+use super::material_map::{Canvas, Painting};
+use super::mesh::MeshParts;
+use super::regions::Regions;
+use super::{Compiler, pivot};
+
+/// What later steps need of a body.
+pub(super) struct CompiledBody {
+    pub regions: Regions,
+    /// Nodes in the initial pose [m].
+    pub rest: Vec<Vec3>,
+    /// World from body coordinates.
+    pub pose: Pose,
+    pub manufactured: Option<ManufacturedField>,
+}
+
+impl Compiler<'_> {
+    pub(super) fn add_bodies(&mut self) -> Vec<CompiledBody> {
+        let scene = self.scene;
+        let mut bodies = Vec::new();
+        for (index, body) in scene.body.iter().enumerate() {
+            match self.add_body(index, body, &bodies) {
+                Ok(compiled) => bodies.push(compiled),
+                Err(problems) => self.problems.extend(problems),
+            }
+        }
+        // Connections may name any body, so all must exist; with one missing their indices would be wrong.
+        if bodies.len() == scene.body.len() {
+            for (index, (body, compiled)) in scene.body.iter().zip(&bodies).enumerate() {
+                self.connect(index, body, compiled);
+                self.lay_over(index, body, compiled, &bodies);
+            }
+        }
+        bodies
+    }
+
+    /// `bodies` are those before this one, unless some could not be made.
+    fn add_body(
+        &mut self,
+        index: usize,
+        body: &Body,
+        bodies: &[CompiledBody],
+    ) -> Result<CompiledBody, Vec<Diagnostic>> {
+        let place = pose(body.position, body.rotation.as_ref());
+        let parts = self.mesh(index, body).map_err(|problem| vec![problem])?;
+        let parts = match bodies.len() == index && !body.over.is_empty() {
+            true => self.carve(index, body, parts, &place, bodies).map_err(|problem| vec![problem])?,
+            false => parts,
+        };
+        let MeshParts { mesh, surface, corner_fields, inside, lattice, rigged } = parts;
+        let regions = Regions::new(mesh.clone(), body.regions.clone());
+        let painting = surface.as_ref().map(|(surface, _)| Painting { surface, fields: &corner_fields });
+        let canvas = Canvas { mesh: &mesh, surface: painting };
+        let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
+        if materials.iter().any(|spec| spec.law() != Law::Linear && spec.lame().1 < 0.0) {
+            self.notes.push(format!(
+                "body \"{}\" widens when stretched (Poisson's ratio below zero): large strains lower the energy of such a law without end",
+                body.name
+            ));
+        }
+        self.lay_fibers(index, body, &mesh, &regions, &place, &mut materials).map_err(|problem| vec![problem])?;
+        let running = self.add_muscles(index, body, &mesh, &regions, &place, &inside)?;
+        let densities = match inside.is_empty() {
+            true => vec![body.density; mesh.cell_count()],
+            false => inside.iter().map(|fraction| fraction * body.density).collect(),
+        };
+        let is_moved = body.rotation.is_some() || body.position != [0.0; 3];
+        let mesh = match is_moved {
+            true => mesh
+                .mapped(|p| place.to_world(p))
+                .map(|(mesh, _)| mesh)
+                .map_err(|error| vec![self.scene.problem(&format!("body[{index}].position"), error.to_string())])?,
+            false => mesh,
+        };
+        let mesh = match running {
+            Some(field) => mesh
+                .with_cell_field(FIBER_FIELD, field)
+                .map_err(|error| vec![self.scene.problem(&format!("body[{index}].muscle"), error.to_string())])?,
+            None => mesh,
+        };
+        let manufactured = body.manufactured.as_ref().map(|m| ManufacturedField {
+            amplitude: m.amplitude,
+            origin: mesh.bounds().center(),
+            length: 0.5 * mesh.bounds().size().max_component(),
+        });
+        let rest = mesh.positions().to_vec();
+        let velocities = initial_velocities(body, &mesh);
+        let cubes = rigged.as_ref().and(lattice.clone());
+        self.builder.add_body(BodyParams {
+            name: body.name.clone(),
+            materials: materials.clone(),
+            densities,
+            volume: volume_form(body, &materials),
+            mass_damping: body.damping.mass,
+            stiffness_damping: body.damping.stiffness,
+            tissue_damping: body.damping.tissue,
+            start: start(body, &mesh),
+            velocities,
+            surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
+            mesh: mesh.clone(),
+            lattice,
+        });
+        if let Some(field) = manufactured {
+            self.add_manufactured(index, &mesh, &materials, &field);
+        }
+        // Nonlinear cycles know nothing of them, and take more iterations where there are any.
+        let knows_corners = self.scene.solver.nonlinear == NonlinearSolver::Newton;
+        if knows_corners && body.rig.as_ref().is_some_and(|rig| rig.firm_corners) {
+            self.builder.firm_corners(index);
+        }
+        if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {
+            self.follow_bones(index, body, &place, lattice, rigged)?;
+        }
+        Ok(CompiledBody { regions, rest, pose: place, manufactured })
+    }
+
+    /// The boundary follows the exact solution; the interior is loaded by its body force.
+    fn add_manufactured(
+        &mut self,
+        body: usize,
+        mesh: &CellMesh,
+        materials: &[MaterialSpec],
+        field: &ManufacturedField,
+    ) {
+        let nodes = mesh.boundary_nodes();
+        let offsets = nodes.iter().map(|&n| field.displacement(mesh.positions()[n as usize])).collect();
+        let name = "manufactured".to_string();
+        self.builder.pin(PinParams { body, name: name.clone(), nodes, axes: [true; 3], pivot: Vec3::zero(), offsets });
+        let forces = field.nodal_forces(mesh, materials);
+        self.builder.nodal_forces(body, name, (0..mesh.node_count() as u32).zip(forces).collect());
+    }
+
+    fn materials(
+        &self,
+        index: usize,
+        body: &Body,
+        canvas: &Canvas<'_>,
+        regions: &Regions,
+        inside: &[f64],
+    ) -> Result<Vec<MaterialSpec>, Vec<Diagnostic>> {
+        let mesh = canvas.mesh;
+        let mut materials = vec![material_spec(&body.material); mesh.cell_count()];
+        let mut problems = Vec::new();
+        for (k, map) in body.material_maps.iter().enumerate() {
+            if let Err(problem) = self.paint(&format!("body[{index}].material_maps[{k}]"), map, canvas, &mut materials)
+            {
+                problems.push(problem);
+            }
+        }
+        for (k, part) in body.material_regions.iter().enumerate() {
+            let path = format!("body[{index}].material_regions[{k}].region");
+            match regions.cells(&part.region) {
+                Ok(cells) => {
+                    for cell in cells {
+                        let center = center_of(mesh, cell as usize);
+                        let spec = &mut materials[cell as usize];
+                        *spec =
+                            overridden(spec, part).scaled(part.gradient.as_ref().map_or(1.0, |g| factor_at(g, center)));
+                    }
+                }
+                Err(message) => problems.push(self.scene.problem(&path, message)),
+            }
+        }
+        // Cells that the surface cuts are as stiff as the part of them that is flesh.
+        let least = if body.rig.is_some() { LEAST_IN_FOLDS } else { LEAST_STIFFNESS };
+        for (spec, &fraction) in materials.iter_mut().zip(inside) {
+            *spec = spec.scaled(fraction.max(least));
+        }
+        if problems.is_empty() { Ok(materials) } else { Err(problems) }
+    }
+
+    /// Gives each cell the parameters of a map.
+    fn paint(
+        &self,
+        path: &str,
+        map: &MaterialMap,
+        canvas: &Canvas<'_>,
+        materials: &mut [MaterialSpec],
+    ) -> Result<(), Diagnostic> {
+        let (key, values) = match (&map.attribute, &map.texture) {
+            (Some(name), _) => ("attribute", canvas.attribute(name)),
+            (None, Some(file)) => ("texture", canvas.texture(&self.scene.source.resolve(file))),
+            (None, None) => return Ok(()),
+        };
+        let path = format!("{path}.{key}");
+        let values = values.map_err(|message| self.scene.problem(&path, message))?;
+        let is_missing = |value: &f64| !value.is_finite();
+        if let Some(cell) = values.iter().position(is_missing) {
+            let count = values.iter().filter(|value| is_missing(value)).count();
+            let place =
+                center_of(canvas.mesh, cell).to_array().map(|x| format_quantity(x, Dimension::LENGTH)).join(", ");
+            let message = format!("{count} of {} cells have no material", values.len());
+            let problem = self.scene.problem(&path, message).label(format!("the first is cell {cell} at ({place})"));
+            return Err(problem.hint("give every vertex a finite value, and every pixel that is used its opacity"));
+        }
+        let [low, high] = map.range;
+        for (spec, value) in materials.iter_mut().zip(values) {
+            let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
+            let between = |ends: Option<[f64; 2]>| ends.map(|[a, b]| a + share * (b - a));
+            let (young, poisson) = spec.moduli().young_poisson();
+            *spec = spec.with_moduli(ElasticModuli::YoungPoisson {
+                young: between(map.young).unwrap_or(young),
+                poisson: between(map.poisson).unwrap_or(poisson),
+            });
+        }
+        Ok(())
+    }
+
+    /// Pins, bindings, attachments, strands, pressures and loads.
+    fn connect(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
+        let mut names = UniqueNames::default();
+        let mut pinned = Vec::new();
+        for (k, pin) in body.pin.iter().enumerate() {
+            let Some(nodes) = self.nodes(compiled, &format!("body[{index}].pin[{k}].region"), &pin.region) else {
+                continue;
+            };
+            pinned.push((k, nodes.clone()));
+            let name = names.unique("pin", &pin.region);
+            self.drive(format!("{}.pin.{name}", body.name), pin.motion.as_ref());
+            let pivot = pivot(pin.motion.as_ref());
+            self.builder.pin(PinParams { body: index, name, nodes, axes: pin.axes.xyz, pivot, offsets: Vec::new() });
+        }
+        self.check_pins(index, body, &compiled.rest, &pinned);
+        for (k, binding) in body.bind.iter().enumerate() {
+            let path = format!("body[{index}].bind[{k}].region");
+            if let Some(nodes) = self.nodes(compiled, &path, &binding.region) {
+                let target = self.target(&binding.to);
+                self.builder.bind(index, nodes, target);
+            }
+        }
+        for (k, attachment) in body.attach.iter().enumerate() {
+            let (target, stiffness) = (self.target(&attachment.to), attachment.stiffness);
+            let Some(region) = &attachment.region else {
+                let name = names.unique("attach", "points");
+                let share = stiffness / attachment.points.len().max(1) as f64;
+                let place = |&p: &[f64; 3]| (compiled.pose.to_world(Vec3::from(p)), share);
+                self.builder.attach_places(index, name, attachment.points.iter().map(place).collect(), target);
+                continue;
+            };
+            let path = format!("body[{index}].attach[{k}].region");
+            if let Some(nodes) = self.nodes(compiled, &path, region) {
+                let name = names.unique("attach", region);
+                self.builder.attach(index, name, nodes, target, stiffness);
+            }
+        }
+        self.add_strands(index, body, compiled);
+        for (k, sheath) in body.sheath.iter().enumerate() {
+            let path = format!("body[{index}].sheath[{k}].region");
+            if let Some(triangles) = self.triangles(compiled, &path, &sheath.region) {
+                self.builder.sheath(index, sheath.name.clone(), triangles, sheath.shear * sheath.thickness);
+            }
+        }
+        for (k, pressure) in body.pressure.iter().enumerate() {
+            let path = format!("body[{index}].pressure[{k}].region");
+            if let Some(triangles) = self.triangles(compiled, &path, &pressure.region) {
+                let name = names.unique("pressure", &pressure.region);
+                self.driver.scalars.push((format!("{}.pressure.{name}", body.name), pressure.value.clone()));
+                self.builder.pressure(index, name, triangles);
+            }
+        }
+        for (k, traction) in body.traction.iter().enumerate() {
+            let path = format!("body[{index}].traction[{k}].region");
+            if let Some(triangles) = self.triangles(compiled, &path, &traction.region) {
+                let name = names.unique("load", &traction.region);
+                self.driver.vectors.push((format!("{}.load.{name}", body.name), traction.value.clone()));
+                self.builder.load(
+                    index,
+                    name,
+                    nodal_areas(&balanced_triangles(compiled.regions.mesh(), &triangles), &compiled.rest),
+                );
+            }
+        }
+        for (k, force) in body.force.iter().enumerate() {
+            let path = format!("body[{index}].force[{k}].region");
+            if let Some(nodes) = self.nodes(compiled, &path, &force.region) {
+                let name = names.unique("load", &force.region);
+                self.driver.vectors.push((format!("{}.load.{name}", body.name), force.value.clone()));
+                let share = 1.0 / nodes.len() as f64;
+                self.builder.load(index, name, nodes.into_iter().map(|n| (n, share)).collect());
+            }
+        }
+    }
+
+    fn nodes(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<u32>> {
+        body.regions.nodes(region).map_err(|message| self.problems.push(self.scene.problem(path, message))).ok()
+    }
+
+    fn triangles(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<[u32; 3]>> {
+        body.regions.triangles(region).map_err(|message| self.problems.push(self.scene.problem(path, message))).ok()
+    }
+}
+
+/// Names for channels: a second pin on one region becomes `REGION-2`.
+#[derive(Default)]
+pub(super) struct UniqueNames {
+    uses: BTreeMap<(&'static str, String), usize>,
+}
+
+impl UniqueNames {
+    pub(super) fn unique(&mut self, family: &'static str, region: &str) -> String {
+        let count = self.uses.entry((family, region.to_string())).or_default();
+        *count += 1;
+        if *count == 1 { region.to_string() } else { format!("{region}-{count}") }
+    }
+}
+
+/// A material with the parameters that a region gives replaced.
+fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
+    let mut spec = part.material.as_ref().map_or(*spec, material_spec);
+    match &mut spec {
+        MaterialSpec::MooneyRivlin { c10, c01, bulk } | MaterialSpec::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
+            for (parameter, value) in [(c10, part.c10), (c01, part.c01), (bulk, part.bulk)] {
+                *parameter = value.unwrap_or(*parameter);
+            }
+            return spec;
+        }
+        MaterialSpec::FiberReinforced { fiber_stiffness, .. } => {
+            *fiber_stiffness = part.fiber_stiffness.unwrap_or(*fiber_stiffness);
+        }
+        _ => {}
+    }
+    let (young, poisson) = spec.moduli().young_poisson();
+    spec.with_moduli(ElasticModuli::YoungPoisson {
+        young: part.young.unwrap_or(young),
+        poisson: part.poisson.unwrap_or(poisson),
+    })
+}
+
+/// Least part of its stiffness that a cell keeps: what is softer would slow the solver and show nothing.
+const LEAST_STIFFNESS: f64 = 0.05;
+/// The same of characters, whose skin is squeezed in the folds of joints: softer cells would be turned inside out there.
+const LEAST_IN_FOLDS: f64 = 0.4;
+
+/// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
+/// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
+const NEARLY_INCOMPRESSIBLE: f64 = 0.45;
+
+/// Where the volume term is evaluated: as the scene says, else in the mean if some cell is nearly incompressible.
+fn volume_form(body: &Body, materials: &[MaterialSpec]) -> VolumeForm {
+    // The moduli of a scene were numbers with few digits.
+    let locks = |spec: &MaterialSpec| spec.moduli().young_poisson().1 >= NEARLY_INCOMPRESSIBLE - 1e-9;
+    match body.volume {
+        Some(VolumeTerm::Mean) => VolumeForm::Mean,
+        Some(VolumeTerm::Pointwise) => VolumeForm::Pointwise,
+        None if materials.iter().any(locks) => VolumeForm::Mean,
+        None => VolumeForm::Pointwise,
+    }
+}
+
+fn factor_at(gradient: &Gradient, p: Vec3) -> f64 {
+    let (from, to) = (Vec3::from(gradient.from), Vec3::from(gradient.to));
+    let along = to - from;
+    let s = ((p - from).dot(along) / along.norm_squared()).clamp(0.0, 1.0);
+    gradient.scale[0] * (1.0 - s) + gradient.scale[1] * s
+}
+
+pub(super) fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
+    let nodes = mesh.cell_nodes(cell);
+    nodes.iter().map(|&n| mesh.positions()[n as usize]).sum::<Vec3>() / nodes.len() as f64
+}
+
+/// v + ω × (x − c) about the centre of volume; empty when at rest.
+/// Places of the nodes before the first step; empty when the body starts at rest.
+fn start(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
+    let Some(given) = &body.start else { return Vec::new() };
+    let shape = match given.shape {
+        StartShape::Random => Start::Random { scale: given.scale },
+        StartShape::Point => Start::Point,
+        StartShape::Plane => Start::Plane,
+        StartShape::Mirror => Start::Mirror,
+    };
+    scrambled(mesh, shape, given.noise, given.seed as u64)
+}
+
+fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
+    if body.velocity == [0.0; 3] && body.angular_velocity == [0.0; 3] {
+        return Vec::new();
+    }
+    let (velocity, spin) = (Vec3::from(body.velocity), Vec3::from(body.angular_velocity));
+    let (mut center, mut total) = (Vec3::zero(), 0.0);
+    for (cell, volume) in mesh.cell_volumes().into_iter().enumerate() {
+        center += center_of(mesh, cell) * volume;
+        total += volume;
+    }
+    let center = center / total;
+    mesh.positions().iter().map(|&x| velocity + spin.cross(x - center)).collect()
+}
+
+/// Rest area of each node of some triangles with their shares [m²].
+fn nodal_areas(triangles: &[([u32; 3], f64)], rest: &[Vec3]) -> Vec<(u32, f64)> {
+    let mut areas: BTreeMap<u32, f64> = BTreeMap::new();
+    for (triangle, share) in triangles {
+        let [a, b, c] = triangle.map(|n| rest[n as usize]);
+        for &node in triangle {
+            *areas.entry(node).or_default() += share * (b - a).cross(c - a).norm() / 6.0;
+        }
+    }
+    areas.into_iter().collect()
+}

@@ -1,0 +1,330 @@
+//! Cells of a body in body coordinates: generated, read, or filled into a surface.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
+use sinew_geometry::lattice::{HexLattice, LatticeCell, LatticeOptions};
+use sinew_geometry::procedural::{self, TetPattern};
+use sinew_geometry::{CellMesh, TriMesh};
+use sinew_io::{Field, SurfaceParts, VolumeParts};
+use sinew_math::Vec3;
+use sinew_scene::import::{load_surface, load_volume};
+use sinew_scene::spec::Scene;
+use sinew_scene::spec::body::Body;
+use sinew_scene::spec::mesh::{self, Element, Mesh, Pattern};
+use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity};
+
+use super::Compiler;
+use super::rig::{RiggedBody, joints_of_nodes, weights_of_nodes};
+
+/// A mesh with what is bound to it.
+pub(super) struct MeshParts {
+    pub mesh: CellMesh,
+    /// The surface that was filled, with its embedding.
+    pub surface: Option<(TriMesh, Embedding)>,
+    /// Fields at the corners of its triangles.
+    pub corner_fields: Vec<Field>,
+    /// Part of each cell that is inside the filled surface; empty when all is.
+    pub inside: Vec<f64>,
+    /// The lattice that the mesh was made of, if it is to be solved as one.
+    pub lattice: Option<HexLattice>,
+    /// The character whose skin the surface is, if it has a skeleton.
+    pub rigged: Option<Box<RiggedBody>>,
+}
+
+/// Least part of a cube that is flesh, so that none is without mass.
+const LEAST_INSIDE: f64 = 1e-6;
+/// Bytes per cell of a lattice that is simulated, with its coarser levels and all vectors of the solver.
+const BYTES_PER_CELL: f64 = 3000.0;
+
+impl From<CellMesh> for MeshParts {
+    fn from(mesh: CellMesh) -> Self {
+        Self { mesh, surface: None, corner_fields: Vec::new(), inside: Vec::new(), lattice: None, rigged: None }
+    }
+}
+
+impl Compiler<'_> {
+    /// Makes the mesh of `body`, scaled and of the order asked for; notes what was mended.
+    pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
+        let parts = self.mesh_as_given(index, body)?;
+        if body.mesh.order() < 2 {
+            return Ok(parts);
+        }
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh.order"), &message);
+        let mesh = parts.mesh.to_quadratic().map_err(|error| problem(error.to_string()))?;
+        let surface = match &parts.surface {
+            Some((surface, _)) => {
+                let embedding =
+                    Embedding::bind(&mesh, surface.positions()).map_err(|error| problem(error.to_string()))?;
+                Some((surface.clone(), embedding))
+            }
+            None => None,
+        };
+        Ok(MeshParts { mesh, surface, lattice: None, ..parts })
+    }
+
+    /// The mesh with the cells that its source has.
+    fn mesh_as_given(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
+        let scene = self.scene;
+        let problem = |key: &str, message: String| located(scene, &format!("body[{index}].mesh{key}"), &message);
+        let generated = |result: Result<CellMesh, procedural::ProceduralError>| {
+            result.map(MeshParts::from).map_err(|error| problem("", error.to_string()))
+        };
+        let parts = match &body.mesh {
+            Mesh::Box(mesh) if mesh.element == Element::Lattice => return self.cubes(index, body, mesh),
+            Mesh::Box(mesh) => {
+                let (size, cells) = (Vec3::from(mesh.size), mesh.cell_counts());
+                let even = generated(match mesh.element {
+                    Element::Hex8 | Element::Lattice => procedural::box_hexes(size, cells),
+                    Element::Tet4 => procedural::box_tets(size, cells, pattern(mesh.pattern)),
+                })?;
+                if mesh.grading == [1.0; 3] {
+                    even
+                } else {
+                    let graded = even.mesh.mapped(|p| graded(p, size, cells, mesh.grading));
+                    MeshParts::from(graded.map_err(|error| problem(".grading", error.to_string()))?.0)
+                }
+            }
+            Mesh::Sphere(mesh) => generated(procedural::sphere(mesh.radius, mesh.cell))?,
+            Mesh::Cylinder(mesh) => generated(procedural::cylinder(mesh.radius, mesh.length, mesh.cell))?,
+            Mesh::Torus(mesh) => generated(procedural::torus(mesh.radius, mesh.tube, mesh.cell))?,
+            Mesh::Fusiform(mesh) => {
+                generated(procedural::fusiform(mesh.length, mesh.radius, mesh.end_radius, mesh.cell))?
+            }
+            Mesh::Muscle(mesh) => {
+                let made = procedural::muscle(&mesh.params()).map_err(|error| problem("", error.to_string()))?;
+                let scale = body.scale;
+                self.notes.push(format!(
+                    "body \"{}\": fibres {} long on average, physiological cross-section {}",
+                    body.name,
+                    format_quantity(made.fiber_length * scale, Dimension::LENGTH),
+                    format_quantity(made.pcsa * scale * scale, Dimension::AREA)
+                ));
+                MeshParts::from(made.mesh)
+            }
+            Mesh::Figure(mesh) => generated(procedural::figure(mesh.height, mesh.cells))?,
+            Mesh::File(mesh) => {
+                let loaded = load_volume(&self.scene.source, &mesh.file, &mesh::cell_shapes(&mesh.skip));
+                let VolumeParts { mesh: cells, report, notes } =
+                    loaded.map_err(|error| problem(".file", error.to_string()))?;
+                self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.file)));
+                if !report.is_clean() {
+                    self.notes.push(format!("{}: {report}", mesh.file));
+                }
+                return scaled(cells, body.scale).map(MeshParts::from).map_err(|error| problem(".file", error));
+            }
+            Mesh::Fill(mesh) => return self.filled(index, body, mesh),
+        };
+        let mesh = scaled(parts.mesh, body.scale).map_err(|error| problem("", error))?;
+        Ok(MeshParts { mesh, ..parts })
+    }
+
+    /// A box of cubes.
+    fn cubes(&mut self, index: usize, body: &Body, mesh: &mesh::BoxMesh) -> Result<MeshParts, Diagnostic> {
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh"), &message);
+        let cells = mesh.cell_counts();
+        let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
+        let cell = edges[0] * body.scale;
+        let count: f64 = cells.iter().map(|&count| count as f64).product();
+        check_memory(|size| count * (cell / size).powi(3), cell, free_memory()).map_err(problem)?;
+        let lattice = HexLattice::dense(Vec3::zero(), cell, cells).map_err(|error| problem(error.to_string()))?;
+        let cells = lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
+        Ok(MeshParts { lattice: Some(lattice), ..MeshParts::from(cells) })
+    }
+
+    fn filled(&mut self, index: usize, body: &Body, mesh: &mesh::FillMesh) -> Result<MeshParts, Diagnostic> {
+        let scene = self.scene;
+        let problem = |message: String| located(scene, &format!("body[{index}].mesh.surface"), &message);
+        let character = match &body.rig {
+            Some(rig) => Some(self.read_character(index, rig, &mesh.surface)?),
+            None => None,
+        };
+        let loaded = match &character {
+            Some(character) => SurfaceParts {
+                mesh: character.flesh.surface.clone(),
+                groups: BTreeMap::new(),
+                corner_fields: character.corner_fields(),
+                notes: Vec::new(),
+            },
+            None => load_surface(&self.scene.source, &mesh.surface, &mesh::cell_shapes(&mesh.skip))
+                .map_err(|error| problem(error.to_string()))?,
+        };
+        let SurfaceParts { mesh: surface, groups, corner_fields, notes } = loaded;
+        self.notes.extend(notes.iter().map(|note| format!("{}: {note}", mesh.surface)));
+        let surface = surface.mapped(|p| p * body.scale).map_err(|error| problem(error.to_string()))?;
+        let repair = match mesh.repair {
+            mesh::Repair::None => Repair::Reject,
+            mesh::Repair::Winding => Repair::Winding,
+        };
+        let (mut cells, embedding, inside, lattice) = match mesh.element {
+            Element::Tet4 => {
+                let options = FillOptions { repair, ..FillOptions::default() };
+                let filled = fill_surface(&surface, mesh.cell, &options).map_err(|error| problem(error.to_string()))?;
+                self.notes.push(format!("{}: {}", mesh.surface, filled.report));
+                let inside = filled.inside_fractions(&surface);
+                (filled.mesh, filled.embedding, inside, None)
+            }
+            Element::Hex8 | Element::Lattice => {
+                // Cubes that the surface cuts, one and a half per square of the lattice, are half outside.
+                let (volume, area) = (surface.volume().abs(), surface.area());
+                let cells = |cell: f64| volume / cell.powi(3) + 0.75 * area / cell.powi(2);
+                check_memory(cells, mesh.cell, free_memory()).map_err(problem)?;
+                let options = LatticeOptions { repair, max_bytes: free_memory(), ..LatticeOptions::default() };
+                let filling = HexLattice::from_surface(&surface, mesh.cell, &options)
+                    .map_err(|error| problem(error.to_string()))?;
+                if filling.lattice.cubes == [1; 3] {
+                    let size = |length: f64| format_quantity(length, Dimension::LENGTH);
+                    let longest = surface.bounds().size().max_component();
+                    let message =
+                        format!("a cell of {} holds the whole body and leaves nothing of its shape", size(mesh.cell));
+                    let problem = scene.problem(&format!("body[{index}].mesh.cell"), message);
+                    return Err(problem.hint(format!(
+                        "its longest side is {}: take {} or less",
+                        size(rounded_up(longest)),
+                        size(rounded_up(longest / 4.0))
+                    )));
+                }
+                self.notes.push(format!("{}: {}", mesh.surface, filling.report));
+                let cells = filling.lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
+                let part = |cell: &LatticeCell| f64::from(cell.fraction).max(LEAST_INSIDE);
+                let inside = filling.lattice.cells.iter().map(part).collect();
+                let embedding = filling.bind();
+                if let Some(character) = &character {
+                    self.note_glue(body, &character.flesh, &surface, mesh.cell, &options, embedding.cells());
+                }
+                (cells, embedding, inside, (mesh.element == Element::Lattice).then_some(filling.lattice))
+            }
+        };
+        // A group of the surface is a region of the lattice: the nodes that carry its vertices.
+        for (name, triangles) in groups {
+            let vertices = triangles.iter().flat_map(|&triangle| surface.triangles()[triangle as usize]);
+            let carriers = vertices.flat_map(|vertex| embedding.entries(vertex as usize).0.iter().copied());
+            let nodes = carriers.collect();
+            cells = cells.with_node_set(name, nodes).map_err(|error| problem(error.to_string()))?;
+        }
+        let mut rigged = None;
+        if let (Some(character), Some(lattice)) = (character, &lattice) {
+            let weights = weights_of_nodes(lattice, &embedding, &character.flesh);
+            let joint_of = joints_of_nodes(&weights);
+            for (joint, data) in character.flesh.joints.iter().enumerate() {
+                let nodes: Vec<u32> =
+                    (0..joint_of.len() as u32).filter(|&node| joint_of[node as usize] == joint as u32).collect();
+                if !nodes.is_empty() {
+                    cells =
+                        cells.with_node_set(data.name.clone(), nodes).map_err(|error| problem(error.to_string()))?;
+                }
+            }
+            rigged = Some(Box::new(RiggedBody {
+                character: Arc::new(character),
+                joint_of,
+                weights,
+                carriers: embedding.clone(),
+            }));
+        }
+        Ok(MeshParts { mesh: cells, surface: Some((surface, embedding)), corner_fields, inside, lattice, rigged })
+    }
+}
+
+/// Memory that is free [bytes], where the system tells it in a file.
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    Some(1024 * line.split_whitespace().nth(1)?.parse::<u64>().ok()?)
+}
+
+/// Refuses a lattice that could be made but not simulated, and says which one could. `cells` are those of a cell size.
+fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Result<(), String> {
+    let free = free.map_or(f64::INFINITY, |bytes| bytes as f64);
+    let needed = |cell: f64| cells(cell) * BYTES_PER_CELL;
+    if needed(cell) <= free {
+        return Ok(());
+    }
+    let mut fitting = cell;
+    while needed(fitting) > free {
+        // Too small by less than this: the surface grows slower than the volume.
+        fitting *= (needed(fitting) / free).cbrt().clamp(1.001, 1e30);
+    }
+    Err(format!(
+        "{:.3e} cells would need {} GiB, but {:.1} are free; hint: a cell size of {} fits",
+        cells(cell),
+        format_number((10.0 * gibibytes(needed(cell))).round() / 10.0),
+        gibibytes(free),
+        format_quantity(rounded_up(fitting), Dimension::LENGTH)
+    ))
+}
+
+fn gibibytes(bytes: f64) -> f64 {
+    bytes / (1 << 30) as f64
+}
+
+/// A length of two digits that is not larger.
+pub(super) fn rounded_down(length: f64) -> f64 {
+    let unit = 10f64.powf(length.log10().floor() - 1.0);
+    (length / unit).floor() * unit
+}
+
+/// A length of two digits that is not smaller.
+pub(super) fn rounded_up(length: f64) -> f64 {
+    let unit = 10f64.powf(length.log10().floor() - 1.0);
+    (length / unit).ceil() * unit
+}
+
+/// A problem at `path`; errors of meshes carry their hint at their end.
+pub(super) fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
+    match message.split_once("; hint: ").or_else(|| message.split_once("\nhint: ")) {
+        Some((message, hint)) => scene.problem(path, message).hint(hint),
+        None => scene.problem(path, message),
+    }
+}
+
+fn pattern(pattern: Pattern) -> TetPattern {
+    match pattern {
+        Pattern::Kuhn => TetPattern::Kuhn,
+        Pattern::Bcc => TetPattern::Bcc,
+    }
+}
+
+fn scaled(mesh: CellMesh, scale: f64) -> Result<CellMesh, String> {
+    if scale == 1.0 {
+        return Ok(mesh);
+    }
+    mesh.mapped(|p| p * scale).map(|(mesh, _)| mesh).map_err(|error| error.to_string())
+}
+
+/// A point of an even block where the cells of each axis grow by equal ratios, the last to `grading` times the first.
+fn graded(p: Vec3, size: Vec3, cells: [usize; 3], grading: [f64; 3]) -> Vec3 {
+    Vec3::from(std::array::from_fn(|axis| {
+        let (count, length) = (cells[axis] as f64, size[axis]);
+        if count < 2.0 || grading[axis] == 1.0 {
+            return p[axis];
+        }
+        let ln_ratio = grading[axis].ln() / (count - 1.0);
+        length * (ln_ratio * count * p[axis] / length).exp_m1() / (ln_ratio * count).exp_m1()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lattices_beyond_the_memory_are_refused_with_one_that_fits() {
+        let gigabyte = 1u64 << 30;
+        let of_volume = |volume: f64| move |cell: f64| volume / cell.powi(3);
+        let message = check_memory(of_volume(1e-2), 1e-3, Some(3 * gigabyte)).unwrap_err();
+        assert!(message.contains("27.9 GiB") && message.contains("3.0 are free"), "{message}");
+        // 1 mm · ∛(27.9 / 3) = 2.103 mm.
+        assert!(message.contains("a cell size of 2.2 mm fits"), "{message}");
+        assert!(check_memory(of_volume(1e-3), 1e-3, Some(3 * gigabyte)).is_ok());
+        assert!(check_memory(of_volume(1.0), 1e-3, None).is_ok());
+        // Sheets have more cells than their volume tells: 1 m² needs 3 · 10⁶ cells of 0.5 mm.
+        let sheet = |cell: f64| 1e-9 / cell.powi(3) + 0.75 / cell.powi(2);
+        let message = check_memory(sheet, 1e-6, Some(3 * gigabyte)).unwrap_err();
+        assert!(message.contains("a cell size of 840 um fits"), "{message}");
+        assert!(check_memory(sheet, 0.84e-3, Some(3 * gigabyte)).is_ok());
+    }
+}

@@ -1,0 +1,312 @@
+//! From a scene to a simulation: meshes are made, regions become nodes, motions become channels.
+//!
+//! Every problem that only shows here (a file that is missing, a region without nodes, an open surface) points at its place in the scene
+//! file, and all of them are reported at once.
+
+mod body;
+mod bones;
+mod columns;
+mod contact;
+mod drive;
+mod layers;
+mod material_map;
+mod mesh;
+mod muscles;
+mod pins;
+mod regions;
+mod rig;
+mod rig_checks;
+mod shapes;
+mod solver;
+mod strands;
+
+use sinew_fem::contact::CheckProbe;
+use sinew_fem::elastic::Response;
+use sinew_fem::manufactured::ErrorProbe;
+use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
+use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
+use sinew_fem::probe::{LeverHold, LeverProbe, PointProbe, Probe, SectionProbe};
+use sinew_fem::{Force, FrameParams, Simulation};
+use sinew_geometry::embedding::Embedding;
+use sinew_math::Vec3;
+use sinew_scene::SceneCharacter;
+use sinew_scene::spec::material::material_spec;
+use sinew_scene::spec::{self, Scene};
+use sinew_scene::{Diagnostic, SceneError, nearest};
+
+use self::body::CompiledBody;
+use self::drive::{ChannelMotion, TrackDriver};
+
+/// Builds the simulation a scene describes.
+pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
+    compile_with(scene, |_| Vec::new())
+}
+
+/// A simulation, and the characters that were read for it.
+pub(crate) struct Compiled {
+    pub simulation: Simulation,
+    pub characters: Vec<SceneCharacter>,
+}
+
+/// Like [`compile`], for those who look at the characters as well.
+pub(crate) fn compile_all(scene: &Scene) -> Result<Compiled, SceneError> {
+    Compiler::new(scene).run(|_| Vec::new())
+}
+
+/// Like [`compile`], with forces that no scene can describe: `forces` gets the model and makes them.
+pub fn compile_with(
+    scene: &Scene,
+    forces: impl FnOnce(&Model) -> Vec<Box<dyn Force>>,
+) -> Result<Simulation, SceneError> {
+    Compiler::new(scene).run(forces).map(|compiled| compiled.simulation)
+}
+
+/// The material that the scene gives to a body, with its first muscle, for questions about single points.
+pub fn response_of(scene: &Scene, body: usize) -> Result<Response, SceneError> {
+    let compiler = Compiler::new(scene);
+    let spec = &scene.body[body];
+    let response = Response::new(material_spec(&spec.material));
+    let Some(muscle) = spec.muscle.first() else { return Ok(response) };
+    let path = format!("body[{body}].muscle[0]");
+    let group = compiler.fiber_group(&path, spec, muscle).map_err(|problem| scene.error(vec![problem]))?;
+    let stress = muscle.stress;
+    response.with_muscle(group, stress).map_err(|error| scene.error(vec![scene.problem(&path, error.to_string())]))
+}
+
+/// Work in progress.
+struct Compiler<'a> {
+    scene: &'a Scene,
+    problems: Vec<Diagnostic>,
+    notes: Vec<String>,
+    builder: ModelBuilder,
+    driver: TrackDriver,
+    /// Bones over which flesh slides: colliders behind those of the scene.
+    bones: Vec<ColliderParams>,
+    characters: Vec<SceneCharacter>,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(scene: &'a Scene) -> Self {
+        Self {
+            scene,
+            problems: Vec::new(),
+            notes: Vec::new(),
+            builder: ModelBuilder::new(),
+            driver: TrackDriver::default(),
+            bones: Vec::new(),
+            characters: Vec::new(),
+        }
+    }
+}
+
+impl Compiler<'_> {
+    fn run(mut self, forces: impl FnOnce(&Model) -> Vec<Box<dyn Force>>) -> Result<Compiled, SceneError> {
+        let scene = self.scene;
+        self.builder.gravity(Vec3::from(scene.gravity_vector()));
+        self.add_rigid_bodies();
+        let bodies = self.add_bodies();
+        self.add_colliders();
+        self.add_contacts();
+        if !self.problems.is_empty() {
+            return Err(scene.error(self.problems));
+        }
+        let builder = std::mem::take(&mut self.builder);
+        let mut model = builder.build().map_err(|error| self.model_error(&error))?;
+        let custom = forces(&model);
+        model.custom.extend(custom);
+        let probes = self.probes(&model, &bodies);
+        self.check_start(&model);
+        self.driver.resolve(&model, &scene.control, |channel, known| {
+            let path = format!("control.\"{channel}\"");
+            let problem = scene.problem(&path, format!("there is no control channel \"{channel}\""));
+            self.problems.push(match nearest(channel, known.iter().map(String::as_str)) {
+                Some(name) => problem.hint(format!("did you mean \"{name}\"?")),
+                None => problem.hint(format!("channels of this scene: {}", list_some(known))),
+            });
+        });
+        let probes = probes.map(|mut probes| {
+            if scene.contact.as_ref().is_some_and(|contact| contact.check) {
+                probes.push(Box::new(CheckProbe));
+            }
+            probes
+        });
+        let probes = match probes {
+            Ok(probes) if self.problems.is_empty() => probes,
+            Ok(_) => return Err(scene.error(self.problems)),
+            Err(mut more) => {
+                self.problems.append(&mut more);
+                return Err(scene.error(self.problems));
+            }
+        };
+        let solver = self.solver(&model).map_err(|problem| scene.error(vec![problem]))?;
+        let params = FrameParams {
+            frame_rate: scene.frame_rate,
+            substeps: solver::substeps(scene),
+            max_halvings: scene.solver.max_halvings,
+        };
+        let mut simulation = Simulation::new(model, solver, params, vec![Box::new(self.driver)], probes);
+        simulation.notes = self.notes;
+        Ok(Compiled { simulation, characters: self.characters })
+    }
+
+    /// What nodes are bound or attached to; names were checked when the scene was read.
+    fn target(&self, name: &str) -> AttachTarget {
+        if let Some(body) = self.scene.body.iter().position(|body| body.name == name) {
+            AttachTarget::Body(body)
+        } else if let Some(rigid) = self.scene.rigid.iter().position(|rigid| rigid.name == name) {
+            AttachTarget::Rigid(rigid)
+        } else {
+            AttachTarget::World
+        }
+    }
+
+    fn model_error(&self, error: &ModelError) -> SceneError {
+        let path = match error {
+            ModelError::Material { body, .. } => format!("body.{body}.material"),
+            ModelError::Density { body, .. } => format!("body.{body}.density"),
+            ModelError::Element { body, .. } => format!("body.{body}.mesh"),
+            ModelError::BoundTwice { body, .. }
+            | ModelError::PinOnBound { body, .. }
+            | ModelError::BindToBound { body, .. }
+            | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
+            ModelError::Outside { body, .. } => format!("body.{body}.attach"),
+            ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
+            ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
+            ModelError::Muscle { body, .. } => format!("body.{body}.muscle"),
+            ModelError::Strand { body, strand, .. } => format!("body.{body}.strand.{strand}"),
+            ModelError::Tendon { body, .. } => format!("body.{body}.tendon"),
+            ModelError::Rigid { name, .. } => format!("rigid.{name}"),
+        };
+        let problem = self.scene.problem(&path, error.to_string());
+        self.scene.error(vec![match error {
+            ModelError::Element { .. } => problem.hint(
+                "a cell needs volume at rest: move its nodes apart or remove the cell; `sinew mesh check` lists all such cells",
+            ),
+            ModelError::Density { .. } => problem.hint("every cell needs mass, also in quasistatics, where gravity pulls at it"),
+            _ => problem,
+        }])
+    }
+
+    fn probes(&self, model: &Model, bodies: &[CompiledBody]) -> Result<Vec<Box<dyn Probe>>, Vec<Diagnostic>> {
+        let mut probes: Vec<Box<dyn Probe>> = Vec::new();
+        let mut problems = Vec::new();
+        for (index, probe) in self.scene.probe.iter().enumerate() {
+            match self.probe(model, bodies, index, probe) {
+                Ok(probe) => probes.extend(probe),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        for (body, compiled) in bodies.iter().enumerate() {
+            if let Some(field) = compiled.manufactured {
+                probes.push(Box::new(ErrorProbe { body, field }));
+            }
+        }
+        if self.scene.modes > 0 && !self.scene.rigid.is_empty() {
+            problems.push(self.scene.problem("modes", "natural frequencies need a scene without rigid bodies"));
+        } else if self.scene.modes > 0 && !model.lattices.is_empty() {
+            problems.push(self.scene.problem("modes", "natural frequencies need a scene without lattices"));
+        } else if self.scene.modes > 0 {
+            match natural_frequencies(model, self.scene.modes) {
+                Ok(frequencies) => probes.push(Box::new(FrequencyProbe { frequencies })),
+                Err(error) => {
+                    let message = format!("natural frequencies cannot be computed: {error}");
+                    problems.push(self.scene.problem("modes", message));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(probes) } else { Err(problems) }
+    }
+
+    /// A named point, the mean over a region, a section or a lever. Probes on rigid bodies are part of the standard ones.
+    fn probe(
+        &self,
+        model: &Model,
+        bodies: &[CompiledBody],
+        index: usize,
+        probe: &spec::Probe,
+    ) -> Result<Option<Box<dyn Probe>>, Diagnostic> {
+        let body = match &probe.body {
+            None => 0,
+            Some(name) => match self.target(name) {
+                AttachTarget::Body(body) => body,
+                _ => return Ok(None),
+            },
+        };
+        let Some(compiled) = bodies.get(body) else { return Ok(None) };
+        let first = model.bodies[body].points.start as u32;
+        let name = probe.name.clone();
+        if let Some(plane) = &probe.section {
+            let triangles = compiled.regions.mesh().boundary_triangles();
+            let triangles = triangles.into_iter().map(|triangle| triangle.map(|node| first + node)).collect();
+            let (point, normal) = (Vec3::from(plane.point), Vec3::from(plane.normal).normalized());
+            return Ok(Some(Box::new(SectionProbe { name, triangles, point, normal })));
+        }
+        if let Some(lever) = &probe.lever {
+            return self.lever_probe(model, body, index, lever, name).map(Some);
+        }
+        let (carriers, rest) = if let Some(region) = &probe.region {
+            let path = format!("probe[{index}].region");
+            let nodes = compiled.regions.nodes(region).map_err(|message| self.scene.problem(&path, message))?;
+            let weight = 1.0 / nodes.len() as f64;
+            let rest = nodes.iter().map(|&n| compiled.rest[n as usize]).sum::<Vec3>() * weight;
+            (nodes.iter().map(|&n| (first + n, weight)).collect(), rest)
+        } else {
+            let at = compiled.pose.to_world(Vec3::from(probe.at.unwrap_or([0.0; 3])));
+            let path = format!("probe[{index}].at");
+            let embedding = Embedding::bind(&model.bodies[body].mesh, &[at])
+                .map_err(|error| self.scene.problem(&path, error.to_string()))?;
+            let (nodes, weights) = embedding.entries(0);
+            let carriers: Vec<(u32, f64)> = nodes.iter().zip(weights).map(|(&n, &w)| (first + n, w)).collect();
+            (carriers, at)
+        };
+        Ok(Some(Box::new(PointProbe { name: probe.name.clone(), carriers, rest })))
+    }
+
+    fn lever_probe(
+        &self,
+        model: &Model,
+        body: usize,
+        index: usize,
+        lever: &spec::Lever,
+        name: String,
+    ) -> Result<Box<dyn Probe>, Diagnostic> {
+        let own = &model.bodies[body].name;
+        let (key, asked, hold) = match (&lever.pin, lever.tendon.as_deref().unwrap_or_default()) {
+            (Some(region), _) => {
+                let pin = model.pins.iter().position(|pin| pin.body == body && pin.name == *region);
+                ("pin", region.as_str(), pin.map(LeverHold::Pin))
+            }
+            (None, name) => {
+                let full = format!("{own}.tendon.{name}");
+                let tendon = model.tendons.iter().position(|tendon| tendon.name == full);
+                ("tendon", name, tendon.map(LeverHold::Tendon))
+            }
+        };
+        let Some(hold) = hold else {
+            let message = format!("body `{own}` has no {key} `{asked}`");
+            return Err(self.scene.problem(&format!("probe[{index}].lever.{key}"), message));
+        };
+        let (point, axis) = (Vec3::from(lever.point), Vec3::from(lever.axis).normalized());
+        Ok(Box::new(LeverProbe { name, hold, point, axis }))
+    }
+
+    /// Registers the channels of a motion under a prefix.
+    fn drive(&mut self, prefix: String, motion: Option<&spec::motion::Motion>) {
+        if let Some(motion) = motion {
+            self.driver.motions.push(ChannelMotion { prefix, motion: motion.clone() });
+        }
+    }
+}
+
+/// Rotation centre of a motion.
+fn pivot(motion: Option<&spec::motion::Motion>) -> Vec3 {
+    motion.map_or(Vec3::zero(), |motion| Vec3::from(motion.rotation.as_ref().map_or(motion.about, |turn| turn.through)))
+}
+
+/// The first few names of a long list.
+fn list_some(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}

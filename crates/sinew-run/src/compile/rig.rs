@@ -1,0 +1,361 @@
+//! A character's skeleton moves a body: bones are found, flesh is tied to them, and the animation becomes channels.
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use sinew_fem::model::{AttachTarget, FollowParams, FollowedBy, PinParams, RigidParams};
+use sinew_geometry::embedding::Embedding;
+use sinew_geometry::lattice::HexLattice;
+use sinew_geometry::shape::{Capsule, Pose};
+use sinew_math::Vec3;
+use sinew_rig::{Bone, Flesh};
+use sinew_scene::spec::body::Body;
+use sinew_scene::spec::material::material_spec;
+use sinew_scene::spec::rig::{Hold, Rig};
+use sinew_scene::{Character, Diagnostic, Interpolation, SceneCharacter, Track};
+
+use super::Compiler;
+use super::bones::{RigBone, at_rest};
+use super::material_map::Painting;
+use super::mesh::located;
+use super::rig_checks::Held;
+
+/// Samples of the animation per frame: between them joints turn along rotation vectors, which differ from great circles by the cube of the angle.
+const SAMPLES_PER_FRAME: usize = 4;
+/// Nodes within so many edges of the axis of a bone move with it: at least the corners of the cells that it passes.
+const HARD_REACH: f64 = 0.87;
+/// Joints that turn by less, or move by less in sizes of the body, are at rest: files have single precision, and forces of rounding cannot be balanced to a part of themselves.
+const AT_REST: f64 = 1e-6;
+/// Springs of soft bones per edge of a cell.
+const SPRINGS_PER_EDGE: f64 = 1.0;
+/// No joint.
+const NONE: u32 = u32::MAX;
+
+/// A body with a skeleton.
+#[derive(Clone, Debug)]
+pub(super) struct RiggedBody {
+    pub character: Arc<Character>,
+    /// The joint that has most say at each node of the lattice.
+    pub joint_of: Vec<u32>,
+    /// Joints and weights of each node.
+    pub weights: Vec<Vec<(u32, f64)>>,
+    /// The nodes that carry each vertex of the skin.
+    pub carriers: Embedding,
+}
+
+impl Compiler<'_> {
+    /// Reads the character that a body is made of.
+    pub(super) fn read_character(&mut self, index: usize, rig: &Rig, file: &str) -> Result<Character, Diagnostic> {
+        let scene = self.scene;
+        let problem = |(key, message): (&str, String)| located(scene, &format!("body[{index}].{key}"), &message);
+        let character = match Character::load(&scene.source.resolve(file), rig) {
+            Ok(character) => character,
+            Err(problems) => {
+                let mut problems: Vec<Diagnostic> = problems.into_iter().map(problem).collect();
+                let last = problems.pop().unwrap_or_else(|| problem(("mesh.surface", "not a character".into())));
+                self.problems.append(&mut problems);
+                return Err(last);
+            }
+        };
+        let notes = character.rig.notes.iter().chain(&character.flesh.notes);
+        self.notes.extend(notes.map(|note| format!("{file}: {note}")));
+        Ok(character)
+    }
+
+    /// Ties a body to its bones and drives them.
+    pub(super) fn follow_bones(
+        &mut self,
+        index: usize,
+        body: &Body,
+        place: &Pose,
+        lattice: &HexLattice,
+        rigged: &RiggedBody,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let Some(rig) = &body.rig else { return Ok(()) };
+        let bones = self.bones(index, body, rig, &rigged.character)?;
+        let strays = self.check_strays(index, body, rig, &rigged.character.flesh);
+        self.problems.extend(strays);
+        if bones.iter().all(|bone| bone.hold == Hold::Slide) {
+            let message = "the skeleton has no bone within the flesh".to_string();
+            let problem = self.scene.problem(&format!("body[{index}].rig"), message);
+            return Err(vec![
+                problem.hint("does it fit the surface? Bones lie between joints; `bones` can say where they are"),
+            ]);
+        }
+        let character = rigged.character.clone();
+        self.characters.push(SceneCharacter { body: index, character, bones: at_rest(&bones, place) });
+        let owners = owners(lattice, &rigged.joint_of, &rigged.character.flesh, &bones);
+        let tracks = self.joint_tracks(body, rig, place, rigged);
+        let mut leaders: Vec<Option<FollowedBy>> = vec![None; rigged.character.flesh.joints.len()];
+        for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
+            let nodes: Vec<u32> = (0..owners.len() as u32)
+                .filter(|&node| owners[node as usize].is_some_and(|bone| bones[bone].joint == joint))
+                .collect();
+            if nodes.is_empty() {
+                continue;
+            }
+            leaders[joint] = Some(FollowedBy::Pin(data.name.clone()));
+            let pivot = place.to_world(data.place * body.scale);
+            self.drive_joint(format!("{}.pin.{}", body.name, data.name), &tracks[joint]);
+            let name = data.name.clone();
+            self.builder.pin(PinParams { body: index, name, nodes, axes: [true; 3], pivot, offsets: Vec::new() });
+        }
+        for (joint, data) in rigged.character.flesh.joints.iter().enumerate() {
+            let soft: Vec<(&Bone, f64)> = bones
+                .iter()
+                .filter(|bone| bone.joint == joint && bone.hold == Hold::Soft)
+                .filter_map(|bone| Some((bone.capsule()?, bone.softness)))
+                .collect();
+            let Some((first, _)) = soft.first() else { continue };
+            let springs: Vec<(Vec3, f64)> = soft
+                .iter()
+                .flat_map(|&(bone, softness)| {
+                    along(bone, lattice.cell / SPRINGS_PER_EDGE).into_iter().map(move |x| (x, softness))
+                })
+                .collect();
+            let places: Vec<Vec3> = springs.iter().map(|spring| spring.0 / body.scale).collect();
+            let factors =
+                self.softness_factors(index, rig, &rigged.character, &places).map_err(|problem| vec![problem])?;
+            let stiffness = lattice.cell * shear_modulus(body);
+            let springs = springs.into_iter().zip(factors);
+            let springs = springs.map(|((x, softness), factor)| (place.to_world(x), softness * factor * stiffness));
+            let rigid = self.add_bone(
+                first,
+                &format!("{}.{}", body.name, data.name),
+                place,
+                data.place * body.scale,
+                &tracks[joint],
+            );
+            self.builder.attach_places(index, data.name.clone(), springs.collect(), AttachTarget::Rigid(rigid));
+            leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
+        }
+        let sliding =
+            self.slide_over(index, body, place, &bones, &rigged.character).map_err(|problem| vec![problem])?;
+        for (channel, joint) in &sliding {
+            self.drive_joint(channel.clone(), &tracks[*joint]);
+        }
+        self.follow_joints(index, rigged, &leaders);
+        let mut bone_holds: Vec<bool> = bones.iter().map(|bone| bone.hold == Hold::Soft).collect();
+        owners.iter().flatten().for_each(|&bone| bone_holds[bone] = true);
+        let held = Held { bones: &bones, bone_holds, joint_holds: leaders.iter().map(Option::is_some).collect() };
+        let problems = self.check_scales(index, body, rig, &rigged.character, &held);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        self.note_holds(body, rig, &rigged.character.flesh, &held);
+        self.note_stiff(body, rigged, &held, lattice.cell, |node| owners[node as usize].is_some());
+        Ok(())
+    }
+
+    /// Lets flesh follow its joints; those that hold none themselves go with the nearest one above that does.
+    fn follow_joints(&mut self, index: usize, rigged: &RiggedBody, leaders: &[Option<FollowedBy>]) {
+        let joints = &rigged.character.flesh.joints;
+        let above = |joint: usize| {
+            let mut at = Some(joint);
+            while let Some(joint) = at.filter(|&joint| leaders[joint].is_none()) {
+                at = joints[joint].parent;
+            }
+            at
+        };
+        let nearest: Vec<Option<u32>> = (0..joints.len()).map(|joint| above(joint).map(|joint| joint as u32)).collect();
+        let lead = |weights: &Vec<(u32, f64)>| {
+            weights.iter().filter_map(|&(joint, weight)| Some((nearest[joint as usize]?, weight))).collect()
+        };
+        // Joints that lead nobody have no pin of this name.
+        let names = leaders.iter().map(|leader| leader.clone().unwrap_or(FollowedBy::Pin(String::new()))).collect();
+        let weights = rigged.weights.iter().map(lead).collect();
+        self.builder.follow(FollowParams { body: index, leaders: names, weights });
+    }
+
+    /// What is painted on the skin near some places of the character's rest.
+    fn softness_factors(
+        &self,
+        index: usize,
+        rig: &Rig,
+        character: &Character,
+        places: &[Vec3],
+    ) -> Result<Vec<f64>, Diagnostic> {
+        let Some(map) = &rig.softness_map else { return Ok(vec![1.0; places.len()]) };
+        let fields = character.corner_fields();
+        let painting = Painting { surface: &character.flesh.surface, fields: &fields };
+        let path = |key: &str| format!("body[{index}].rig.softness_map.{key}");
+        let values = match (&map.attribute, &map.texture) {
+            (Some(name), _) => painting.attribute(name, places).ok_or_else(|| {
+                let known: Vec<String> = painting.names().into_iter().map(String::from).collect();
+                let problem = self.scene.problem(&path("attribute"), format!("the skin has no attribute \"{name}\""));
+                if known.is_empty() { problem } else { problem.hint(format!("it has {}", super::list_some(&known))) }
+            })?,
+            (None, Some(file)) => painting
+                .texture(&self.scene.source.resolve(file), places)
+                .map_err(|message| self.scene.problem(&path("texture"), message))?,
+            (None, None) => return Ok(vec![1.0; places.len()]),
+        };
+        let ([low, high], [first, second]) = (map.range, map.factor);
+        let factor = |value: f64| {
+            // What nobody has painted is as it is.
+            if value.is_nan() { 1.0 } else { first + ((value - low) / (high - low)).clamp(0.0, 1.0) * (second - first) }
+        };
+        Ok(values.into_iter().map(factor).collect())
+    }
+
+    /// A bone that is seen, and that springs are tied to.
+    fn add_bone(&mut self, bone: &Bone, name: &str, place: &Pose, pivot: Vec3, track: &JointTrack) -> usize {
+        let [a, b] = bone.ends.map(|x| place.to_world(x));
+        let half_length = 0.5 * a.distance(b);
+        let shape = Capsule { radius: bone.radius, half_length };
+        let pose = Pose::along((a + b) * 0.5, b - a).unwrap_or_else(|_| Pose::from_translation(a));
+        self.drive_joint(name.to_string(), track);
+        self.builder.add_rigid(RigidParams {
+            name: name.to_string(),
+            shape: shape.into(),
+            mass: 1.0,
+            pose,
+            velocity: Vec3::zero(),
+            angular_velocity: Vec3::zero(),
+            driven_about: Some(place.to_world(pivot)),
+        })
+    }
+
+    fn drive_joint(&mut self, prefix: String, track: &JointTrack) {
+        let new = |points: &[(f64, [f64; 3])]| Track::new(points.to_vec(), Interpolation::Linear);
+        self.driver.vectors.push((format!("{prefix}.translation"), new(&track.translation)));
+        self.driver.vectors.push((format!("{prefix}.rotation"), new(&track.rotation)));
+    }
+
+    /// The motion of every joint over the run: first from rest to where the animation begins, then the animation.
+    fn joint_tracks(&self, body: &Body, rig: &Rig, place: &Pose, rigged: &RiggedBody) -> Vec<JointTrack> {
+        let scene = self.scene;
+        let performance = rigged.character.performance(rig);
+        let flesh = performance.flesh;
+        let step = 1.0 / (scene.frame_rate * SAMPLES_PER_FRAME as f64);
+        let count = (scene.duration / step).ceil() as usize + 1;
+        let size = flesh.surface.bounds().size().norm() * body.scale;
+        let mut tracks = vec![JointTrack::default(); flesh.joints.len()];
+        for k in 0..=count {
+            let time = k as f64 * step;
+            let motions = performance.motions(time);
+            for ((joint, motion), track) in flesh.joints.iter().zip(&motions).zip(&mut tracks) {
+                let before = joint.place * body.scale;
+                let after = motion.to_world(joint.place) * body.scale;
+                let moved = place.to_world(after) - place.to_world(before);
+                let turned = place.rotation.rotate(motion.rotation.log_map());
+                let is_at_rest = turned.norm() < AT_REST && moved.norm() < AT_REST * size;
+                let [moved, turned] = if is_at_rest { [Vec3::zero(); 2] } else { [moved, turned] };
+                let last = track.rotation.last().map_or(Vec3::zero(), |&(_, last)| Vec3::from(last));
+                track.translation.push((time, moved.to_array()));
+                track.rotation.push((time, nearest_turn(turned, last).to_array()));
+            }
+        }
+        tracks
+    }
+}
+
+/// The rotation vector of the same turn that is nearest to another.
+fn nearest_turn(turn: Vec3, last: Vec3) -> Vec3 {
+    let angle = turn.norm();
+    // About no axis at all any will do: that of the last turn.
+    let axis = if angle > 1e-9 {
+        turn / angle
+    } else if last.norm() > 0.0 {
+        last.normalized()
+    } else {
+        return turn;
+    };
+    let turns = ((last.dot(axis) - angle) / TAU).round();
+    axis * (angle + TAU * turns)
+}
+
+/// Motion of a joint on its channels.
+#[derive(Clone, Debug, Default)]
+struct JointTrack {
+    translation: Vec<(f64, [f64; 3])>,
+    rotation: Vec<(f64, [f64; 3])>,
+}
+
+/// Joints and weights of each node, which sum to one: of the skin that its cells carry, and further in of the nodes around it.
+pub(super) fn weights_of_nodes(lattice: &HexLattice, embedding: &Embedding, flesh: &Flesh) -> Vec<Vec<(u32, f64)>> {
+    let count = lattice.node_places.len();
+    let mut weights: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+    for (vertex, shares) in flesh.weights.iter().enumerate() {
+        let (nodes, parts) = embedding.entries(vertex);
+        for (&node, &part) in nodes.iter().zip(parts) {
+            shares.iter().for_each(|&(joint, share)| add_share(&mut weights[node as usize], joint, part * share));
+        }
+    }
+    weights.iter_mut().for_each(normalize);
+    // Layer by layer inwards.
+    loop {
+        let mut gathered: Vec<(u32, Vec<(u32, f64)>)> = Vec::new();
+        let mut place = vec![NONE; count];
+        for cell in &lattice.cells {
+            for &to in cell.nodes.iter().filter(|&&to| weights[to as usize].is_empty()) {
+                for &from in cell.nodes.iter().filter(|&&from| !weights[from as usize].is_empty()) {
+                    if place[to as usize] == NONE {
+                        place[to as usize] = gathered.len() as u32;
+                        gathered.push((to, Vec::new()));
+                    }
+                    let row = &mut gathered[place[to as usize] as usize].1;
+                    weights[from as usize].iter().for_each(|&(joint, share)| add_share(row, joint, share));
+                }
+            }
+        }
+        if gathered.is_empty() {
+            return weights;
+        }
+        for (node, mut row) in gathered {
+            normalize(&mut row);
+            weights[node as usize] = row;
+        }
+    }
+}
+
+fn add_share(row: &mut Vec<(u32, f64)>, joint: u32, share: f64) {
+    match row.iter_mut().find(|entry| entry.0 == joint) {
+        Some(entry) => entry.1 += share,
+        None => row.push((joint, share)),
+    }
+}
+
+fn normalize(row: &mut Vec<(u32, f64)>) {
+    let total: f64 = row.iter().map(|entry| entry.1).sum();
+    row.retain(|entry| entry.1 > 0.0);
+    row.iter_mut().for_each(|entry| entry.1 /= total);
+}
+
+/// The joint with most say at each node.
+pub(super) fn joints_of_nodes(weights: &[Vec<(u32, f64)>]) -> Vec<u32> {
+    let winner = |row: &Vec<(u32, f64)>| {
+        row.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(NONE, |entry| entry.0)
+    };
+    weights.iter().map(winner).collect()
+}
+
+/// The bone that holds each node. A node between two goes to the nearer one, and to a bone only if its flesh belongs to that joint or to one beside it: fingers may share a cube.
+fn owners(lattice: &HexLattice, joint_of: &[u32], flesh: &Flesh, bones: &[RigBone]) -> Vec<Option<usize>> {
+    let are_near =
+        |a: usize, b: usize| a == b || flesh.joints[a].parent == Some(b) || flesh.joints[b].parent == Some(a);
+    let owner = |node: usize| {
+        let x = lattice.node_position(node);
+        let mut best: Option<(usize, f64)> = None;
+        for (k, bone) in bones.iter().enumerate().filter(|(_, bone)| bone.hold == Hold::Hard) {
+            let depth = bone.distance(x, HARD_REACH * lattice.cell);
+            let belongs = joint_of[node] == NONE || are_near(joint_of[node] as usize, bone.joint);
+            if depth <= 0.0 && belongs && best.is_none_or(|(_, least)| depth < least) {
+                best = Some((k, depth));
+            }
+        }
+        best.map(|(k, _)| k)
+    };
+    (0..lattice.node_places.len()).map(owner).collect()
+}
+
+/// Places along the axis of a bone.
+fn along(bone: &Bone, spacing: f64) -> Vec<Vec3> {
+    let [a, b] = bone.ends;
+    let count = (a.distance(b) / spacing).ceil().max(1.0) as usize;
+    (0..=count).map(|k| a + (b - a) * (k as f64 / count as f64)).collect()
+}
+
+fn shear_modulus(body: &Body) -> f64 {
+    material_spec(&body.material).lame().0
+}

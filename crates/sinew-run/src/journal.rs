@@ -1,0 +1,355 @@
+//! What a run leaves behind while it goes, so that nothing is lost when it ends in any way: recording, checkpoints, manifest.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sinew_fem::{Command, Frame, RecordError, Simulation};
+use sinew_scene::output::{CHECKPOINT, MANIFEST, PREVIOUS, RECORDING};
+use sinew_scene::spec::Scene;
+use sinew_store::{Header, Recording, RecordingParams, RecordingWriter, StoreError, StoredFrame};
+
+use crate::checkpoint::{Checkpoint, FinishedCase};
+use crate::history::ProbeHistory;
+use crate::manifest::{Machine, Manifest, Status, now};
+use crate::output::OutputFolder;
+use crate::run::{RunError, RunOptions, fingerprint};
+
+/// The manifest is written at most this often: whoever polls it cannot see more.
+const MANIFEST_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Where a case of a run begins.
+pub(crate) enum Beginning {
+    /// At its first frame.
+    Fresh,
+    /// After the frames of a recording, which are shown once more to whoever watches.
+    After(Box<Recording>, usize),
+}
+
+/// Keeps the durable files of a run up to date.
+pub(crate) struct Journal<'a> {
+    folder: &'a OutputFolder,
+    manifest: Manifest,
+    manifest_written: Instant,
+    interval: Duration,
+    checkpoint_written: Instant,
+    /// What the next checkpoint will say, but for the state.
+    progress: Checkpoint,
+    /// What the last checkpoint said, until its case has begun.
+    resume: Option<Checkpoint>,
+    writer: Option<RecordingWriter>,
+    /// Number of the last frame in the recording.
+    recorded: Option<usize>,
+    notes: Vec<String>,
+    /// Whether something was written: a scene that cannot be compiled leaves no trace.
+    has_begun: bool,
+}
+
+impl<'a> Journal<'a> {
+    /// Begins, or finds where to continue when `options` ask for it.
+    pub fn open(folder: &'a OutputFolder, scene: &Scene, options: &RunOptions) -> Result<Self, RunError> {
+        let identity = scene_fingerprint(scene);
+        let interval = options.checkpoint.unwrap_or(scene.record.checkpoint);
+        let mut journal = Self {
+            folder,
+            manifest: Manifest {
+                scene: scene.source.name().into(),
+                fingerprint: identity,
+                overrides: scene.source.overrides().iter().map(|set| set.text().to_string()).collect(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                machine: Machine::here(),
+                process: std::process::id(),
+                started: now(),
+                writes: folder.plan().files().iter().map(ToString::to_string).collect(),
+                ..Manifest::default()
+            },
+            manifest_written: Instant::now(),
+            interval: Duration::try_from_secs_f64(interval).unwrap_or(Duration::MAX),
+            checkpoint_written: Instant::now(),
+            progress: Checkpoint { fingerprint: identity, ..Checkpoint::default() },
+            resume: None,
+            writer: None,
+            recorded: None,
+            notes: Vec::new(),
+            has_begun: false,
+        };
+        if options.resume {
+            journal.find_checkpoint()?;
+        }
+        Ok(journal)
+    }
+
+    /// What deserves attention.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Cases of a study that need not be computed any more.
+    pub fn finished_cases(&self) -> &[FinishedCase] {
+        &self.progress.finished
+    }
+
+    /// Remembers a case of a study.
+    pub fn finish_case(&mut self, case: FinishedCase) {
+        self.progress.finished.push(case);
+    }
+
+    /// Probes of a scene that was run for comparison before.
+    pub fn other(&self, path: &Path) -> Option<&ProbeHistory> {
+        let name = path.to_string_lossy();
+        self.progress.others.iter().find(|(known, _)| *known == name).map(|(_, history)| history)
+    }
+
+    /// Remembers the probes of a scene that was run for comparison.
+    pub fn remember_other(&mut self, path: &Path, history: &ProbeHistory) {
+        self.progress.others.push((path.to_string_lossy().into_owned(), history.clone()));
+    }
+
+    /// Frames that were computed once more, and how often the run was taken up.
+    pub fn recomputed(&self) -> (usize, usize) {
+        (self.progress.recomputed, self.progress.resumed)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Keeps what an earlier run left unless its manifest says that it is complete: a missing word must not cost six hours.
+    fn put_unfinished_aside(&mut self, recording: Option<&str>) -> Result<(), RecordError> {
+        let manifest = Manifest::read(self.folder.path());
+        if manifest.as_ref().is_ok_and(|old| old.status == Status::Done) {
+            // A later `--resume` must not find the checkpoint of another run.
+            return remove_if_there(&self.path(CHECKPOINT));
+        }
+        // One that cannot be read, such as that of another version, may still be precious.
+        let is_precious = |name: &&str| match Recording::open(&self.path(name)) {
+            Ok(old) => old.frame_count() > 0,
+            Err(StoreError::Empty) => false,
+            Err(_) => self.path(name).exists(),
+        };
+        let recording = recording.filter(is_precious);
+        let Some(name) = recording else { return remove_if_there(&self.path(CHECKPOINT)) };
+        let kept = self.put_aside(name)?;
+        self.put_aside(CHECKPOINT)?;
+        if manifest.is_err() {
+            self.put_aside(MANIFEST)?;
+        }
+        self.notes.push(format!(
+            "an unfinished run was in {}; its recording is now {kept} (`--resume` would have continued it)",
+            self.folder.path().display()
+        ));
+        Ok(())
+    }
+
+    /// Gives a file that may exist a free name; returns that name.
+    fn put_aside(&self, name: &str) -> Result<String, RecordError> {
+        let from = self.path(name);
+        let numbers = std::iter::once(String::new()).chain((2..).map(|number| format!("{number}-")));
+        let free = numbers.map(|number| format!("{PREVIOUS}{number}{name}")).find(|free| !self.path(free).exists());
+        let free = free.unwrap_or_default();
+        match std::fs::rename(&from, self.path(&free)) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(RecordError::Io { path: from, source }),
+            _ => Ok(free),
+        }
+    }
+
+    fn find_checkpoint(&mut self) -> Result<(), RunError> {
+        let path = self.path(CHECKPOINT);
+        if !path.exists() {
+            self.notes.push("there is no checkpoint to continue from; the run starts at its beginning".into());
+            return Ok(());
+        }
+        let refused = |reason: String| RunError::Resume { path: self.folder.path().into(), reason };
+        let checkpoint = Checkpoint::read(&path).map_err(|error| refused(format!("{CHECKPOINT}: {error}")))?;
+        if checkpoint.fingerprint != self.progress.fingerprint {
+            return Err(refused(
+                "the scene, its overrides or one of its files has changed since the run was started".into(),
+            ));
+        }
+        if let Ok(old) = Manifest::read(self.folder.path()) {
+            self.manifest.started = old.started;
+            if old.version != self.manifest.version {
+                self.notes.push(format!("this run was started with Sinew {}", old.version));
+            }
+        }
+        self.progress = Checkpoint { state: sinew_fem::State::default(), ..checkpoint.clone() };
+        self.progress.resumed += 1;
+        self.resume = Some(checkpoint);
+        Ok(())
+    }
+
+    /// Opens the recording of a case and puts the simulation where it was left, if it was.
+    pub fn begin_case(
+        &mut self,
+        case: usize,
+        scene: &Scene,
+        simulation: &mut Simulation,
+        frames_planned: usize,
+    ) -> Result<Beginning, RunError> {
+        if !self.has_begun {
+            if self.resume.is_none() {
+                self.put_unfinished_aside(scene.record.recording.file_name(RECORDING))?;
+            }
+            self.has_begun = true;
+        }
+        self.progress.case = case;
+        self.manifest.frames_planned = frames_planned;
+        self.write_manifest()?;
+        let Some(name) = scene.record.recording.file_name(RECORDING) else { return Ok(Beginning::Fresh) };
+        let path = self.path(name);
+        let params = recording_params(scene);
+        if let Some(checkpoint) = self.resume.take_if(|checkpoint| checkpoint.case == case) {
+            if checkpoint.recording > 0 {
+                return self.continue_case(&path, &params, checkpoint, simulation);
+            }
+            self.progress.recomputed += Recording::open(&path).map_or(0, |recording| recording.frame_count() - 1);
+        }
+        // From here on the old recording is gone; the checkpoint says so first.
+        self.write_checkpoint(Checkpoint::default())?;
+        let header = Header {
+            program: env!("CARGO_PKG_VERSION").into(),
+            scene_name: scene.source.name().into(),
+            scene_text: scene.source.text().into(),
+            overrides: scene.source.overrides().iter().map(|set| set.text().to_string()).collect(),
+            frame_rate: scene.frame_rate,
+            ..Header::default()
+        };
+        self.writer = Some(RecordingWriter::create(&path, header, &params)?);
+        Ok(Beginning::Fresh)
+    }
+
+    fn continue_case(
+        &mut self,
+        path: &Path,
+        params: &RecordingParams,
+        checkpoint: Checkpoint,
+        simulation: &mut Simulation,
+    ) -> Result<Beginning, RunError> {
+        let refused = |reason: String| RunError::Resume { path: self.folder.path().into(), reason };
+        let recording = Recording::open(path).map_err(|error| refused(format!("{}: {error}", path.display())))?;
+        let kept = recording.frames_within(checkpoint.recording);
+        let kept = kept.filter(|&kept| kept == checkpoint.frame + 1);
+        let kept = kept.ok_or_else(|| refused("the recording does not belong to the checkpoint".into()))?;
+        if !simulation.accepts(&checkpoint.state) {
+            return Err(refused("the checkpoint belongs to another mesh".into()));
+        }
+        self.progress.recomputed += recording.frame_count() - kept;
+        self.writer = Some(RecordingWriter::resume(&recording, checkpoint.recording, params)?);
+        simulation.set_state(&checkpoint.state);
+        for (channel, value) in checkpoint.held {
+            simulation
+                .command(&Command::SetChannel { channel, value })
+                .map_err(|error| RunError::Resume { path: self.folder.path().into(), reason: error.to_string() })?;
+        }
+        self.manifest.frames = kept - 1;
+        self.recorded = Some(kept - 1);
+        Ok(Beginning::After(Box::new(recording), kept))
+    }
+
+    /// Records a frame and returns it as it was recorded; `None` when the scene wants no recording.
+    pub fn record(&mut self, frame: &Frame<'_>) -> Result<Option<(StoredFrame, &Header)>, RecordError> {
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        let stored = writer.append(frame)?;
+        self.recorded = Some(frame.index);
+        Ok(Some((stored, writer.header())))
+    }
+
+    /// Called after every frame: a checkpoint and a manifest when it is time for them.
+    pub fn after_frame(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
+        self.manifest.frames = simulation.frame_index();
+        if self.checkpoint_written.elapsed() >= self.interval {
+            self.checkpoint(simulation)?;
+        }
+        if self.manifest_written.elapsed() >= MANIFEST_INTERVAL {
+            self.write_manifest()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the current frame one that the run can be continued from.
+    pub fn checkpoint(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        // A frame that could not be recorded cannot be continued from; the last checkpoint can.
+        if self.recorded != Some(simulation.frame_index()) {
+            return Ok(());
+        }
+        // In this order: a checkpoint must never speak of frames that a failure of power takes away.
+        writer.sync()?;
+        let checkpoint = Checkpoint {
+            frame: simulation.frame_index(),
+            recording: writer.length(),
+            state: simulation.state().clone(),
+            held: simulation.held().map(|(name, value)| (name.to_string(), value)).collect(),
+            ..Checkpoint::default()
+        };
+        self.manifest.checkpoint = Some(checkpoint.frame);
+        self.write_checkpoint(checkpoint)
+    }
+
+    /// Writes a checkpoint, completed by what is the same for all.
+    fn write_checkpoint(&mut self, checkpoint: Checkpoint) -> Result<(), RecordError> {
+        let Checkpoint { frame, recording, state, held, .. } = checkpoint;
+        let progress = self.progress.clone();
+        Checkpoint { frame, recording, state, held, ..progress }.write(&self.path(CHECKPOINT))?;
+        self.checkpoint_written = Instant::now();
+        Ok(())
+    }
+
+    fn write_manifest(&mut self) -> Result<(), RecordError> {
+        (self.manifest.recomputed, self.manifest.resumed) = self.recomputed();
+        self.manifest_written = Instant::now();
+        self.manifest.write(self.folder.path())
+    }
+
+    /// The last word. A manifest that cannot be written any more must not hide what happened.
+    pub fn close(&mut self, status: Status, change: impl FnOnce(&mut Manifest)) {
+        self.manifest.status = status;
+        change(&mut self.manifest);
+        if self.has_begun {
+            let _ = self.write_manifest();
+        }
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), RecordError> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(RecordError::Io { path: path.into(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the scene wants of its recording.
+fn recording_params(scene: &Scene) -> RecordingParams {
+    let record = &scene.record;
+    let shows = |name: &str| record.fields.as_ref().is_none_or(|fields| fields.iter().any(|field| field == name));
+    let stress_in_cells = record.vtu.file_name("cells").is_some() && (shows("cauchy_stress") || shows("von_mises"));
+    let stress_in_colour = record.color.as_deref() == Some("von_mises");
+    RecordingParams {
+        error: record.error,
+        stress: record.stress || stress_in_cells || stress_in_colour,
+        contacts: record.contacts,
+        // A shutter shows what lies between.
+        every: if record.skin_shutter.is_some() { 1 } else { record.every },
+    }
+}
+
+/// FNV-1a over everything that decides what a run computes: the scene, its overrides and the files it names.
+fn scene_fingerprint(scene: &Scene) -> u64 {
+    let mut bytes = scene.source.text().as_bytes().to_vec();
+    for set in scene.source.overrides() {
+        bytes.push(0);
+        bytes.extend_from_slice(set.text().as_bytes());
+    }
+    for file in scene.files() {
+        bytes.push(0);
+        bytes.extend(crc32fast::hash(&std::fs::read(file).unwrap_or_default()).to_le_bytes());
+    }
+    for (name, mesh) in scene.source.attachments() {
+        bytes.push(0);
+        bytes.extend_from_slice(name.as_bytes());
+        mesh.points.iter().flat_map(|p| p.to_array()).for_each(|x| bytes.extend(x.to_le_bytes()));
+        mesh.cells().flat_map(|(_, nodes)| nodes).for_each(|node| bytes.extend(node.to_le_bytes()));
+    }
+    fingerprint(bytes)
+}

@@ -1,0 +1,338 @@
+//! Force over speed, as Wilkie measured it (CHE-67): an active muscle whose fibres are a little longer than optimal is released onto a load, and the speed of its fibres is read where
+//! they pass their optimal length.
+//!
+//! Of the load P the fibres carry what the relaxed muscle does not: $(P - P_p) / (P_0 - P_p)$ is to be $f_v(v)$, with the isometric force $P_0$ and the passive
+//! force $P_p$ at that length.
+
+use sinew_fem::State;
+use sinew_muscle::{Curve, Drive};
+use sinew_record::report::{Line, Plot, Scale};
+use sinew_scene::spec::lab::Lab;
+
+use super::FigureKind;
+use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
+use super::measure::{between, crossing};
+use super::session::{Session, Stop};
+use super::specimen::Specimen;
+
+pub(super) const FIGURES: &[FigureKind] = &[
+    ("largest_error", "", "largest difference from the curve put in, in isometric forces"),
+    ("largest_speed_error", "", "the same along the other axis, in greatest shortening speeds"),
+    ("isometric_force", "N", "total force at optimal length"),
+    ("passive_force", "N", "force of the relaxed muscle at that length"),
+    ("peak_power", "W", "largest load times speed of the clamp"),
+    ("volume_change", "", "largest |V/V₀ − 1| where speeds were read"),
+];
+
+pub(super) const ISOTONIC_FIGURES: &[FigureKind] = &[
+    ("load", "N", "what the muscle pulls"),
+    ("speed", "l₀/s", "speed of shortening of the fibres where they pass their optimal length"),
+    ("shortening", "m", "way of the clamp after the recoil of the first step"),
+    ("recoil", "m", "way of the clamp in the first step: what the tendons give back"),
+    ("final_length", "l₀", "mean length of the fibres at the end"),
+    ("work", "J", "load times shortening"),
+    ("isometric_force", "N", "total force at optimal length"),
+    ("volume_change", "", "largest |V/V₀ − 1| on the way"),
+];
+
+const COLUMNS: [&str; 11] = [
+    "load_fraction",
+    "load [N]",
+    "speed [1/s]",
+    "speed_fraction",
+    "force_fraction",
+    "curve",
+    "clamp_speed [m/s]",
+    "length_min",
+    "length_max",
+    "volume",
+    "time [s]",
+];
+
+const ISOTONIC_COLUMNS: [&str; 8] =
+    ["time [s]", "travel [m]", "shortening [m]", "length", "length_min", "length_max", "speed [1/s]", "volume"];
+
+/// The active muscle before its release, and forces at optimal length.
+struct Start {
+    state: (State, Setting),
+    reading: Reading,
+    /// Total isometric force at optimal length, and the part of it that the relaxed muscle has [N].
+    isometric: f64,
+    passive: f64,
+    /// Greatest shortening speed [1/s] and the curve over it.
+    max_velocity: f64,
+    curve: Curve,
+}
+
+impl Start {
+    /// Load that leaves the fibres this fraction of their isometric force [N].
+    fn load(&self, fraction: f64) -> f64 {
+        self.passive + fraction * (self.isometric - self.passive)
+    }
+}
+
+/// Isometric states at optimal length and at that of release.
+fn prepare(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<Start, Stop> {
+    let max_velocity = specimen.max_velocity()?;
+    specimen.coordinate_axis()?;
+    let curve = specimen.group.curves.velocity.clone().unwrap_or_else(Curve::velocity_chen);
+    let mut held = Apparatus::new(specimen, Grip::Held, Speed::Ignored, 1.0)?;
+    let rest = held.state();
+    session.begin("relaxed at optimal length");
+    let passive = held.find_length(1.0, 0.0, session)?.force;
+    held.adopt(&rest)?;
+    session.begin("isometric at optimal length");
+    let isometric = held.find_length(1.0, 1.0, session)?.force;
+    session.begin(format!("isometric at {} optimal lengths", lab.release_length));
+    let reading = held.find_length(lab.release_length, 1.0, session)?;
+    if !(isometric > passive) {
+        return Err(Stop::Failed(format!(
+            "active, the muscle pulls with {isometric:.4} N at optimal length, and relaxed with {passive:.4} N: its fibres develop nothing"
+        )));
+    }
+    Ok(Start { state: held.state(), reading, isometric, passive, max_velocity, curve })
+}
+
+/// Speed at which the curve has a value, from 0 down to the greatest shortening speed.
+fn speed_at(curve: &Curve, value: f64) -> f64 {
+    let (mut fast, mut slow) = (-1.0, 0.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (fast + slow);
+        if curve.value(middle) < value { fast = middle } else { slow = middle }
+    }
+    0.5 * (fast + slow)
+}
+
+/// States of one release: time, reading and speed of the fibres over the step that ends there [1/s].
+type Course = Vec<(f64, Reading, f64)>;
+
+/// Lets an active muscle go onto a load for so many steps, or until `is_over`.
+fn release(
+    specimen: &Specimen,
+    start: &Start,
+    load: f64,
+    step_secs: f64,
+    most_steps: usize,
+    session: &mut Session<'_>,
+    is_over: impl Fn(&Course) -> bool,
+) -> Result<Course, Stop> {
+    let mut loaded = Apparatus::new(specimen, Grip::Loaded, Speed::Felt, step_secs)?;
+    loaded.adopt(&(start.state.0.clone(), Setting { load: start.reading.force, ..start.state.1 }))?;
+    let mut course: Course = vec![(0.0, start.reading, 0.0)];
+    for k in 1..=most_steps {
+        loaded.step(Setting { load, ..loaded.setting() }, session)?;
+        let reading = loaded.reading();
+        let before = course[course.len() - 1].1.length;
+        course.push((k as f64 * step_secs, reading, (reading.length - before) / step_secs));
+        if is_over(&course) {
+            break;
+        }
+    }
+    Ok(course)
+}
+
+pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
+    session.sheet.columns = COLUMNS.to_vec();
+    session.expect_steps(2 * ACTIVATION_PARTS + 10 + lab.loads.len() * (lab.steps + 2));
+    let start = prepare(specimen, lab, session)?;
+    let mut power: f64 = 0.0;
+    for (i, &fraction) in lab.loads.iter().enumerate() {
+        session.begin(format!("released onto {fraction} of the isometric force"));
+        session.expect_steps((lab.loads.len() - i) * (lab.steps + 2));
+        let expected = speed_at(&start.curve, fraction).abs().max(0.01) * start.max_velocity;
+        let step_secs = (lab.release_length - 1.0) / (expected * lab.steps as f64);
+        let load = start.load(fraction);
+        let passed = |course: &Course| course[course.len() - 1].1.length < 1.0;
+        let course = release(specimen, &start, load, step_secs, 4 * lab.steps, session, passed)?;
+        if !passed(&course) {
+            return Err(Stop::Failed(format!(
+                "the fibres do not reach their optimal length: after {:.4} s their mean length is {:.4}",
+                4.0 * lab.steps as f64 * step_secs,
+                course[course.len() - 1].1.length
+            )));
+        }
+        let point = at_optimum(&course);
+        power = power.max(load * -point.clamp_speed);
+        session.measure(vec![
+            fraction,
+            load,
+            point.speed,
+            point.speed / start.max_velocity,
+            (load - start.passive) / (start.isometric - start.passive),
+            start.curve.value(point.speed / start.max_velocity),
+            point.clamp_speed,
+            point.reading.shortest,
+            point.reading.longest,
+            point.reading.volume,
+            point.time,
+        ]);
+    }
+    conclude(&start, power, session);
+    Ok(())
+}
+
+/// What was read where fibres had their optimal length.
+struct Point {
+    time: f64,
+    reading: Reading,
+    /// Speed of the fibres [1/s] and of the clamp [m/s]; negative for shortening.
+    speed: f64,
+    clamp_speed: f64,
+}
+
+/// Between the last two states of a course, of which the second is the first one below optimal length. Speeds belong to the ends of their steps.
+fn at_optimum(course: &Course) -> Point {
+    let n = course.len();
+    let [(t0, r0, v0), (t1, r1, v1)] = [course[n - 2], course[n - 1]];
+    let clamp = |i: usize| (course[i].1.travel - course[i - 1].1.travel) / (course[i].0 - course[i - 1].0);
+    let lengths = [r0.length, r1.length];
+    // The first step holds the recoil of tendons and no speed of its own.
+    let (v0, c0) = if n > 3 { (v0, clamp(n - 2)) } else { (v1, clamp(n - 1)) };
+    Point {
+        time: between(lengths, [t0, t1], 1.0),
+        reading: r1,
+        speed: between(lengths, [v0, v1], 1.0),
+        clamp_speed: between(lengths, [c0, clamp(n - 1)], 1.0),
+    }
+}
+
+fn conclude(start: &Start, power: f64, session: &mut Session<'_>) {
+    let sheet = &session.sheet;
+    let (speed, force, curve) = (sheet.column(3), sheet.column(4), sheet.column(5));
+    let largest = |errors: &mut dyn Iterator<Item = f64>| errors.fold(0.0, |most: f64, e: f64| most.max(e.abs()));
+    let volume = largest(&mut sheet.column(9).iter().map(|v| v - 1.0));
+    let error = largest(&mut force.iter().zip(&curve).map(|(f, c)| f - c));
+    let speed_error = largest(&mut force.iter().zip(&speed).map(|(&f, v)| v - speed_at(&start.curve, f)));
+    session.figure("largest_error", error);
+    session.figure("largest_speed_error", speed_error);
+    session.figure("isometric_force", start.isometric);
+    session.figure("passive_force", start.passive);
+    session.figure("peak_power", power);
+    session.figure("volume_change", volume);
+    let x: Vec<f64> = (0..=100).map(|i| -1.05 + 1.05 * f64::from(i) / 100.0).collect();
+    let put_in = x.iter().map(|&v| start.curve.value(v)).collect();
+    session.plots.push(Plot {
+        title: "Force over speed".into(),
+        x_label: "speed of fibres [greatest shortening speeds]; force [isometric forces]".into(),
+        x,
+        lines: vec![
+            Line::new("curve put in", put_in).dashed(),
+            Line::new("flesh", reversed(&force, &speed)).over(sorted(&speed)).dotted(),
+        ],
+        scale: Scale::Linear,
+    });
+}
+
+/// Values in the order of increasing abscissae.
+fn reversed(values: &[f64], x: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..x.len()).collect();
+    order.sort_by(|&a, &b| x[a].total_cmp(&x[b]));
+    order.into_iter().map(|i| values[i]).collect()
+}
+
+fn sorted(x: &[f64]) -> Vec<f64> {
+    reversed(x, x)
+}
+
+pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
+    session.sheet.columns = ISOTONIC_COLUMNS.to_vec();
+    session.expect_steps(2 * ACTIVATION_PARTS + 10 + lab.steps);
+    let start = prepare(specimen, lab, session)?;
+    session.expect_steps(lab.steps);
+    let fraction = lab.loads.first().copied().unwrap_or(0.3);
+    session.begin(format!("released onto {fraction} of the isometric force"));
+    let load = start.load(fraction);
+    let expected = speed_at(&start.curve, fraction).abs().max(0.01) * start.max_velocity;
+    // Until it has shortened by a quarter of its length at the speed of the beginning, and as long again to slow down.
+    let duration = lab.duration.unwrap_or(2.0 * 0.25 / expected);
+    let course = release(specimen, &start, load, duration / lab.steps as f64, lab.steps, session, |_| false)?;
+    // What the clamp does at once, before fibres have moved.
+    let recoil = course[0].1.travel - course[1].1.travel;
+    for (time, reading, speed) in &course {
+        session.measure(vec![
+            *time,
+            reading.travel,
+            course[0].1.travel - reading.travel,
+            reading.length,
+            reading.shortest,
+            reading.longest,
+            *speed,
+            reading.volume,
+        ]);
+    }
+    let sheet = &session.sheet;
+    let (time, length, shortening) = (sheet.column(0), sheet.column(3), sheet.column(2));
+    let passing = length.iter().position(|&l| l < 1.0);
+    let speed = passing.filter(|&k| k > 0).map_or(f64::NAN, |k| at_optimum(&course[..=k].to_vec()).speed);
+    let way = shortening[shortening.len() - 1] - recoil;
+    let volume = sheet.column(7).iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    let last = length[length.len() - 1];
+    let model = actuator_course(specimen, &start, load, &time);
+    session.figure("load", load);
+    session.figure("speed", speed);
+    session.figure("shortening", way);
+    session.figure("recoil", recoil);
+    session.figure("final_length", last);
+    session.figure("work", load * way);
+    session.figure("isometric_force", start.isometric);
+    session.figure("volume_change", volume);
+    if crossing(&time, &length, 1.0).is_none() {
+        session.notes.push("the fibres did not pass their optimal length; watch longer with `duration`".into());
+    }
+    let mut lines = vec![Line::new("flesh", length)];
+    lines.extend(model.map(|values| Line::new("actuator", values).dashed()));
+    session.plots.push(Plot {
+        title: format!("Fibres that pull {} of their isometric force", fraction),
+        x_label: "time [s]; mean fibre length [optimal lengths]".into(),
+        x: time.clone(),
+        lines,
+        scale: Scale::Linear,
+    });
+    session.plots.push(Plot {
+        title: "Shortening of the whole muscle".into(),
+        x_label: "time [s]; way of the clamp [m]".into(),
+        x: time,
+        lines: vec![Line::new("flesh", shortening)],
+        scale: Scale::Linear,
+    });
+    Ok(())
+}
+
+/// Fibre lengths of the actuator released from the same length onto the same fraction of its force.
+fn actuator_course(specimen: &Specimen, start: &Start, load: f64, times: &[f64]) -> Option<Vec<f64>> {
+    // A tendon that hardly gives way: under a constant load it does not move anyhow.
+    let actuator = specimen.actuator(0.01 * specimen.fiber_length).ok()?;
+    let share = (load - start.passive) / (start.isometric - start.passive);
+    let force = share * actuator.params().max_force * specimen.cosine;
+    let path = specimen.travel(start.reading.length) + specimen.fiber_length * (specimen.cosine + 0.01);
+    let state = actuator.rest_state(path, 1.0).ok()?;
+    let dt = times.get(1)? - times[0];
+    let states = actuator.simulate(state, dt, times.len() - 1, |_| Drive::Load(force), |_| 1.0).ok()?;
+    Some(states.iter().map(|state| state.fiber_length).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curve_is_inverted() {
+        let curve = Curve::velocity_chen();
+        for value in [0.05, 0.3, 0.77, 0.99] {
+            assert!((curve.value(speed_at(&curve, value)) - value).abs() < 1e-9, "{value}");
+        }
+    }
+
+    /// l = 1.05 − 0.5 t, and a speed that falls off linearly with length.
+    #[test]
+    fn speeds_are_read_at_optimal_length() {
+        let state = |t: f64, length: f64, speed: f64| {
+            (t, Reading { length, travel: 0.1 * length, ..Reading::default() }, speed)
+        };
+        let course =
+            vec![state(0.0, 1.05, 0.0), state(0.05, 1.025, -0.6), state(0.09, 1.005, -0.5), state(0.11, 0.995, -0.4)];
+        let point = at_optimum(&course);
+        assert!((point.speed + 0.45).abs() < 1e-12 && (point.time - 0.1).abs() < 1e-12);
+        assert!((point.clamp_speed + 0.05).abs() < 1e-12, "{}", point.clamp_speed);
+    }
+}

@@ -1,0 +1,331 @@
+//! A virtual physiology laboratory: takes one muscle of a scene through a protocol and tells what came out.
+//!
+//! Every protocol is a simulation of the flesh whose channels are set from step to step (CHE-57, CHE-58, CHE-67): one end of the muscle is held by its pins, the other by
+//! an apparatus that holds it, moves it or loads it. Muscles settle without inertia and gravity; where force depends on speed, time runs. Beside what the flesh does, a
+//! dashed line shows the one-dimensional actuator of [Zajac89] with the same curves.
+
+mod apparatus;
+mod force_velocity;
+mod free;
+mod measure;
+mod quick_release;
+mod session;
+mod specimen;
+mod stimulation;
+mod tension_length;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use sinew_fem::{RecordError, StepError};
+use sinew_record::record::write_file;
+use sinew_record::report::{Plot, Table, sheet};
+use sinew_scene::spec::Scene;
+use sinew_scene::spec::lab::Protocol;
+use sinew_scene::{SceneError, format_number};
+use thiserror::Error;
+
+pub use self::session::Sheet;
+use self::session::{Session, Stop};
+use self::specimen::Specimen;
+use crate::expect::{Checked, Rule, UnknownProbe};
+use crate::history::ProbeHistory;
+use crate::run::Observer;
+
+/// What came of a protocol.
+#[derive(Clone, Debug)]
+pub struct LabOutcome {
+    /// Which one.
+    pub protocol: Protocol,
+    /// Named results with their units.
+    pub figures: Vec<Figure>,
+    /// Measurements.
+    pub sheet: Sheet,
+    /// The same, drawn.
+    pub plots: Vec<Plot>,
+    /// What `[lab.expect]` claims, and how it came out.
+    pub expectations: Vec<Checked>,
+    /// What deserves attention.
+    pub notes: Vec<String>,
+    /// Files written.
+    pub outputs: Vec<PathBuf>,
+}
+
+/// A named result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name in `[lab.expect]` and in JSON.
+    pub name: &'static str,
+    /// The value.
+    pub value: f64,
+    /// Its unit; empty for plain numbers.
+    pub unit: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+}
+
+/// Name, unit and meaning of a result.
+type FigureKind = (&'static str, &'static str, &'static str);
+
+/// Results that every protocol tells.
+const COMMON: [FigureKind; 5] = [
+    ("fiber_length", "m", "mean length of the fibres at rest"),
+    ("cross_section", "m²", "physiological cross-section: volume of the muscle over the length of its fibres"),
+    ("max_force", "N", "stress times cross-section: what all fibres together could pull"),
+    ("rest_pennation", "°", "mean angle between fibres and line of action at rest"),
+    ("cells", "", "cells of the body"),
+];
+
+/// Results of a protocol, besides [`COMMON`].
+fn kinds(protocol: Protocol) -> &'static [FigureKind] {
+    match protocol {
+        Protocol::TensionLength => tension_length::FIGURES,
+        Protocol::ForceVelocity => force_velocity::FIGURES,
+        Protocol::Isotonic => force_velocity::ISOTONIC_FIGURES,
+        Protocol::QuickRelease => quick_release::FIGURES,
+        Protocol::Twitch => stimulation::TWITCH_FIGURES,
+        Protocol::Tetanus => stimulation::TETANUS_FIGURES,
+        Protocol::Free => free::FIGURES,
+    }
+}
+
+/// Why a protocol has no result.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The scene cannot be compiled, or has no muscle for this protocol.
+    #[error("{0}")]
+    Scene(#[from] SceneError),
+    /// `[lab.expect]` speaks of a result that the protocol does not have.
+    #[error("error: {0}")]
+    Figure(#[from] UnknownProbe),
+    /// The solver gave up.
+    #[error("error: {doing}: {source}\n{}", .kept)]
+    Step {
+        /// What was being done.
+        doing: String,
+        /// Why, with the node and cell to blame.
+        source: Box<StepError>,
+        /// What is left of the measurements.
+        kept: Kept,
+    },
+    /// The protocol cannot be done with this muscle.
+    #[error("error: {doing}: {reason}\n{kept}")]
+    Failed {
+        /// What was being done.
+        doing: String,
+        /// Why it cannot.
+        reason: String,
+        /// What is left of the measurements.
+        kept: Kept,
+    },
+    /// The observer ended it.
+    #[error("error: interrupted\n{kept}")]
+    Interrupted {
+        /// What is left of the measurements.
+        kept: Kept,
+    },
+    /// A file cannot be written.
+    #[error("error: {0}")]
+    Record(#[from] RecordError),
+}
+
+/// Measurements that were finished before an error.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// How many.
+    pub rows: usize,
+    /// Where they are.
+    pub file: Option<PathBuf>,
+}
+
+impl std::fmt::Display for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{} measurements were kept in {}", self.rows, file.display()),
+            None => write!(f, "{} measurements were finished before", self.rows),
+        }
+    }
+}
+
+/// Takes the muscle of a scene through a protocol; writes `FOLDER/PROTOCOL.csv` and `.html` where there is a folder.
+pub fn examine(
+    scene: &Scene,
+    protocol: Protocol,
+    folder: Option<&Path>,
+    observer: &mut dyn Observer,
+) -> Result<LabOutcome, LabError> {
+    // Before anything is computed: a misspelt name is not worth an hour.
+    let rules = rules(scene, protocol)?;
+    let specimen = Specimen::new(scene)?;
+    let mut session = Session::new(observer);
+    let lab = &scene.lab;
+    let result = match protocol {
+        Protocol::TensionLength => tension_length::run(&specimen, lab, &mut session),
+        Protocol::ForceVelocity => force_velocity::run(&specimen, lab, &mut session),
+        Protocol::Isotonic => force_velocity::run_isotonic(&specimen, lab, &mut session),
+        Protocol::QuickRelease => quick_release::run(&specimen, lab, &mut session),
+        Protocol::Twitch => stimulation::run_twitch(&specimen, lab, &mut session),
+        Protocol::Tetanus => stimulation::run_tetanus(&specimen, lab, &mut session),
+        Protocol::Free => free::run(&specimen, lab, &mut session),
+    };
+    let Session { doing, sheet, figures: found, plots, notes, .. } = session;
+    if let Err(stop) = result {
+        return Err(stopped(stop, doing, protocol, &sheet, folder)?);
+    }
+    let mut outcome = LabOutcome {
+        protocol,
+        figures: named(&specimen, protocol, &found),
+        sheet,
+        plots,
+        expectations: Vec::new(),
+        notes,
+        outputs: Vec::new(),
+    };
+    let mut history = ProbeHistory::new(&names(protocol));
+    history.push(0.0, &outcome.figures.iter().map(|figure| figure.value).collect::<Vec<_>>());
+    for rule in &rules {
+        let mut checked = rule.evaluate(&history)?;
+        // Figures have no time.
+        checked.time = None;
+        checked.expected = checked.expected.trim_end_matches(", at the end").to_string();
+        outcome.expectations.push(checked);
+    }
+    if let Some(folder) = folder {
+        outcome.write(scene, folder)?;
+    }
+    Ok(outcome)
+}
+
+/// Names of all results of a protocol.
+fn names(protocol: Protocol) -> Vec<String> {
+    kinds(protocol).iter().chain(&COMMON).map(|kind| kind.0.to_string()).collect()
+}
+
+fn rules(scene: &Scene, protocol: Protocol) -> Result<Vec<Rule>, LabError> {
+    let mut rules = Vec::new();
+    for (name, expectations) in scene.lab.expect.of(protocol) {
+        for expectation in expectations {
+            // The scene was refused if one compares with another scene.
+            let none = |_: &sinew_scene::spec::expect::Compare| Ok::<_, UnknownProbe>(ProbeHistory::default());
+            rules.extend(Rule::from_expectation(name, expectation, none)?);
+        }
+    }
+    let known = names(protocol);
+    for rule in &rules {
+        if !known.contains(&rule.probe) {
+            return Err(UnknownProbe::new(&rule.probe, &format!("the protocol `{}`", protocol.word()), &known).into());
+        }
+    }
+    Ok(rules)
+}
+
+/// All results in the order in which they are declared.
+fn named(specimen: &Specimen, protocol: Protocol, found: &[(&'static str, f64)]) -> Vec<Figure> {
+    let common = [
+        specimen.fiber_length,
+        specimen.cross_section(),
+        specimen.max_force(),
+        specimen.cosine.acos().to_degrees(),
+        specimen.cells as f64,
+    ];
+    let own = kinds(protocol).iter().map(|&(name, unit, meaning)| {
+        let value = found.iter().find(|figure| figure.0 == name).map_or(f64::NAN, |figure| figure.1);
+        Figure { name, value, unit, meaning }
+    });
+    let shared = COMMON.iter().zip(common).map(|(&(name, unit, meaning), value)| Figure { name, value, unit, meaning });
+    own.chain(shared).collect()
+}
+
+/// Keeps what was measured, and tells why there is no more.
+fn stopped(
+    stop: Stop,
+    doing: String,
+    protocol: Protocol,
+    sheet: &Sheet,
+    folder: Option<&Path>,
+) -> Result<LabError, LabError> {
+    if let Stop::Scene(error) = stop {
+        return Ok(error.into());
+    }
+    let file = match folder.filter(|_| !sheet.rows.is_empty()) {
+        Some(folder) => {
+            let file = folder.join(format!("{}.csv", protocol.word()));
+            write_file(&file, sheet.to_csv().as_bytes())?;
+            Some(file)
+        }
+        None => None,
+    };
+    let kept = Kept { rows: sheet.rows.len(), file };
+    Ok(match stop {
+        Stop::Scene(error) => error.into(),
+        Stop::Step(source) => LabError::Step { doing, source, kept },
+        Stop::Failed(reason) => LabError::Failed { doing, reason, kept },
+        Stop::Interrupted => LabError::Interrupted { kept },
+    })
+}
+
+impl LabOutcome {
+    /// Whether everything expected came true.
+    pub fn passed(&self) -> bool {
+        self.expectations.iter().all(|check| check.passed)
+    }
+
+    /// One JSON object: the figures by name, and what was expected of them; numbers that are not finite become `null`.
+    pub fn to_json(&self) -> Value {
+        let figures: Map<String, Value> =
+            self.figures.iter().map(|figure| (figure.name.to_string(), json!(figure.value))).collect();
+        let check = |check: &Checked| json!({ "name": check.name, "expected": check.expected, "got": check.got, "passed": check.passed });
+        json!({
+            "protocol": self.protocol.word(),
+            "passed": self.passed(),
+            "figures": figures,
+            "expectations": self.expectations.iter().map(check).collect::<Vec<_>>(),
+            "notes": self.notes,
+            "outputs": self.outputs.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        })
+    }
+
+    fn write(&mut self, scene: &Scene, folder: &Path) -> Result<(), RecordError> {
+        let file = |ending: &str| folder.join(format!("{}.{ending}", self.protocol.word()));
+        let (csv, html) = (file("csv"), file("html"));
+        write_file(&csv, self.sheet.to_csv().as_bytes())?;
+        write_file(&html, self.page(scene).as_bytes())?;
+        self.outputs = vec![csv, html];
+        Ok(())
+    }
+
+    fn page(&self, scene: &Scene) -> String {
+        let title = format!("{}: {}", self.protocol.word(), scene.title.as_deref().unwrap_or(scene.source.name()));
+        let mut tables = vec![Table {
+            title: "Figures".into(),
+            columns: ["figure", "value", "unit", "meaning"].map(String::from).to_vec(),
+            rows: self
+                .figures
+                .iter()
+                .map(|f| vec![f.name.into(), format_number(f.value), f.unit.into(), f.meaning.into()])
+                .collect(),
+        }];
+        if !self.expectations.is_empty() {
+            let word = |passed: bool| if passed { "pass" } else { "fail" };
+            tables.push(Table {
+                title: "Expectations".into(),
+                columns: ["figure", "expected", "got", "verdict"].map(String::from).to_vec(),
+                rows: self
+                    .expectations
+                    .iter()
+                    .map(|c| vec![c.name.clone(), c.expected.clone(), format_number(c.got), word(c.passed).into()])
+                    .collect(),
+            });
+        }
+        tables.push(Table {
+            title: "Measurements".into(),
+            columns: self.sheet.columns.iter().map(|&name| name.into()).collect(),
+            rows: self.sheet.rows.iter().map(|row| row.iter().map(|&value| shown(value)).collect()).collect(),
+        });
+        sheet(&title, &tables, &self.plots)
+    }
+}
+
+fn shown(value: f64) -> String {
+    if value.is_finite() { sinew_record::report::short_number(value) } else { "–".into() }
+}

@@ -1,0 +1,125 @@
+//! Quick release (CHE-58): an active muscle at constant length is shortened in an instant and held there. Its force drops below what it can hold at the new length, because fibres
+//! that shorten are weak, and comes back as they take up what the tendons give.
+
+use sinew_muscle::Drive;
+use sinew_record::report::{Line, Plot, Scale};
+use sinew_scene::spec::lab::Lab;
+
+use super::FigureKind;
+use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Setting, Speed};
+use super::measure::{is_rising, lowest, time_constant};
+use super::session::{Session, Stop};
+use super::specimen::Specimen;
+
+pub(super) const FIGURES: &[FigureKind] = &[
+    ("drop", "", "smallest force over that at the end"),
+    ("recovery", "", "force at the end over that before the release"),
+    (
+        "time_constant",
+        "s",
+        "time in which the force goes 1 − 1/e of the way from its smallest value to that at the end",
+    ),
+    ("is_rising", "", "1 if the force never falls after its smallest value, else 0"),
+    ("initial_force", "N", "before the release"),
+    ("smallest_force", "N", "right after it"),
+    ("final_force", "N", "at the end"),
+    ("settled_force", "N", "of the same muscle at rest at its new length: what the end should come to"),
+    ("initial_length", "l₀", "mean length of the fibres before"),
+    ("final_length", "l₀", "mean length of the fibres at the end"),
+    ("volume_change", "", "largest |V/V₀ − 1|"),
+];
+
+const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "length_min", "length_max", "volume"];
+
+/// Share of the largest force that a rise forgives: what the tolerance of the solver may do.
+const ROUNDING: f64 = 1e-4;
+
+/// How long is watched, in times of the release, and at least as long [s].
+const USUAL_DURATION: f64 = 0.2;
+
+pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
+    session.sheet.columns = COLUMNS.to_vec();
+    let way = lab.release.unwrap_or(0.2 * specimen.fiber_length);
+    let steps_of = |time: f64| (time / lab.step).round().max(1.0) as usize;
+    // At least two, for the force to have a course.
+    let (quick, slow) = (steps_of(lab.release_time).max(2), steps_of(lab.duration.unwrap_or(USUAL_DURATION)));
+    session.expect_steps(2 * ACTIVATION_PARTS + quick + slow + 2);
+    let mut held = Apparatus::new(specimen, Grip::Held, Speed::Ignored, 1.0)?;
+    let from = Setting { travel: specimen.travel(lab.length), ..Setting::default() };
+    session.begin("isometric before the release");
+    held.approach(from, 1, session)?;
+    held.approach(Setting { activation: 1.0, ..from }, ACTIVATION_PARTS, session)?;
+    let before = held.reading();
+    let start = held.state();
+    let mut moving = Apparatus::new(specimen, Grip::Held, Speed::Felt, lab.step)?;
+    moving.adopt(&start)?;
+    session.measure(row(0.0, &before));
+    for k in 1..=quick + slow {
+        session.begin(if k <= quick { "during the release" } else { "after the release" });
+        let share = (k as f64 / quick as f64).min(1.0);
+        moving.step(Setting { travel: from.travel - share * way, ..start.1 }, session)?;
+        session.measure(row(k as f64 * lab.step, &moving.reading()));
+    }
+    session.begin("settled after the release");
+    held.approach(Setting { travel: from.travel - way, ..start.1 }, 2, session)?;
+    let settled = held.reading();
+
+    let sheet = &session.sheet;
+    let (time, force, length) = (sheet.column(0), sheet.column(2), sheet.column(3));
+    let least = lowest(&force).unwrap_or(0);
+    let last = force.len() - 1;
+    let volume = sheet.column(6).iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    let constant = time_constant(&time[least..], &force[least..]).unwrap_or(0.0);
+    let rises = is_rising(&force[least..], ROUNDING);
+    session.figure("drop", force[least] / force[last]);
+    session.figure("recovery", force[last] / force[0]);
+    session.figure("time_constant", constant);
+    session.figure("is_rising", f64::from(u8::from(rises)));
+    session.figure("initial_force", force[0]);
+    session.figure("smallest_force", force[least]);
+    session.figure("final_force", force[last]);
+    session.figure("settled_force", settled.force);
+    session.figure("initial_length", length[0]);
+    session.figure("final_length", length[last]);
+    session.figure("volume_change", volume);
+    let mut lines = vec![Line::new("flesh", force)];
+    match actuator_course(specimen, lab, way, quick, time.len() - 1) {
+        Some(values) => lines.push(Line::new("actuator", values).dashed()),
+        None => session.notes.push("the one-dimensional actuator does not follow this release".into()),
+    }
+    session.plots.push(Plot {
+        title: "Quick release".into(),
+        x_label: "time [s]; force [N]".into(),
+        x: time.clone(),
+        lines,
+        scale: Scale::Linear,
+    });
+    session.plots.push(Plot {
+        title: "Fibres".into(),
+        x_label: "time [s]; fibre length [optimal lengths]".into(),
+        x: time,
+        lines: vec![
+            Line::new("mean", length),
+            Line::new("shortest", session.sheet.column(4)),
+            Line::new("longest", session.sheet.column(5)),
+        ],
+        scale: Scale::Linear,
+    });
+    Ok(())
+}
+
+fn row(time: f64, reading: &super::apparatus::Reading) -> Vec<f64> {
+    vec![time, reading.travel, reading.force, reading.length, reading.shortest, reading.longest, reading.volume]
+}
+
+/// Force of the actuator on the same path [N], with a tendon as long as the muscle's.
+fn actuator_course(specimen: &Specimen, lab: &Lab, way: f64, quick: usize, steps: usize) -> Option<Vec<f64>> {
+    let slack = specimen.tendon_length();
+    let actuator = specimen.actuator(slack).ok()?;
+    let path = slack + specimen.fiber_length * specimen.cosine + specimen.travel(lab.length);
+    let state = actuator.rest_state(path, 1.0).ok()?;
+    let release = quick as f64 * lab.step;
+    let drive = |time: f64| Drive::Path(path - way * (time / release).min(1.0));
+    let states = actuator.simulate(state, lab.step, steps, drive, |_| 1.0).ok()?;
+    Some(states.iter().map(|state| state.tendon_force).collect())
+}

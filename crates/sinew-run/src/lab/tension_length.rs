@@ -1,0 +1,177 @@
+//! Tension over length (CHE-57): at each place of the clamp the resting muscle settles and its passive force is read, then it is made fully active, settles, and the total force
+//! is read. What fibres develop is the difference.
+
+use sinew_muscle::Actuator;
+use sinew_record::report::{Line, Plot, Scale};
+use sinew_scene::spec::lab::Lab;
+
+use super::FigureKind;
+use super::apparatus::{ACTIVATION_PARTS, Apparatus, Grip, Reading, Setting, Speed};
+use super::measure::{crossing, peak};
+use super::session::{Session, Stop};
+use super::specimen::Specimen;
+
+pub(super) const FIGURES: &[FigureKind] = &[
+    ("peak_length", "l₀", "mean length of the active fibres where they develop most force"),
+    ("peak_force", "N", "largest developed force"),
+    ("specific_tension", "Pa", "largest developed force over the physiological cross-section"),
+    ("force_ratio", "", "largest developed force over `max_force`"),
+    ("peak_pennation", "°", "mean angle between fibres and line of action there"),
+    ("length_spread", "l₀", "longest less shortest active fibre there"),
+    ("passive_share", "", "passive force over developed force there"),
+    ("slack_length", "l₀", "mean length of the resting fibres where they begin to pull"),
+    ("curve_error", "", "largest difference between developed force over its peak and the curve put in over its own"),
+    ("volume_change", "", "largest |V/V₀ − 1| of the active muscle"),
+    ("passive_volume_change", "", "largest |V/V₀ − 1| of the resting muscle"),
+];
+
+const COLUMNS: [&str; 15] = [
+    "clamp_length",
+    "travel [m]",
+    "passive_force [N]",
+    "total_force [N]",
+    "developed_force [N]",
+    "passive_length",
+    "length",
+    "length_min",
+    "length_max",
+    "passive_volume",
+    "volume",
+    "passive_pennation [deg]",
+    "pennation [deg]",
+    "active_tension [Pa]",
+    "curve_force [N]",
+];
+
+pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
+    session.sheet.columns = COLUMNS.to_vec();
+    session.expect_steps(lab.count * (1 + ACTIVATION_PARTS) + 2);
+    let mut apparatus = Apparatus::new(specimen, Grip::Held, Speed::Ignored, 1.0)?;
+    let [low, high] = lab.lengths;
+    let lengths: Vec<f64> = (0..lab.count).map(|i| low + (high - low) * i as f64 / (lab.count - 1) as f64).collect();
+    let actuator = specimen.actuator(0.0).map_err(|error| Stop::Failed(error.to_string()))?;
+    let rest = apparatus.state();
+    // Outwards from rest, so that each shape begins with the nearest one.
+    let (shorter, longer): (Vec<f64>, Vec<f64>) = lengths.iter().partition(|&&length| specimen.travel(length) < 0.0);
+    let mut rows: Vec<(f64, Reading, Reading)> = Vec::new();
+    for way in [longer, shorter.into_iter().rev().collect()] {
+        apparatus.adopt(&rest)?;
+        for length in way {
+            session.begin(format!("at {length:.3} optimal lengths"));
+            let setting = Setting { travel: specimen.travel(length), ..Setting::default() };
+            apparatus.approach(setting, 1, session)?;
+            let passive = apparatus.reading();
+            let relaxed = apparatus.state();
+            apparatus.approach(Setting { activation: 1.0, ..setting }, ACTIVATION_PARTS, session)?;
+            let total = apparatus.reading();
+            apparatus.adopt(&relaxed)?;
+            session.measure(row(length, &passive, &total, &actuator, specimen));
+            rows.push((length, passive, total));
+        }
+    }
+    // Rows by length, whatever way they were found.
+    session.sheet.rows.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    conclude(specimen, &rows, &actuator, session);
+    Ok(())
+}
+
+fn row(length: f64, passive: &Reading, total: &Reading, actuator: &Actuator, specimen: &Specimen) -> Vec<f64> {
+    vec![
+        length,
+        total.travel,
+        passive.force,
+        total.force,
+        total.force - passive.force,
+        passive.length,
+        total.length,
+        total.shortest,
+        total.longest,
+        passive.volume,
+        total.volume,
+        passive.pennation.to_degrees(),
+        total.pennation.to_degrees(),
+        total.active,
+        curve(actuator, specimen, total.length, 1.0) - curve(actuator, specimen, total.length, 0.0),
+    ]
+}
+
+/// Force of the actuator with fibres of this length on a tendon that does not give way [N].
+fn curve(actuator: &Actuator, specimen: &Specimen, length: f64, activation: f64) -> f64 {
+    let path = specimen.travel(length) + specimen.fiber_length * specimen.cosine;
+    actuator.equilibrium(path, activation).map_or(f64::NAN, |state| state.tendon_force)
+}
+
+fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Actuator, session: &mut Session<'_>) {
+    let column = |value: &dyn Fn(&Reading, &Reading) -> f64| -> Vec<f64> {
+        rows.iter().map(|(_, passive, total)| value(passive, total)).collect()
+    };
+    let length = column(&|_, total| total.length);
+    let developed = column(&|passive, total| total.force - passive.force);
+    let (place, force) = peak(&length, &developed).unwrap_or((f64::NAN, f64::NAN));
+    let nearest = (0..rows.len()).min_by(|&a, &b| (length[a] - place).abs().total_cmp(&(length[b] - place).abs()));
+    let (passive, total) = nearest.map_or_else(Default::default, |i| (rows[i].1, rows[i].2));
+    session.figure("peak_length", place);
+    session.figure("peak_force", force);
+    session.figure("specific_tension", force / specimen.cross_section());
+    session.figure("force_ratio", force / specimen.max_force());
+    session.figure("peak_pennation", total.pennation.to_degrees());
+    session.figure("length_spread", total.longest - total.shortest);
+    session.figure("passive_share", passive.force / force);
+    let passive_length = column(&|passive, _| passive.length);
+    let passive_force = column(&|passive, _| passive.force);
+    session.figure("slack_length", crossing(&passive_length, &passive_force, 0.0).unwrap_or(f64::NAN));
+    let curve_of = |l: f64| curve(actuator, specimen, l, 1.0) - curve(actuator, specimen, l, 0.0);
+    let top = curve_of(1.0);
+    let errors = length.iter().zip(&developed).map(|(&l, f)| (f / force - curve_of(l) / top).abs());
+    session.figure("curve_error", errors.fold(0.0, f64::max));
+    let change = |volumes: Vec<f64>| volumes.iter().fold(0.0, |most: f64, v| most.max((v - 1.0).abs()));
+    session.figure("volume_change", change(column(&|_, total| total.volume)));
+    session.figure("passive_volume_change", change(column(&|passive, _| passive.volume)));
+    let at_end = nearest.is_some_and(|i| i == 0 || i + 1 == rows.len());
+    if at_end {
+        session.notes.push("the developed force is largest at an end of `lengths`: its peak may lie beyond".into());
+    }
+
+    let fine: Vec<f64> = (0..=120).map(|i| 0.4 + 1.3 * f64::from(i) / 120.0).collect();
+    let dashed = |label: &str, value: &dyn Fn(f64) -> f64| {
+        let (low, high) = (length.iter().copied().fold(f64::MAX, f64::min), length.iter().copied().fold(0.0, f64::max));
+        let x: Vec<f64> = fine.iter().copied().filter(|&l| l > low - 0.05 && l < high + 0.05).collect();
+        let values = x.iter().map(|&l| value(l)).collect();
+        Line::new(label, values).over(x).dashed()
+    };
+    session.plots.push(Plot {
+        title: "Tension over length".into(),
+        x_label: "mean fibre length [optimal lengths]; force [N]".into(),
+        x: length.clone(),
+        lines: vec![
+            Line::new("developed", developed.clone()),
+            Line::new("passive", passive_force).over(passive_length),
+            Line::new("total", column(&|_, total| total.force)),
+            dashed("actuator", &curve_of),
+            dashed("its passive", &|l| curve(actuator, specimen, l, 0.0)),
+        ],
+        scale: Scale::Linear,
+    });
+    session.plots.push(Plot {
+        title: "Fibres at full activation".into(),
+        x_label: "length of the clamp [optimal lengths]; fibre length [optimal lengths]".into(),
+        x: rows.iter().map(|row| row.0).collect(),
+        lines: vec![
+            Line::new("mean", length),
+            Line::new("shortest", column(&|_, total| total.shortest)),
+            Line::new("longest", column(&|_, total| total.longest)),
+        ],
+        scale: Scale::Linear,
+    });
+    session.plots.push(Plot {
+        title: "Volume over that at rest".into(),
+        x_label: "length of the clamp [optimal lengths]".into(),
+        x: rows.iter().map(|row| row.0).collect(),
+        lines: vec![
+            Line::new("active", column(&|_, total| total.volume)),
+            Line::new("resting", column(&|passive, _| passive.volume)),
+        ],
+        scale: Scale::Linear,
+    });
+}

@@ -1,0 +1,87 @@
+//! Names of the files of a run.
+
+use std::path::{Path, PathBuf};
+
+use crate::spec::Scene;
+use crate::spec::mesh::Mesh;
+use crate::spec::record::Record;
+
+/// Name of the manifest in the run folder.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Name of the checkpoint in the run folder.
+pub const CHECKPOINT: &str = "checkpoint.bin";
+
+/// Begins the names of what an unfinished run left and a new one put aside.
+pub const PREVIOUS: &str = "previous-";
+
+/// Usual name of the recording.
+pub const RECORDING: &str = "recording.sinew";
+
+/// How a character is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkinFormat {
+    /// `.usda`, exactly.
+    Usda,
+    /// `.pc2` per piece, exactly.
+    Pc2,
+    /// `.glb`, fitted by morph targets.
+    Glb,
+}
+
+impl SkinFormat {
+    /// By the end of a file name.
+    pub fn of(file: &str) -> Option<Self> {
+        match file.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase()).as_deref() {
+            Some("usda") => Some(Self::Usda),
+            Some("pc2") => Some(Self::Pc2),
+            Some("glb") => Some(Self::Glb),
+            _ => None,
+        }
+    }
+}
+
+/// One file per character, relative to the output folder: the second one has its name behind that of the file.
+pub fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {
+    let characters = scene.body.iter().filter(|body| body.rig.is_some() && matches!(body.mesh, Mesh::Fill(_)));
+    let part = |(k, body): (usize, &crate::spec::body::Body)| {
+        with_part(Path::new(name), (k > 0).then_some(body.name.as_str()))
+    };
+    characters.enumerate().map(part).collect()
+}
+
+/// The file of the animation, which a report shows too; `None` when nothing asks for one.
+pub fn animation_path(record: &Record, folder: &Path) -> Option<PathBuf> {
+    let usual = "animation.png";
+    let asked = record.apng.file_name(usual);
+    asked.or_else(|| record.report.file_name(usual).map(|_| usual)).map(|name| folder.join(name))
+}
+
+/// A file name for body number `part`: letters, digits, `-` and `_`, never empty.
+pub fn file_stem(name: &str, part: usize) -> String {
+    let stem: String = name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    if stem.is_empty() { format!("body{part}") } else { stem }
+}
+
+/// `folder/stem_part.pc2` for `folder/stem.pc2`.
+pub fn with_part(path: &Path, part: Option<&str>) -> PathBuf {
+    let Some(part) = part else { return path.into() };
+    let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!("{}_{part}.{extension}", stem(path)))
+}
+
+/// The name without folder and extension.
+pub fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "frame".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_have_no_separators() {
+        assert_eq!(file_stem("../etc/passwd", 0), "___etc_passwd");
+        assert_eq!(file_stem("", 3), "body3");
+    }
+}
