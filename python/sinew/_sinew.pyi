@@ -154,7 +154,7 @@ class Frame:
     @property
     def step(self, /) -> Step:
         """
-        How it was computed.
+        How it was computed. Recordings hold no times, so `seconds` and `timing` are 0.
         """
     def surface_positions(self, /, body: str | None = None) -> npt.NDArray[Any]:
         """
@@ -513,7 +513,7 @@ class Run:
     @property
     def expectations(self, /) -> Any:
         """
-        What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed.
+        What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed (None where a shortened run did not get to it).
         """
     @property
     def frames(self, /) -> int:

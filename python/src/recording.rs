@@ -253,7 +253,7 @@ impl Frame {
         self.stored.has_geometry
     }
 
-    /// How it was computed.
+    /// How it was computed. Recordings hold no times, so `seconds` and `timing` are 0.
     #[getter]
     fn step(&self) -> Step {
         Step::from(self.stored.report)

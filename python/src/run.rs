@@ -204,7 +204,7 @@ impl Run {
         Ok(dict)
     }
 
-    /// What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed.
+    /// What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed (None where a shortened run did not get to it).
     #[getter]
     fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.outcome.to_json()["expectations"])

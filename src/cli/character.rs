@@ -63,7 +63,9 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         ..usual
     };
     let other = |error: String| Failure::Other(error);
-    let rig = generate(&params).map_err(|error| other(error.to_string()))?;
+    // The library speaks of its fields, the user gave options.
+    let named = |text: String| text.replace("`frame_rate`", "`--frame-rate`").replace("`seconds`", "`--seconds`");
+    let rig = generate(&params).map_err(|error| other(named(error.to_string())))?;
     let output = arguments.output.clone().unwrap_or_else(|| format!("{}.glb", arguments.character.name()).into());
     let is_text = match output.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).as_deref() {
         Some("glb") => false,

@@ -54,15 +54,11 @@ fn threads() -> Finding {
     Finding { topic: "threads", text, is_fine: true }
 }
 
-/// Free memory where the system tells it in a file; a big body needs about 10 kB per cell with its factorisation.
+/// Free memory where the system tells it; a big body needs about 10 kB per cell with its factorisation.
 fn memory() -> Finding {
-    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-        line.split_whitespace().nth(1)?.parse::<f64>().ok()
-    });
-    match free {
-        Some(kilobytes) => {
-            let gigabytes = kilobytes / (1024.0 * 1024.0);
+    match sinew_io::memory::free() {
+        Some(bytes) => {
+            let gigabytes = sinew_io::memory::gibibytes(bytes as f64);
             Finding { topic: "memory", text: format!("{gigabytes:.1} GiB free"), is_fine: gigabytes > 0.25 }
         }
         None => Finding { topic: "memory", text: "not told by this system".into(), is_fine: true },

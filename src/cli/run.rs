@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "output")]
     pub no_files: bool,
 
-    /// Stops after this many frames
+    /// Stops after this many frames; what is expected of later times is then not reached, which ends with status 1
     #[arg(long, value_name = "N")]
     pub frames: Option<usize>,
 
@@ -156,13 +156,21 @@ fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
             outcome.frames
         )));
     }
-    let failed = outcome.expectations.iter().filter(|check| !check.passed).count();
-    if failed > 0 {
-        talk::complain(&format!("{failed} of {} expectations failed", outcome.expectations.len()));
-        return Ok(Status::Unexpected);
+    let all = outcome.expectations.len();
+    let failed = outcome.expectations.iter().filter(|check| check.failed()).count();
+    let missed = outcome.expectations.iter().filter(|check| !check.reached).count();
+    // Status 0 promises that everything expected was seen to hold.
+    match (failed, missed) {
+        (0, 0) if all > 0 => talk.note(&format!("{all} expectations hold")),
+        (0, 0) => {}
+        (failed, 0) => talk::complain(&format!("{failed} of {all} expectations failed")),
+        (0, missed) => talk::complain(&format!("{missed} of {all} expectations were not reached")),
+        (failed, missed) => {
+            talk::complain(&format!("{failed} of {all} expectations failed, {missed} were not reached"));
+        }
     }
-    if !outcome.expectations.is_empty() {
-        talk.note(&format!("{} expectations hold", outcome.expectations.len()));
+    if failed + missed > 0 {
+        return Ok(Status::Unexpected);
     }
     Ok(Status::Done)
 }
@@ -221,6 +229,10 @@ impl Observer for Watch {
         self.progress = Progress::new(self.talk);
     }
 
+    fn begin(&mut self, done: usize, all: usize) {
+        self.progress.begin(done, all);
+    }
+
     fn frame(&mut self, done: usize, all: usize, report: &StepReport) -> ControlFlow<()> {
         self.progress.update(done, all, &report.to_string());
         if self.interrupt.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -231,9 +243,8 @@ impl Observer for Watch {
 pub(super) fn expectation_table(checks: &[Checked]) -> String {
     let mut rows = vec![["", "probe", "expected", "got", "time"].map(String::from).to_vec()];
     for check in checks {
-        let word = if check.passed { "ok" } else { "FAILED" };
         let time = check.time.map(|time| format!("{} s", format_number(time))).unwrap_or_default();
-        rows.push(vec![word.into(), check.name.clone(), check.expected.clone(), format_number(check.got), time]);
+        rows.push(vec![check.word().into(), check.name.clone(), check.expected.clone(), check.got_text(), time]);
     }
     table::layout(&rows, &[false, false, false, true, true])
 }

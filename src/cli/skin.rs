@@ -242,7 +242,7 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
         of_character(error.to_string());
     }
     if arguments.bones != "auto"
-        && let Err(error) = std::fs::metadata(&arguments.bones)
+        && let Err(error) = bones_text(Path::new(&arguments.bones))
     {
         problems.push(format!("{}: {error}", arguments.bones));
     }
@@ -426,14 +426,16 @@ impl Span {
 }
 
 /// The bones of a file. It names meshes as seen from its own folder, and the scene is elsewhere.
-fn bones_text(path: &Path) -> std::io::Result<String> {
-    let text = std::fs::read_to_string(path)?;
-    let folder = std::path::absolute(path)?.parent().map(Path::to_path_buf).unwrap_or_default();
-    // What is no TOML goes as it is, and the scene tells what is wrong with it.
-    let Ok(mut table) = text.parse::<toml::Table>() else { return Ok(text) };
-    let bones = table.get_mut("bones").and_then(toml::Value::as_array_mut);
+fn bones_text(path: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let folder = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let folder = folder.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim().to_string())?;
+    let Some(bones) = table.get_mut("bones").and_then(toml::Value::as_array_mut) else {
+        return Err("it has no list `bones`; hint: `sinew character arm --bones FILE` writes one to look at".into());
+    };
     let mut is_changed = false;
-    for mesh in bones.into_iter().flatten().filter_map(|bone| bone.get_mut("mesh")) {
+    for mesh in bones.iter_mut().filter_map(|bone| bone.get_mut("mesh")) {
         if let Some(file) = mesh.as_str() {
             *mesh = folder.join(file).to_string_lossy().into_owned().into();
             is_changed = true;

@@ -1,11 +1,13 @@
 //! `sinew status`: how runs fare, from their manifests.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sinew_run::manifest::{MANIFEST, Manifest, Status as Written};
 use sinew_run::output::is_busy;
+use sinew_store::Recording;
 
 use super::progress::duration;
 use super::talk::{self, Talk};
@@ -35,18 +37,22 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
+    let mut told = BTreeSet::new();
     loop {
         let folders =
             if arguments.folders.is_empty() { run_folders(Path::new("out")) } else { arguments.folders.clone() };
         if folders.is_empty() {
             talk.note("no runs below out/\nhint: `sinew run SCENE` makes one; `sinew status DIR` looks elsewhere");
         }
-        let mut runs = Vec::new();
-        for folder in &folders {
-            let run = Run::read(folder).map_err(|error| {
-                Failure::Other(format!("{error}\nhint: give the folder of a run, the one with {MANIFEST}"))
-            })?;
-            runs.push(run);
+        // One run that cannot be told of does not hide the others.
+        let (runs, errors): (Vec<_>, Vec<_>) = folders.iter().map(|folder| Run::read(folder)).partition(Result::is_ok);
+        let runs: Vec<Run> = runs.into_iter().flatten().collect();
+        let is_damaged = !errors.is_empty();
+        for error in errors.into_iter().filter_map(Result::err) {
+            if !told.contains(&error) {
+                talk::complain(&format!("error: {error}\nhint: give the folder of a run, the one with {MANIFEST}"));
+                told.insert(error);
+            }
         }
         if arguments.json {
             talk::print(&format!("{:#}\n", Value::Array(runs.iter().map(Run::to_json).collect())))?;
@@ -57,7 +63,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             talk::print(&format!("{clear}{text}"))?;
         }
         if !arguments.watch || !runs.iter().any(|run| run.state == State::Running) {
-            return Ok(Status::Done);
+            return if is_damaged { Err(Failure::Told) } else { Ok(Status::Done) };
         }
         std::thread::sleep(INTERVAL);
     }
@@ -121,7 +127,7 @@ impl Run {
         };
         // Before the manifest: a run that ends in between is then seen as done, not as killed.
         let busy = is_busy(folder);
-        let manifest = Manifest::read(folder).map_err(|error| error.to_string())?;
+        let mut manifest = Manifest::read(folder).map_err(|error| error.to_string())?;
         let state = match manifest.status {
             Written::Running if busy => State::Running,
             Written::Running => State::Killed,
@@ -129,6 +135,10 @@ impl Run {
             Written::Interrupted => State::Interrupted,
             Written::Failed => State::Failed,
         };
+        if state == State::Killed {
+            // The manifest is written every second only, and recordings after every frame.
+            manifest.frames = manifest.frames.max(recorded_frames(folder));
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
         Ok(Run { folder: folder.into(), manifest, state, now })
     }
@@ -209,6 +219,12 @@ impl Run {
         }
         value
     }
+}
+
+/// Frames after the first one in the recording of a folder.
+fn recorded_frames(folder: &Path) -> usize {
+    let recording = super::play::recording_of(folder).ok().and_then(|path| Recording::open(&path).ok());
+    recording.map_or(0, |recording| recording.frame_count().saturating_sub(1))
 }
 
 fn span(seconds: f64) -> String {

@@ -158,11 +158,12 @@ pub struct Blame {
 impl fmt::Display for Blame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.rest_position;
-        write!(
-            f,
-            "body \"{}\", node {} (rest position {x:.4}, {y:.4}, {z:.4} m), cell {} (volume ratio {:.3e})",
-            self.body, self.node, self.cell, self.volume_ratio
-        )
+        let Self { body, node, cell, volume_ratio, .. } = self;
+        write!(f, "body \"{body}\", node {node} (rest position {x:.4}, {y:.4}, {z:.4} m), cell {cell} ")?;
+        match volume_ratio.is_finite() {
+            true => write!(f, "(volume ratio {volume_ratio:.3e})"),
+            false => f.write_str("(which has no volume any more)"),
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use sinew_geometry::MeshError;
 use thiserror::Error;
 
+use crate::memory::MemoryShort;
+
 /// Where in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -115,6 +117,16 @@ pub enum ReadError {
         reason: &'static str,
         /// What to do instead.
         hint: &'static str,
+    },
+    /// What the file holds does not fit into the memory that is free.
+    #[error("{place}: {what} {short}\nhint: it can be read on a machine with more memory")]
+    Memory {
+        /// Where it is announced.
+        place: Place,
+        /// What it is.
+        what: String,
+        /// How much is missing.
+        short: MemoryShort,
     },
     /// The cells do not make a mesh.
     #[error(transparent)]

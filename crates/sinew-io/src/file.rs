@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::error::{Place, ReadError, WriteError};
 use crate::format::{Companions, EncodedFile, Format, WriteOptions, decode, encode};
+use crate::memory::{self, MemoryShort};
 use crate::mesh_data::MeshData;
 
 /// Why a mesh file could not be loaded or saved.
@@ -28,6 +29,22 @@ pub enum FileError {
         bytes: u64,
         /// The limit.
         limit: u64,
+    },
+    /// The file does not fit into the memory that is free.
+    #[error("{} {short}", path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// How much is missing.
+        short: MemoryShort,
+    },
+    /// It is a pipe, a device or a folder: neither its size nor its end is known.
+    #[error("{} is not a file but {kind}\nhint: write what it gives into a file first", path.display())]
+    NotAFile {
+        /// What was given.
+        path: PathBuf,
+        /// What it is, with its article.
+        kind: &'static str,
     },
     /// No format has the extension.
     #[error("{}: no format has the extension `{extension}`; there are {known}", path.display())]
@@ -56,6 +73,9 @@ pub enum FileError {
         source: WriteError,
     },
 }
+
+/// A mesh takes about as much memory as its file, once as bytes, once as numbers, and once more while it is looked at.
+const COPIES: u64 = 3;
 
 /// 4 GiB: a mesh that large has 50 million cells, far beyond what fits in memory as a simulation.
 const LARGEST: u64 = 4 << 30;
@@ -101,11 +121,36 @@ pub fn format_of(path: &Path) -> Result<(Format, String), FileError> {
 
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Open { path: path.into(), source };
-    let bytes = std::fs::metadata(path).map_err(failed)?.len();
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    // Before it is opened: a pipe that nobody writes to waits for ever.
+    if let Some(kind) = other_kind(&metadata) {
+        return Err(FileError::NotAFile { path: path.into(), kind });
+    }
+    let bytes = metadata.len();
     if bytes > LARGEST {
         return Err(FileError::TooLarge { path: path.into(), bytes, limit: LARGEST });
     }
+    memory::require(bytes.saturating_mul(COPIES)).map_err(|short| FileError::Memory { path: path.into(), short })?;
     read_all(path, bytes).map_err(failed)
+}
+
+/// What something is that is no file.
+fn other_kind(metadata: &std::fs::Metadata) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return Some("a device");
+        }
+    }
+    metadata.is_dir().then_some("a folder")
 }
 
 /// Large files are read in pieces by all threads: most of the time goes into touching fresh memory.

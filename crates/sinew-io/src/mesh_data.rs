@@ -1,5 +1,6 @@
 //! What a mesh file holds, before anyone decides what to do with it.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use sinew_math::Vec3;
@@ -102,6 +103,26 @@ impl CellShape {
     pub fn from_vtk(number: i64) -> Option<CellShape> {
         SHAPES.iter().find(|row| i64::from(row.4) == number).map(|row| row.0)
     }
+}
+
+/// Triangles of a face, which is cut in halves until triangles are left; a triangle and the two of a quad as in a fan.
+///
+/// Of n corners each is in about log n triangles. In a fan the first corner is in all of them, so that each triangle lies beside
+/// every other one, and whatever looks at neighbours takes the square of n.
+pub fn triangles_of(corners: &[u32]) -> impl Iterator<Item = [u32; 3]> + Clone + '_ {
+    let last = corners.len().saturating_sub(1);
+    // Each corner but the first and the last is the middle of one part.
+    (1..last.max(1)).map(move |corner| {
+        let (mut from, mut to) = (0, last);
+        loop {
+            let middle = (from + to).div_ceil(2);
+            match corner.cmp(&middle) {
+                Ordering::Less => to = middle,
+                Ordering::Equal => return [corners[from], corners[middle], corners[to]],
+                Ordering::Greater => from = middle,
+            }
+        }
+    })
 }
 
 /// Consecutive cells of one shape.
@@ -238,5 +259,41 @@ impl MeshData {
     /// A cell field by name.
     pub fn cell_field(&self, name: &str) -> Option<&Field> {
         self.cell_fields.iter().find(|field| field.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_faces_are_cut_as_fans_and_large_ones_in_halves() {
+        let parts = |count: u32| triangles_of(&(10..10 + count).collect::<Vec<_>>()).collect::<Vec<_>>();
+        assert_eq!([parts(0), parts(1), parts(2)], [vec![], vec![], vec![]]);
+        assert_eq!(parts(3), [[10, 11, 12]]);
+        assert_eq!(parts(4), [[10, 11, 12], [10, 12, 13]]);
+        assert_eq!(parts(5), [[10, 11, 12], [10, 12, 14], [12, 13, 14]]);
+    }
+
+    /// All triangles have the sense of the face, and together its area: those of a regular polygon add up to n/2 · sin 2π/n. None of the thousand corners is in more than
+    /// twenty triangles, two for each halving.
+    #[test]
+    fn halves_cover_the_face_once() {
+        let n = 1000;
+        let at = |corner: u32| {
+            let angle = std::f64::consts::TAU * f64::from(corner) / f64::from(n);
+            Vec3::new(angle.cos(), angle.sin(), 0.0)
+        };
+        let (mut area, mut uses) = (0.0, vec![0; n as usize]);
+        for triangle in triangles_of(&(0..n).collect::<Vec<_>>()) {
+            let [a, b, c] = triangle.map(at);
+            let part = 0.5 * (b - a).cross(c - a).z;
+            assert!(part > 0.0, "{triangle:?}");
+            area += part;
+            triangle.iter().for_each(|&corner| uses[corner as usize] += 1);
+        }
+        let exact = 0.5 * f64::from(n) * (std::f64::consts::TAU / f64::from(n)).sin();
+        assert!((area / exact - 1.0).abs() < 1e-12);
+        assert!(uses.iter().max() <= Some(&20), "{:?}", uses.iter().max());
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sinew_geometry::{CellMesh, TriMesh};
 
 use crate::error::ReadError;
-use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
+use crate::mesh_data::{CellGroup, CellShape, Field, MeshData, triangles_of};
 use crate::volume::kind_list;
 
 /// A surface, and how it came about.
@@ -22,7 +22,7 @@ pub struct SurfaceParts {
 }
 
 impl MeshData {
-    /// The faces as triangles; polygons are split into fans from their first corner.
+    /// The faces as triangles; polygons are cut in halves ([`triangles_of`]).
     ///
     /// Vertices at equal places are made one when that closes the surface: files that store a vertex once per texture corner
     /// would have a slit along every seam otherwise.
@@ -35,7 +35,7 @@ impl MeshData {
             first_of.push(triangles.len() as u32);
             match shape {
                 CellShape::Tri3 | CellShape::Quad4 | CellShape::Polygon => {
-                    triangles.extend(nodes.windows(2).skip(1).map(|edge| [nodes[0], edge[0], edge[1]]));
+                    triangles.extend(triangles_of(nodes));
                 }
                 // Points and lines are no surface, but they do not make it another one.
                 _ if shape.dimension() < 2 || skip.contains(&shape) => {}

@@ -1,9 +1,11 @@
 //! Where a run can be taken up again: the whole state, bit for bit, and how far the recording went.
 
 use std::path::Path;
+use std::time::Duration;
 
 use sinew_fem::contact::ContactMemory;
 use sinew_fem::kinematics::Unknowns;
+use sinew_fem::report::StepTiming;
 use sinew_fem::state::{History, Work};
 use sinew_fem::{RecordError, State};
 use sinew_geometry::shape::Pose;
@@ -19,7 +21,7 @@ use crate::study::StudyCase;
 pub(crate) const FAMILY: &[u8] = b"SINEW-CHECKPOINT-";
 
 /// First bytes of the file; the number is the version of its layout.
-const MAGIC: &[u8] = b"SINEW-CHECKPOINT-7\n";
+const MAGIC: &[u8] = b"SINEW-CHECKPOINT-8\n";
 
 /// Everything that is needed to continue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +42,8 @@ pub(crate) struct Checkpoint {
     pub finished: Vec<FinishedCase>,
     /// Scenes that were run for comparison.
     pub others: Vec<(String, ProbeHistory)>,
+    /// Where the time of each frame of the case went, the first one left out: recordings do not say it.
+    pub timings: Vec<StepTiming>,
     /// Frames computed twice so far, over all times the run was taken up.
     pub recomputed: usize,
     /// How often the run was taken up.
@@ -142,6 +146,13 @@ impl Checkpoint {
             out.f64s(history.times());
             out.f64s(history.values());
         });
+        out.list(self.timings.iter(), |out, timing| {
+            let StepTiming { gradient, assembly, linear_solve, cycles, cell_sweeps, contact, total } = *timing;
+            for duration in [gradient, assembly, linear_solve, cycles, contact, total] {
+                out.u64(duration.as_nanos() as u64);
+            }
+            out.f64(cell_sweeps);
+        });
         let checksum = crc32fast::hash(&out.0);
         out.u32(checksum);
         out.0
@@ -219,6 +230,18 @@ impl Checkpoint {
                 let history = ProbeHistory::from_parts(names, times, values);
                 Ok((name, history.ok_or_else(|| input.broken("another run"))?))
             })?,
+            timings: input.list(56, "times", |input| {
+                let mut duration = || input.u64("a time").map(Duration::from_nanos);
+                Ok(StepTiming {
+                    gradient: duration()?,
+                    assembly: duration()?,
+                    linear_solve: duration()?,
+                    cycles: duration()?,
+                    contact: duration()?,
+                    total: duration()?,
+                    cell_sweeps: input.f64("a count")?,
+                })
+            })?,
         })
     }
 }
@@ -229,6 +252,7 @@ fn write_check(out: &mut ByteWriter, check: &Checked) {
     out.f64(check.got);
     out.list(check.time.iter(), |out, time| out.f64(*time));
     out.u8(u8::from(check.passed));
+    out.u8(u8::from(check.reached));
 }
 
 fn read_check(input: &mut ByteReader<'_>) -> Result<Checked, StoreError> {
@@ -238,6 +262,7 @@ fn read_check(input: &mut ByteReader<'_>) -> Result<Checked, StoreError> {
         got: input.f64("a value")?,
         time: input.list(8, "a time", |input| input.f64("a time"))?.pop(),
         passed: input.u8("a flag")? != 0,
+        reached: input.u8("a flag")? != 0,
     })
 }
 
@@ -292,9 +317,15 @@ mod tests {
                     got: 2.0,
                     time: Some(0.5),
                     passed: true,
+                    reached: true,
                 }],
             }],
             others: vec![("other.toml".into(), history)],
+            timings: vec![StepTiming {
+                total: Duration::from_nanos(12_345),
+                cell_sweeps: 2.5,
+                ..StepTiming::default()
+            }],
             recomputed: 3,
             resumed: 2,
         }

@@ -1,7 +1,8 @@
 //! `[expect]`: what a scene claims about its probes, checked against what the run gave.
 //!
 //! Probes are sampled at frames. A claim *at* a time looks at the frame nearest to it (no interpolation: a value that was never
-//! computed is not compared); a claim *over* a span looks at every frame in it and reports the worst. NaN fails every claim.
+//! computed is not compared); a claim *over* a span looks at every frame in it and reports the worst. NaN fails every claim. A claim
+//! about a time that a shortened run does not get to is neither met nor failed: it was not reached.
 
 use sinew_scene::format_number;
 use sinew_scene::spec::expect::{Compare, Expectation, Instant, Monotone, TimeSpan};
@@ -93,12 +94,35 @@ pub struct Checked {
     pub name: String,
     /// The claim in words.
     pub expected: String,
-    /// The value that decided: the one at the asked time, or the worst.
+    /// The value that decided: the one at the asked time, or the worst; NaN where there is none.
     pub got: f64,
     /// Time of that value [s]; `None` for what has no time, such as an order.
     pub time: Option<f64>,
     /// Whether the claim holds.
     pub passed: bool,
+    /// Whether the run got to the time of the claim; one that was shortened may not.
+    pub reached: bool,
+}
+
+impl Checked {
+    /// Whether the claim was looked at and does not hold.
+    pub fn failed(&self) -> bool {
+        self.reached && !self.passed
+    }
+
+    /// How it came out, in a word or two.
+    pub fn word(&self) -> &'static str {
+        match (self.reached, self.passed) {
+            (false, _) => "not reached",
+            (true, true) => "ok",
+            (true, false) => "FAILED",
+        }
+    }
+
+    /// The value that decided, for people.
+    pub fn got_text(&self) -> String {
+        if self.got.is_nan() { "none".into() } else { format_number(self.got) }
+    }
 }
 
 /// A rule speaks of a probe that the run does not have.
@@ -204,6 +228,7 @@ impl Rule {
             got: if trivial { 0.0 } else { got },
             time,
             passed: passed || trivial,
+            reached: !frames.is_empty(),
         })
     }
 }
@@ -349,10 +374,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_beyond_the_run_fails_instead_of_using_the_last_frame() {
+    fn a_time_beyond_the_run_is_not_reached_instead_of_using_the_last_frame() {
         let late = check(near(3.0, 0.0, 0.0), Window::At(1.0), &[1.0, 2.0, 3.0]);
-        assert!(!late.passed && late.got.is_nan());
-        assert!(!check(Claim::AtMost(9.0), Window::Span(5.0, 6.0), &[1.0, 2.0]).passed);
+        assert!(!late.passed && !late.failed() && late.got.is_nan());
+        assert_eq!((late.word(), late.got_text().as_str()), ("not reached", "none"));
+        let span = check(Claim::AtMost(9.0), Window::Span(5.0, 6.0), &[1.0, 2.0]);
+        assert!(!span.passed && !span.failed());
+        let reached = check(Claim::AtMost(0.0), Window::Span(0.0, 6.0), &[1.0, 2.0]);
+        assert!(reached.failed() && reached.word() == "FAILED");
     }
 
     #[test]

@@ -21,9 +21,31 @@ pub fn order(points: &[(f64, f64)]) -> Option<f64> {
     (variance > 1e-12).then(|| covariance / variance)
 }
 
+/// Why points have no order, in words; `x` is the name of their abscissa.
+pub fn why_none(points: &[(f64, f64)], x: &str) -> String {
+    let is_bad = |value: f64| !(value > 0.0 && value.is_finite());
+    match points {
+        [] | [_] => "it takes two cases".into(),
+        _ if points.iter().any(|point| point.1 == 0.0) => "in a case it differs from the exact value by nothing".into(),
+        _ if points.iter().any(|point| is_bad(point.1)) => "in a case it is not a finite number".into(),
+        _ if points.iter().any(|point| is_bad(point.0)) => format!("in a case `{x}` is not positive"),
+        _ => format!("`{x}` is the same in all cases"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::order;
+    use super::{order, why_none};
+
+    #[test]
+    fn what_has_no_order_says_why() {
+        let why = |points: &[(f64, f64)]| why_none(points, "h");
+        assert!(why(&[(1.0, 1.0)]).contains("two cases"));
+        assert!(why(&[(1.0, 1.0), (0.5, 0.0)]).contains("by nothing"));
+        assert!(why(&[(1.0, 1.0), (0.5, f64::NAN)]).contains("not a finite number"));
+        assert!(why(&[(1.0, 1.0), (0.0, 1.0)]).contains("`h` is not positive"));
+        assert!(why(&[(1.0, 1.0), (1.0, 2.0)]).contains("`h` is the same"));
+    }
 
     #[test]
     fn exponent_of_a_power_law_is_found() {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use sinew_fem::report::StepTiming;
 use sinew_fem::{Command, Frame, RecordError, Simulation};
 use sinew_scene::output::{CHECKPOINT, MANIFEST, PREVIOUS, RECORDING};
 use sinew_scene::spec::Scene;
@@ -104,6 +105,11 @@ impl<'a> Journal<'a> {
         self.progress.others.push((path.to_string_lossy().into_owned(), history.clone()));
     }
 
+    /// Where the time of the frames recorded so far went, the first one left out.
+    pub fn timings(&self) -> &[StepTiming] {
+        &self.progress.timings
+    }
+
     /// Frames that were computed once more, and how often the run was taken up.
     pub fn recomputed(&self) -> (usize, usize) {
         (self.progress.recomputed, self.progress.resumed)
@@ -203,6 +209,7 @@ impl<'a> Journal<'a> {
             }
             self.progress.recomputed += Recording::open(&path).map_or(0, |recording| recording.frame_count() - 1);
         }
+        self.progress.timings.clear();
         // From here on the old recording is gone; the checkpoint says so first.
         self.write_checkpoint(Checkpoint::default())?;
         let header = Header {
@@ -250,6 +257,9 @@ impl<'a> Journal<'a> {
         let Some(writer) = &mut self.writer else { return Ok(None) };
         let stored = writer.append(frame)?;
         self.recorded = Some(frame.index);
+        if frame.index > 0 {
+            self.progress.timings.push(frame.report.timing);
+        }
         Ok(Some((stored, writer.header())))
     }
 

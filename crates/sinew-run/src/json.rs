@@ -42,7 +42,7 @@ fn check(check: &Checked) -> Value {
         "expected": check.expected,
         "got": check.got,
         "time": check.time,
-        "passed": check.passed,
+        "passed": check.reached.then_some(check.passed),
     })
 }
 

@@ -34,7 +34,7 @@ use crate::timing::TimingNode;
 pub struct RunOptions {
     /// Folder for the files; nothing is written without one.
     pub output: Option<PathBuf>,
-    /// Stops after this many frames; the whole scene when `None`.
+    /// Stops after this many frames; the whole scene when `None`. What is expected of later times is then not reached.
     pub frames: Option<usize>,
     /// What the scene was loaded with; a study sets its cases on top of it.
     pub overrides: Vec<Override>,
@@ -58,6 +58,9 @@ pub trait Observer {
     fn interrupt(&self) -> Interrupt {
         Interrupt::default()
     }
+
+    /// Frames are about to be computed; `done` of `all` exist already.
+    fn begin(&mut self, _done: usize, _all: usize) {}
 
     /// `done` of `all` frames exist. `Break` ends the run there, with valid files.
     fn frame(&mut self, _done: usize, _all: usize, _report: &StepReport) -> ControlFlow<()> {
@@ -102,7 +105,7 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// Whether the run is complete and everything expected came true.
+    /// Whether the run is complete and everything expected came true; what a shortened run did not reach did not.
     pub fn passed(&self) -> bool {
         !self.interrupted && self.expectations.iter().all(|check| check.passed)
     }
@@ -357,10 +360,12 @@ impl Stepped {
             }
             Beginning::After(recording, kept) => {
                 observer.stage(&format!("continuing after frame {}", kept - 1));
-                self.replay(simulation.model(), &recording, kept, recorders)?;
+                let timings = journal.as_deref().map_or(&[][..], |journal| journal.timings());
+                self.replay(simulation.model(), &recording, kept, timings, recorders)?;
             }
         }
         simulation.set_interrupt(observer.interrupt());
+        observer.begin(simulation.frame_index(), count);
         for frame in simulation.frame_index() + 1..=count {
             let report = match simulation.step_frame() {
                 Ok(report) => report,
@@ -390,6 +395,7 @@ impl Stepped {
         model: &Model,
         recording: &Recording,
         kept: usize,
+        timings: &[StepTiming],
         recorders: &mut [Box<dyn Recorder>],
     ) -> Result<(), Stopped> {
         for number in 0..kept {
@@ -397,7 +403,8 @@ impl Stepped {
             self.show(model, &stored.view(recording.header()), recorders).map_err(Stopped::Record)?;
             if number > 0 {
                 self.frames = stored.index;
-                self.reports.push(stored.report);
+                let timing = timings.get(number - 1).copied().unwrap_or_default();
+                self.reports.push(StepReport { timing, ..stored.report });
             }
         }
         Ok(())

@@ -99,6 +99,9 @@ pub(crate) fn sweep(
     for (index, (name, order)) in study.order.iter().enumerate() {
         let points: Vec<(f64, f64)> = result.cases.iter().map(|case| (case.x, case.measures[index])).collect();
         let fitted = fit::order(&points);
+        if fitted.is_none() && (order.min.is_some() || order.max.is_some()) {
+            last.notes.push(format!("{name} has no order: {}", fit::why_none(&points, &study.x)));
+        }
         result.orders.push(fitted);
         expectations.extend(check_order(name, order, fitted));
         expectations.extend(check_change(name, order, &points));
@@ -137,19 +140,22 @@ fn check_order(name: &str, order: &Order, fitted: Option<f64>) -> Vec<Checked> {
         order.min.map(|min| (format!("≥ {}", format_number(min)), got >= min)),
         order.max.map(|max| (format!("≤ {}", format_number(max)), got <= max)),
     ];
-    let check = |(expected, passed)| Checked { name: format!("order of {name}"), expected, got, time: None, passed };
+    let named = format!("order of {name}");
+    let check = |(expected, passed)| Checked { name: named.clone(), expected, got, time: None, passed, reached: true };
     claims.into_iter().flatten().map(check).collect()
 }
 
 /// The claim on changes from run to run: the largest of them counts.
 fn check_change(name: &str, order: &Order, points: &[(f64, f64)]) -> Option<Checked> {
     let most = order.change?;
-    let changes = points.windows(2).map(|pair| ((pair[1].1 - pair[0].1) / pair[1].1).abs());
+    // Equal values have not changed, zeros included.
+    let change = |from: f64, to: f64| if from == to { 0.0 } else { ((to - from) / to).abs() };
+    let changes = points.windows(2).map(|pair| change(pair[0].1, pair[1].1));
     // A study of one case shows nothing, and neither does one with a value that is no number.
     let larger = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
     let got = changes.reduce(larger).unwrap_or(f64::NAN);
     let (expected, passed) = (format!("≤ {}", format_number(most)), got <= most);
-    Some(Checked { name: format!("change of {name}"), expected, got, time: None, passed })
+    Some(Checked { name: format!("change of {name}"), expected, got, time: None, passed, reached: true })
 }
 
 impl fmt::Display for StudyOutcome {
@@ -197,6 +203,7 @@ mod tests {
         assert!(check(&[10.0, 10.1, 10.05]).passed);
         let failed = check(&[10.0, 10.5, 10.5]);
         assert!(!failed.passed && (failed.got - 0.5 / 10.5).abs() < 1e-15);
+        assert_eq!((check(&[0.0, 0.0]).got, check(&[0.0, 0.0]).passed), (0.0, true), "nothing has changed");
         assert!(!check(&[10.0]).passed && !check(&[1.0, f64::NAN]).passed && !check(&[f64::NAN, 1.0, 1.0]).passed);
     }
 

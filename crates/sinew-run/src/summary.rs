@@ -59,7 +59,7 @@ fn data(scene: &Scene, outcome: &RunOutcome, folder: &Path) -> ReportData {
                 expected: check.expected.clone(),
                 got: check.got,
                 time: check.time,
-                passed: check.passed,
+                passed: check.reached.then_some(check.passed),
             })
             .collect(),
         tables: outcome.study.iter().map(study_table).collect(),

@@ -277,9 +277,9 @@ impl Checker<'_> {
         if word != Some(mesh.word()) {
             return;
         }
-        let (volume, cell) = match mesh {
+        match mesh {
             Mesh::Box(mesh) => return self.check_box(mesh, path),
-            Mesh::Figure(mesh) => (0.018 * mesh.height.powi(3), mesh.height / mesh.cells as f64),
+            Mesh::Figure(_) | Mesh::Sphere(_) | Mesh::Cylinder(_) => {}
             Mesh::File(mesh) => return self.check_file(&mesh.file, &format!("{path}.file")),
             Mesh::Fill(mesh) => {
                 if mesh.element != Element::Tet4 {
@@ -287,8 +287,6 @@ impl Checker<'_> {
                 }
                 return self.check_file(&mesh.surface, &format!("{path}.surface"));
             }
-            Mesh::Sphere(mesh) => (4.2 * mesh.radius.powi(3), mesh.cell),
-            Mesh::Cylinder(mesh) => (3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell),
             Mesh::Torus(mesh) => {
                 if mesh.tube >= mesh.radius {
                     let problem =
@@ -297,7 +295,6 @@ impl Checker<'_> {
                         problem.label(format!("`radius` is {}", format_quantity(mesh.radius, Dimension::LENGTH))),
                     );
                 }
-                (20.0 * mesh.radius * mesh.tube.powi(2), mesh.cell)
             }
             Mesh::Muscle(mesh) => return self.check_muscle_mesh(mesh, path),
             Mesh::Fusiform(mesh) => {
@@ -308,11 +305,12 @@ impl Checker<'_> {
                         problem.label(format!("`radius` is {}", format_quantity(mesh.radius, Dimension::LENGTH))),
                     );
                 }
-                (3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell)
             }
-        };
-        // A cube of edge `cell` holds six tetrahedra.
-        self.check_cell_count(6.0 * volume / cell.powi(3), &format!("{path}.cell"));
+        }
+        if let Some(count) = mesh.generated_cells() {
+            let key = if matches!(mesh, Mesh::Figure(_)) { "cells" } else { "cell" };
+            self.check_cell_count(count, &format!("{path}.{key}"));
+        }
     }
 
     fn check_box(&mut self, mesh: &BoxMesh, path: &str) {
@@ -339,14 +337,8 @@ impl Checker<'_> {
             }
             (None, Some(_)) => {}
         }
-        let cubes: f64 = mesh.cell_counts().iter().map(|&count| count as f64).product();
-        let per_cube = match (mesh.element, mesh.pattern) {
-            (Element::Hex8 | Element::Lattice, _) => 1.0,
-            (Element::Tet4, Pattern::Kuhn) => 6.0,
-            (Element::Tet4, Pattern::Bcc) => 12.0,
-        };
         let key = if mesh.cells.is_some() { "cells" } else { "cell" };
-        self.check_cell_count(per_cube * cubes, &format!("{path}.{key}"));
+        self.check_cell_count(mesh.cell_count(), &format!("{path}.{key}"));
         if mesh.element != Element::Tet4 && mesh.pattern != Pattern::Kuhn {
             let problem =
                 self.at(&format!("{path}.pattern"), "`pattern` divides cubes into tetrahedra; hexahedra have none");

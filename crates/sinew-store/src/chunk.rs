@@ -16,7 +16,7 @@ use super::StoreError;
 pub const MAGIC: [u8; 8] = *b"SINEW\r\n\x1a";
 
 /// Version of the layout; readers refuse others.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// Bytes before the first chunk.
 pub(super) const START: u64 = 12;

@@ -1,7 +1,6 @@
 //! One recorded frame: as integers while it is coded, as numbers for everyone else.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use sinew_fem::contact::{ContactPoint, Party};
 use sinew_fem::element::mean_deformation_gradients;
@@ -27,7 +26,7 @@ pub struct StoredFrame {
     pub topology_revision: u64,
     /// Values of the probes.
     pub probes: Vec<f64>,
-    /// How the frame was computed.
+    /// How the frame was computed, but for the time that it took: two runs of a scene have equal recordings.
     pub report: StepReport,
     /// Deformable bodies; empty when only probes were recorded.
     pub(super) bodies: Vec<StoredBody>,
@@ -120,13 +119,14 @@ pub(super) fn encode(
     out.f64(frame.time);
     out.u64(frame.topology_revision);
     out.f64s(frame.probe_values);
-    write_report(&mut out, frame.report);
+    let report = without_durations(frame.report);
+    write_report(&mut out, &report);
     let mut stored = StoredFrame {
         index: frame.index,
         time: frame.time,
         topology_revision: frame.topology_revision,
         probes: frame.probe_values.to_vec(),
-        report: *frame.report,
+        report,
         has_geometry: with_geometry,
         ..StoredFrame::default()
     };
@@ -354,11 +354,13 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
     for count in effort.into_iter().chain([unconverged, contacts, nonlinear_cycles, mendings]) {
         out.u64(count as u64);
     }
-    let StepTiming { gradient, assembly, linear_solve, cycles, cell_sweeps, contact, total } = timing;
-    for duration in [gradient, assembly, linear_solve, cycles, contact, total] {
-        out.u64(duration.as_nanos() as u64);
-    }
-    out.f64(cell_sweeps);
+    out.f64(timing.cell_sweeps);
+}
+
+/// A report that is the same for every run of a scene.
+fn without_durations(report: &StepReport) -> StepReport {
+    let timing = StepTiming { cell_sweeps: report.timing.cell_sweeps, ..StepTiming::default() };
+    StepReport { timing, ..*report }
 }
 
 fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
@@ -372,16 +374,7 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
     let [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts] =
         [count()?, count()?, count()?, count()?, count()?, count()?];
     let [unconverged, contacts, nonlinear_cycles, mendings] = [count()?, count()?, count()?, count()?];
-    let mut duration = || input.u64(what).map(Duration::from_nanos);
-    let timing = StepTiming {
-        gradient: duration()?,
-        assembly: duration()?,
-        linear_solve: duration()?,
-        cycles: duration()?,
-        contact: duration()?,
-        total: duration()?,
-        cell_sweeps: input.f64(what)?,
-    };
+    let timing = StepTiming { cell_sweeps: input.f64(what)?, ..StepTiming::default() };
     Ok(StepReport {
         time,
         substeps,

@@ -9,7 +9,7 @@ use sinew_io::{CellShape, Field, MeshData, ReadError, VolumeOptions};
 use sinew_math::Vec3;
 use sinew_record::still::MeshPicture;
 use sinew_scene::Dimension;
-use sinew_scene::inspect::{Skin, cell_quality, has_volume, spread, triangle_angles, used_bounds};
+use sinew_scene::inspect::{Skin, cell_quality, far_points, has_volume, spread, triangle_angles, used_bounds};
 use sinew_scene::template::plausible_scale;
 
 use super::super::talk::{self, Talk};
@@ -97,6 +97,8 @@ struct Facts {
     parts: usize,
     use_for: Use,
     notes: Vec<String>,
+    /// Whether coordinates are small enough for lengths to be numbers.
+    is_measurable: bool,
 }
 
 /// What is told of a field.
@@ -163,6 +165,7 @@ impl Facts {
         let skin = Skin::of(data);
         let corner = |t: &[u32; 3]| t.map(|v| data.points[v as usize]);
         let area: f64 = skin.triangles.iter().map(corner).map(|[a, b, c]| 0.5 * (b - a).cross(c - a).norm()).sum();
+        let far = far_points(data);
         let mut facts = Facts {
             path: path.into(),
             format,
@@ -171,7 +174,7 @@ impl Facts {
             kinds,
             bounds: used_bounds(data),
             volume: None,
-            area: (!skin.triangles.is_empty()).then_some(area),
+            area: (!skin.triangles.is_empty() && far.is_none()).then_some(area),
             labels: labels(data),
             node_sets: sizes(&data.node_sets),
             cell_sets: sizes(&data.cell_sets),
@@ -182,8 +185,12 @@ impl Facts {
             parts: 0,
             use_for: Use::Nothing("it has no volume cells and no faces".into()),
             notes: data.notes.clone(),
+            is_measurable: true,
         };
-        if has_volume(data) {
+        if let Some(far) = far {
+            facts.use_for = Use::Nothing(format!("it has {} {}", far.count, far.what));
+            facts.is_measurable = false;
+        } else if has_volume(data) {
             facts.look_at_volume(data);
         } else if !skin.triangles.is_empty() {
             facts.look_at_surface(data);
@@ -284,7 +291,9 @@ impl Facts {
             } else {
                 format!("   (in metres; probably {unit}: scale = {})", short(factor))
             };
-            add("size", format!("{} × {} × {}{doubt}", sides[0], sides[1], sides[2]));
+            if self.is_measurable {
+                add("size", format!("{} × {} × {}{doubt}", sides[0], sides[1], sides[2]));
+            }
             add("bounds", format!("{} to {} m", place(self.bounds.min), place(self.bounds.max)));
         }
         let measures: Vec<String> = [

@@ -94,6 +94,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             recording.lost_bytes()
         ));
     }
+    summary::check_probes(&recording, &arguments.probes).map_err(Failure::Other)?;
     if arguments.json {
         talk::print(&format!("{:#}\n", summary::to_json(&recording).map_err(failed)?))?;
         return Ok(Status::Done);
@@ -131,7 +132,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
 }
 
 /// The recording that is meant: the file itself, or the one in a run folder.
-fn recording_of(path: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn recording_of(path: &Path) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return match path.exists() {
             true => Ok(path.into()),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sinew_geometry::Aabb;
 use sinew_geometry::mesh::MAX_CELL_NODES;
 use sinew_math::Vec3;
-use sinew_scene::format_number;
+use sinew_scene::{format_number, nearest};
 use sinew_store::{Header, Recording, StoreError, StoredFrame};
 
 use super::super::mesh::bytes_text;
@@ -96,6 +96,19 @@ pub fn to_text(recording: &Recording, probes: &[String], frame: Option<i64>, all
 /// Four significant digits.
 fn round(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Refuses words that no probe of the recording has in its name.
+pub fn check_probes(recording: &Recording, asked: &[String]) -> Result<(), String> {
+    let names = &recording.header().probe_names;
+    let Some(unknown) = asked.iter().find(|asked| !names.iter().any(|name| name.contains(asked.as_str()))) else {
+        return Ok(());
+    };
+    let hint = match nearest(unknown, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("among its {} probes are {}", names.len(), names[..names.len().min(6)].join(", ")),
+    };
+    Err(format!("the recording has no probe `{unknown}`\nhint: {hint}"))
 }
 
 /// Columns of the table: the probes asked for by name or part of it, else the first that a scene defines itself.

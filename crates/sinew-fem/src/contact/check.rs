@@ -171,6 +171,7 @@ fn penetration(model: &Model, places: &SurfacePlaces) -> f64 {
 /// Calls `visit(g, h, place, depth)` for samples of the surface of group g that are inside of group h, in the order of the triangles.
 fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(usize, usize, Vec3, f64)) {
     let (contact, y) = (&model.surfaces, &places.vertices);
+    let boxes: Vec<Aabb> = contact.groups.iter().map(|group| Aabb::from_points(&y[group.vertices.clone()])).collect();
     for (h, target) in contact.groups.iter().enumerate() {
         let first = target.vertices.start as u32;
         let triangles: Vec<[u32; 3]> =
@@ -180,11 +181,11 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
         let winding = surface.as_ref().map(|surface| surface.winding_numbers());
         let nearest = surface.map(|s| RestSurface::new(s.positions().to_vec(), s.triangles().to_vec()));
         let bounds = match winding {
-            Some(_) => Aabb::from_points(&y[target.vertices.clone()]),
+            Some(_) => boxes[h],
             None => Aabb { min: Vec3::splat(f64::NEG_INFINITY), max: Vec3::splat(f64::INFINITY) },
         };
         for (g, group) in contact.groups.iter().enumerate().filter(|&(g, _)| contact.rule(g, h).is_some()) {
-            if !Aabb::from_points(&y[group.vertices.clone()]).overlaps(&bounds) {
+            if !boxes[g].overlaps(&bounds) {
                 continue;
             }
             // Lifted off an edge of its own surface a point may get into the other side of a crease.

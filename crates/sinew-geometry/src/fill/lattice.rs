@@ -96,8 +96,8 @@ impl Lattice {
         let marks: Vec<AtomicU16> = (0..self.grid.cube_count()).map(|_| AtomicU16::new(0)).collect();
         let touch = self.grid.touch();
         // Setting bits commutes, so the result does not depend on the order of the threads.
-        (0..surface.triangle_count()).into_par_iter().for_each(|t| {
-            let triangle = surface.corners(t);
+        surface.distinct_triangles().into_par_iter().for_each(|(t, _)| {
+            let triangle = surface.corners(t as usize);
             let bounds = Aabb::from_points(&triangle).grown(touch);
             let (low, high) = self.cube_range(&bounds);
             for i in low[0]..=high[0] {

@@ -137,6 +137,9 @@ pub enum FillError {
         /// Centroid of the first triangle [m].
         at: Vec3,
     },
+    /// All triangles lie in one plane.
+    #[error("the surface is flat, so it encloses nothing; hint: give it a thickness")]
+    Flat,
     /// No cell is inside of the surface or touches it.
     #[error("nothing is inside of the surface")]
     NothingInside,
@@ -205,8 +208,14 @@ impl fmt::Display for FillReport {
         if self.is_inside_out {
             f.write_str("surface was inside out, ")?;
         }
+        write!(f, "lattice volume {:.3e} m³", self.lattice_volume)?;
         let ratio = self.lattice_volume / self.surface_volume;
-        write!(f, "lattice volume {:.3e} m³ = {ratio:.2} × surface volume", self.lattice_volume)?;
+        // An open sheet may enclose as good as nothing.
+        if ratio < 1e3 {
+            write!(f, " = {ratio:.2} × surface volume")?;
+        } else {
+            write!(f, ", of which the surface encloses next to nothing")?;
+        }
         if self.component_count > 1 {
             write!(f, ", {} separate parts", self.component_count)?;
         }
@@ -275,6 +284,9 @@ pub fn fill_surface(surface: &TriMesh, cell: f64, options: &FillOptions) -> Resu
 
 /// Looks for everything that keeps a surface from bounding a volume; an error where that is not to be repaired.
 pub(crate) fn inspect(surface: &TriMesh, welded: &TriMesh, repair: Repair) -> Result<FillReport, FillError> {
+    if welded.is_flat() {
+        return Err(FillError::Flat);
+    }
     let topology = welded.topology();
     if repair == Repair::Reject {
         check_topology(surface, welded, &topology)?;

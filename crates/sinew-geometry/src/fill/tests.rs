@@ -194,3 +194,33 @@ fn surface_without_volume_is_refused() {
     let flat = box_surface(Vec3::splat(1.0), [1, 1, 1]).unwrap().mapped(|x| Vec3::new(x.x, x.y, 0.0)).unwrap();
     assert!(fill_surface(&flat, 0.3, &FillOptions::default()).is_err());
 }
+
+/// One triangle, and a square of two: they wind round nothing, and cells that they touch would be no body of theirs.
+#[test]
+fn flat_surfaces_are_refused_even_for_repair() {
+    let corners = [[0.0, 0.0, 1.0], [0.2, 0.0, 1.1], [0.2, 0.3, 1.3], [0.0, 0.3, 1.2]].map(Vec3::from).to_vec();
+    for triangles in [vec![[0, 1, 2]], vec![[0, 1, 2], [0, 2, 3]], vec![[0, 1, 2], [0, 2, 1]]] {
+        let flat = TriMesh::new(corners.clone(), triangles).unwrap();
+        assert_eq!(fill_surface(&flat, 0.05, &winding()).unwrap_err(), FillError::Flat);
+    }
+    let line = TriMesh::new(vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(0) * 2.0], vec![[0, 1, 2]]).unwrap();
+    assert_eq!(fill_surface(&line, 0.05, &winding()).unwrap_err(), FillError::Flat);
+    // A bent sheet encloses next to nothing, which the report says without dividing by it.
+    let mut bent = corners;
+    bent[3].z += 0.1;
+    let bent = TriMesh::new(bent, vec![[0, 1, 2], [0, 2, 3]]).unwrap();
+    let told = fill_surface(&bent, 0.05, &winding()).unwrap().report.to_string();
+    assert!(!told.contains("inf") && !told.contains("NaN"), "{told}");
+}
+
+/// Copies of all faces wind more often round the same inside: the lattice is the same, and it takes no longer than for one.
+#[test]
+fn copies_of_a_surface_are_filled_as_one() {
+    let ball = icosphere(0.1, 4).unwrap();
+    let copies = TriMesh::new(ball.positions().to_vec(), ball.triangles().repeat(500)).unwrap();
+    let start = std::time::Instant::now();
+    let filled = fill_surface(&copies, 0.02, &winding()).unwrap();
+    assert_eq!(filled.mesh, fill_surface(&ball, 0.02, &winding()).unwrap().mesh);
+    // 160,000 triangles; each of some thousand cells looked at all of them for minutes.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}

@@ -1,5 +1,6 @@
 //! Triangle surfaces.
 
+use rayon::prelude::*;
 use sinew_math::Vec3;
 
 use super::Aabb;
@@ -211,6 +212,47 @@ impl TriMesh {
     /// A structure that answers many winding numbers quickly.
     pub fn winding_numbers(&self) -> WindingNumber {
         WindingNumber::new(self)
+    }
+
+    /// The first of all triangles with the same vertices, in their order, and how many face as it does, less those that face the other way.
+    pub(crate) fn distinct_triangles(&self) -> Vec<(u32, i32)> {
+        let sorted = |triangle: &[u32; 3]| {
+            let mut vertices = *triangle;
+            vertices.sort_unstable();
+            vertices
+        };
+        let mut order: Vec<([u32; 3], u32)> = self.triangles.iter().map(sorted).zip(0..).collect();
+        order.par_sort_unstable();
+        // Two orders of three vertices face alike if one is the other turned on.
+        let faces_as =
+            |a: [u32; 3], b: [u32; 3]| [[b[0], b[1], b[2]], [b[1], b[2], b[0]], [b[2], b[0], b[1]]].contains(&a);
+        let mut distinct: Vec<(u32, i32)> = order
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|copies| {
+                let first = self.triangles[copies[0].1 as usize];
+                let sign =
+                    |copy: &([u32; 3], u32)| if faces_as(self.triangles[copy.1 as usize], first) { 1 } else { -1 };
+                (copies[0].1, copies.iter().map(sign).sum())
+            })
+            .collect();
+        distinct.par_sort_unstable();
+        distinct
+    }
+
+    /// Whether all triangles lie in one plane, to a billionth of the size.
+    pub(crate) fn is_flat(&self) -> bool {
+        let used = || self.triangles.as_flattened().iter().map(|&vertex| self.positions[vertex as usize]);
+        let farthest = |distance: &dyn Fn(Vec3) -> f64| {
+            used().map(|x| (x, distance(x))).fold((Vec3::zero(), 0.0), |most, x| if x.1 > most.1 { x } else { most })
+        };
+        let Some(a) = used().next() else { return true };
+        let (b, length) = farthest(&|x| x.distance(a));
+        let along = (b - a) * length.recip();
+        let (c, width) = farthest(&|x| (x - a).cross(along).norm());
+        let normal = along.cross(c - a) * width.recip();
+        let (_, height) = farthest(&|x| (x - a).dot(normal).abs());
+        const FLAT: f64 = 1e-9;
+        !(width > FLAT * length && height > FLAT * length)
     }
 
     /// Boxes of the triangles.

@@ -10,8 +10,8 @@ use std::f64::consts::PI;
 
 use sinew_math::Vec3;
 
-use super::TriMesh;
 use super::tri_mesh::triangle_normal;
+use super::{Aabb, TriMesh};
 use crate::bvh::Bvh;
 
 /// A group acts as dipole beyond this multiple of its radius. The error falls with the third power; at 3 it stays below 0.01
@@ -46,15 +46,20 @@ struct Dipole {
 pub struct WindingNumber {
     bvh: Bvh,
     dipoles: Vec<Dipole>,
-    /// Corner positions in the order of the triangles.
+    /// Corner positions of the distinct triangles, in their order.
     corners: Vec<[Vec3; 3]>,
+    /// How often each of them counts: copies more than once, and two that face each other not at all.
+    weights: Vec<f64>,
 }
 
 impl WindingNumber {
     /// Prepares the surface.
     pub fn new(surface: &TriMesh) -> Self {
-        let bvh = Bvh::new(surface.triangle_boxes());
-        let corners: Vec<[Vec3; 3]> = (0..surface.triangle_count()).map(|t| surface.corners(t)).collect();
+        // Copies lie in one another: no tree could tell them apart, and a query would look at all of them.
+        let distinct = surface.distinct_triangles();
+        let corners: Vec<[Vec3; 3]> = distinct.iter().map(|&(t, _)| surface.corners(t as usize)).collect();
+        let weights: Vec<f64> = distinct.iter().map(|&(_, count)| f64::from(count)).collect();
+        let bvh = Bvh::new(corners.iter().map(|corners| Aabb::from_points(corners)).collect());
         let mut dipoles = Vec::with_capacity(bvh.nodes().len());
         for node in bvh.nodes() {
             let mut moment = Vec3::zero();
@@ -64,7 +69,7 @@ impl WindingNumber {
                 let x = corners[*triangle as usize];
                 let normal = triangle_normal(x) * 0.5;
                 let triangle_area = normal.norm();
-                moment += normal;
+                moment += normal * weights[*triangle as usize];
                 weighted += (x[0] + x[1] + x[2]) * (triangle_area / 3.0);
                 area += triangle_area;
             }
@@ -73,7 +78,7 @@ impl WindingNumber {
             let reach = (node.bounds.max - center).max(center - node.bounds.min);
             dipoles.push(Dipole { moment, center, radius_squared: reach.norm_squared() });
         }
-        Self { bvh, dipoles, corners }
+        Self { bvh, dipoles, corners, weights }
     }
 
     /// Winding number about `p`, to about 0.01 near closed surfaces and better far away.
@@ -92,7 +97,8 @@ impl WindingNumber {
             let node = &self.bvh.nodes()[index as usize];
             if node.right == 0 {
                 for triangle in self.bvh.items(node) {
-                    winding += triangle_winding(self.corners[*triangle as usize].map(|x| x - p));
+                    let triangle = *triangle as usize;
+                    winding += self.weights[triangle] * triangle_winding(self.corners[triangle].map(|x| x - p));
                 }
             } else {
                 stack.push(node.right);
@@ -133,6 +139,19 @@ mod tests {
             assert!((winding.at(p) - expected).abs() < 0.05, "{} at {p:?}", winding.at(p));
             assert_eq!(winding.is_inside(p), distance < 0.0);
         }
+    }
+
+    /// Three copies of a sphere wind three times round its middle; two that face each other do not at all.
+    #[test]
+    fn copies_of_a_surface_count_by_their_number() {
+        let sphere = icosphere(1.0, 4).unwrap();
+        let turned = sphere.triangles().iter().map(|&[a, b, c]| [a, c, b]);
+        let winding = |triangles: Vec<[u32; 3]>| {
+            TriMesh::new(sphere.positions().to_vec(), triangles).unwrap().winding_numbers().at(Vec3::new(0.1, 0.2, 0.3))
+        };
+        // The dipoles are good to about a hundredth.
+        assert!((winding(sphere.triangles().repeat(3)) - 3.0).abs() < 0.05);
+        assert!(winding(sphere.triangles().iter().copied().chain(turned).collect()).abs() < 1e-12);
     }
 
     /// A hemisphere seen from its centre covers half of the directions, however jagged its rim.

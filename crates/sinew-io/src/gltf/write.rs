@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::error::WriteError;
 use crate::gltf::MATERIAL;
 use crate::gltf::encode::{Encoder, Use};
-use crate::mesh_data::{CellShape, MeshData};
+use crate::mesh_data::{CellShape, MeshData, triangles_of};
 
 /// No set.
 const NONE: u32 = u32::MAX;
@@ -124,7 +124,7 @@ fn gather(mesh: &MeshData, meshes: &Partition, materials: &Partition) -> Result<
         }
         let indices = &mut parts[current].1;
         if mode == 4 {
-            indices.extend(nodes.windows(2).skip(1).flat_map(|edge| [nodes[0], edge[0], edge[1]]));
+            indices.extend(triangles_of(nodes).flatten());
         } else {
             indices.extend_from_slice(nodes);
         }

@@ -352,7 +352,7 @@ mod tests {
 
     /// The six quads of a cube make 12 triangles and the volume 1.
     #[test]
-    fn polygons_become_fans() {
+    fn quads_become_two_triangles() {
         let cube = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n\
             f 4 3 2 1\nf 5 6 7 8\nf 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\r\n";
         let data = read(cube.as_bytes()).unwrap();

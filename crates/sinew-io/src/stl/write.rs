@@ -8,13 +8,13 @@ use sinew_math::Vec3;
 use super::{ATTRIBUTE, RECORD};
 use crate::error::WriteError;
 use crate::format::WriteOptions;
-use crate::mesh_data::{CellShape, MeshData};
+use crate::mesh_data::{CellShape, MeshData, triangles_of};
 use crate::text::push_f64;
 
 /// Bytes before the first triangle: a text and the number of triangles.
 const HEADER: usize = 84;
 
-/// Bytes of an STL file, binary in single precision or text. Quads and polygons are split into fans from their first corner.
+/// Bytes of an STL file, binary in single precision or text. Quads and polygons are cut in halves ([`triangles_of`]).
 ///
 /// A binary file holds the cell field `attribute` where that is an integer of 16 bits; a text file holds several solids when
 /// every cell belongs to exactly one cell set. Other fields and sets have no place in the format.
@@ -33,9 +33,8 @@ pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteEr
 }
 
 /// The triangles of a cell.
-fn fan<'a>(mesh: &'a MeshData, nodes: &'a [u32]) -> impl Iterator<Item = [Vec3; 3]> + 'a {
-    let point = |node: u32| mesh.points[node as usize];
-    nodes.windows(2).skip(1).map(move |edge| [nodes[0], edge[0], edge[1]].map(point))
+fn parts<'a>(mesh: &'a MeshData, nodes: &'a [u32]) -> impl Iterator<Item = [Vec3; 3]> + 'a {
+    triangles_of(nodes).map(|triangle| triangle.map(|node| mesh.points[node as usize]))
 }
 
 /// Unit normal of a triangle, zero where it has none.
@@ -74,11 +73,11 @@ fn write_binary(mesh: &MeshData, count: usize) -> Result<Vec<u8>, WriteError> {
                 *record = record_of(nodes.map(|node| points[node as usize]), attribute_of(cell + index));
             });
         } else {
-            let fans = group.cells().enumerate().flat_map(|(index, nodes)| {
+            let parts = group.cells().enumerate().flat_map(|(index, nodes)| {
                 let attribute = attribute_of(cell + index);
-                nodes.windows(2).skip(1).map(move |edge| ([nodes[0], edge[0], edge[1]], attribute))
+                triangles_of(nodes).map(move |triangle| (triangle, attribute))
             });
-            for (record, (nodes, attribute)) in own.iter_mut().zip(fans) {
+            for (record, (nodes, attribute)) in own.iter_mut().zip(parts) {
                 *record = record_of(nodes.map(|node| points[node as usize]), attribute);
             }
         }
@@ -112,7 +111,7 @@ fn write_text(mesh: &MeshData, count: usize) -> Vec<u8> {
             push_line(&mut out, b"solid ", solids.name(solid));
             open = Some(solid);
         }
-        for corners in fan(mesh, nodes) {
+        for corners in parts(mesh, nodes) {
             let [x, y, z] = normal(corners);
             // Writing to a Vec cannot fail.
             let _ = write!(out, "facet normal {x} {y} {z}\n outer loop\n");

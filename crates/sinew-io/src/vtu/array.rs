@@ -11,7 +11,11 @@ use super::text_array::{TextFault, parse_array, word_span};
 use super::typed::{NO_INDEX, decode_f64, decode_points, decode_u32, points_of};
 use crate::binary::{Endian, NumberKind};
 use crate::error::{Place, ReadError};
+use crate::memory;
 use crate::text::{not_a, parse_f64, parse_i64};
+
+/// Copies of an array at a time: its bytes, its numbers, the mesh that is made of them, and that mesh while it is looked at.
+const COPIES: u64 = 4;
 
 /// The bytes of a binary array.
 struct Payload<'a> {
@@ -283,6 +287,11 @@ impl<'a> ArrayReader<'_, 'a> {
         if let Some(block) = blocks.last_mut() {
             block.unpacked = usize::try_from(last).unwrap_or(usize::MAX);
         }
+        // Thirty megabytes may honestly promise all the memory of a machine.
+        memory::require(total.saturating_mul(COPIES)).map_err(|short| {
+            let what = format!("the array \"{}\" of {} numbers", self.array.name, total / self.size as u64);
+            ReadError::Memory { place: Place::Byte(at), what, short }
+        })?;
         let packed_total = blocks.iter().fold(0usize, |sum, block| sum.saturating_add(block.packed));
         let (packed, used) = self.data(&header, packed_total)?;
         let bytes = unpack(&packed.bytes[packed.skip..], &blocks, compressor).map_err(|fault| {

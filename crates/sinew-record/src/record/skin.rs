@@ -145,6 +145,19 @@ impl SkinRecorder {
     }
 
     fn write(&mut self) -> Result<(), RecordError> {
+        if self.times.is_empty() {
+            // Formats have no way to say nothing, and a program that opens such a file would only wonder.
+            let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+            let begin = match self.settings.preroll {
+                0.0 => String::new(),
+                preroll => format!(
+                    ": the animation begins {} after the start, when the preroll is over",
+                    format_quantity(preroll, Dimension::TIME)
+                ),
+            };
+            self.notes.push(format!("{file} is not written: the run has no frame of the animation{begin}"));
+            return Ok(());
+        }
         match self.format {
             SkinFormat::Usda => self.write_usd(),
             SkinFormat::Pc2 => self.write_caches(),

@@ -29,8 +29,8 @@ pub struct ExpectRow {
     pub got: f64,
     /// Its time [s], if it has one.
     pub time: Option<f64>,
-    /// Whether the claim holds.
-    pub passed: bool,
+    /// Whether the claim holds; `None` where the run did not get to its time.
+    pub passed: Option<bool>,
 }
 
 /// A value over time.

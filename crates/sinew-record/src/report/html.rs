@@ -83,9 +83,13 @@ pub(super) fn section(html: &mut String, title: &str, content: &str) {
 }
 
 fn header(html: &mut String, data: &ReportData) {
-    let failed = data.expectations.iter().filter(|row| !row.passed).count();
+    let failed = data.expectations.iter().filter(|row| row.passed == Some(false)).count();
+    let missed = data.expectations.iter().filter(|row| row.passed.is_none()).count();
     let (class, text) = match data.verdict {
         Verdict::Passed => ("passed", format!("all {} expectations met", data.expectations.len())),
+        Verdict::Failed if failed == 0 => {
+            ("unchecked", format!("{missed} of {} expectations not reached", data.expectations.len()))
+        }
         Verdict::Failed => ("failed", format!("{failed} of {} expectations failed", data.expectations.len())),
         Verdict::Unchecked => ("unchecked", "nothing expected".into()),
         Verdict::Interrupted => ("interrupted", "ended early".into()),
@@ -138,7 +142,11 @@ fn expectations(html: &mut String, data: &ReportData) {
     }
     let mut rows = String::new();
     for row in &data.expectations {
-        let (class, word) = if row.passed { ("passed", "pass") } else { ("failed", "fail") };
+        let (class, word) = match row.passed {
+            Some(true) => ("passed", "pass"),
+            Some(false) => ("failed", "fail"),
+            None => ("unchecked", "not reached"),
+        };
         let time = row.time.map_or_else(|| "–".into(), |t| format!("{} s", short(t)));
         let _ = write!(
             rows,
@@ -156,7 +164,9 @@ fn expectations(html: &mut String, data: &ReportData) {
 
 /// Enough digits to judge a tolerance by.
 fn precise(value: f64) -> String {
-    if value == 0.0 || (1e-4..1e7).contains(&value.abs()) {
+    if value.is_nan() {
+        "–".into()
+    } else if value == 0.0 || (1e-4..1e7).contains(&value.abs()) {
         format!("{}", (value * 1e10).round() / 1e10)
     } else {
         format!("{value:.9e}")

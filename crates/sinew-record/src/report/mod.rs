@@ -58,14 +58,14 @@ pub(crate) mod tests {
                     expected: "1.000 ± 0.5 % at every frame".into(),
                     got: 0.998_312,
                     time: Some(0.85),
-                    passed: true,
+                    passed: Some(true),
                 },
                 ExpectRow {
                     name: "block.center.z".into(),
                     expected: "at most 0.25 m at the end".into(),
                     got: 0.253_1,
                     time: Some(2.0),
-                    passed: false,
+                    passed: Some(false),
                 },
             ],
             tables: vec![Table {

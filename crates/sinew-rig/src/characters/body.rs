@@ -19,6 +19,9 @@ use crate::rig::{Node, Part, Rig, Skin, Surface, Transform};
 /// Vertices that nobody needs more of: 5 million fill some gigabytes in what follows.
 const VERTEX_LIMIT: usize = 5_000_000;
 
+/// Keys of an animation that nobody needs more of: an hour and a quarter of film.
+const KEY_LIMIT: f64 = 100_000.0;
+
 /// A bone as a capsule, in the world of the rest pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoneHint {
@@ -72,6 +75,18 @@ pub enum CharacterError {
         vertex_count: usize,
         /// The largest one.
         limit: usize,
+    },
+    /// More keys than allowed.
+    #[error(
+        "`seconds` of {seconds} at a `frame_rate` of {frame_rate} are {keys:.3e} keys, and {KEY_LIMIT} are allowed\nhint: lower `seconds` or `frame_rate`"
+    )]
+    TooManyKeys {
+        /// Keys per second.
+        frame_rate: f64,
+        /// Length of an animation [s].
+        seconds: f64,
+        /// Their product.
+        keys: f64,
     },
     /// A skin that is no surface, which is our fault.
     #[error("the skin is no surface")]
@@ -142,13 +157,17 @@ pub fn motion_names(character: Character) -> Vec<&'static str> {
 /// Nodes are the joints, each with its place relative to its parent and no turn, and last the node of the skin.
 ///
 /// # Errors
-/// When a number makes no sense, the edge is too long for the shape, or so short that there were too many vertices.
+/// When a number makes no sense, there were too many keys, the edge is too long for the shape, or so short that there were too many vertices.
 pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
     let CharacterParams { character, edge, frame_rate, seconds, motion } = *params;
     for (name, value) in [("edge", edge), ("frame_rate", frame_rate), ("seconds", seconds)] {
         if !(value > 0.0 && value.is_finite()) {
             return Err(CharacterError::NotPositive { name, value });
         }
+    }
+    let keys = frame_rate * seconds;
+    if keys > KEY_LIMIT {
+        return Err(CharacterError::TooManyKeys { frame_rate, seconds, keys });
     }
     let body = Body::of(character);
     let animations: Vec<Animation> = match motion {

@@ -1,13 +1,20 @@
 //! Which parties of the model touch, by the `contact` table.
 
-use sinew_fem::contact::{ContactMode, ContactRule, Party, StartOverlap, find_overlaps};
+use std::collections::BTreeMap;
+
+use sinew_fem::contact::{ContactMode, ContactRule, Group, Party, StartOverlap, find_overlaps};
 use sinew_fem::contacts::collider_poses;
 use sinew_fem::model::Model;
+use sinew_geometry::Aabb;
 use sinew_scene::spec::SolverKind;
 use sinew_scene::spec::contact::{Contact, ContactMode as Mode, ContactPair};
 use sinew_scene::{Dimension, format_quantity};
 
 use super::Compiler;
+use super::mesh::rounded_up;
+
+/// Bodies whose gap is told of one by one.
+const TOLD_GAPS: usize = 3;
 
 impl Compiler<'_> {
     pub(super) fn add_contacts(&mut self) {
@@ -54,6 +61,39 @@ impl Compiler<'_> {
                     self.problems.push(problem.label(how).hint(hint));
                 }
             }
+        }
+    }
+
+    /// Tells of barriers that reach further than the bodies that they keep apart: usually a length in another unit.
+    pub(super) fn check_gaps(&mut self, model: &Model) {
+        let contact = &model.contact;
+        let size_of = |group: &Group| match group.party {
+            Party::Collider(_) => f64::INFINITY,
+            _ => Aabb::from_points(&contact.rest[group.vertices.clone()]).size().max_component(),
+        };
+        let sizes: Vec<f64> = contact.groups.iter().map(size_of).collect();
+        // Each body once, whatever it touches.
+        let mut widest: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+        for (g, h, rule) in contact.pairs().filter(|(g, h, rule)| g != h && rule.mode == ContactMode::Barrier) {
+            let smaller = if sizes[g] <= sizes[h] { g } else { h };
+            if rule.gap > sizes[smaller] && widest.get(&smaller).is_none_or(|known| rule.gap > known.1) {
+                widest.insert(smaller, (g + h - smaller, rule.gap));
+            }
+        }
+        let length = |value| format_quantity(value, Dimension::LENGTH);
+        if widest.len() > TOLD_GAPS {
+            self.notes.push(format!(
+                "{} bodies are smaller than the `gap` at which others repel them; the first:",
+                widest.len()
+            ));
+        }
+        for (smaller, (other, gap)) in widest.into_iter().take(TOLD_GAPS) {
+            let (small, other) = (&contact.groups[smaller], &contact.groups[other]);
+            let usual = length(rounded_up(0.1 * small.edge.min(other.edge)));
+            self.notes.push(format!(
+                "{} and {} repel each other from a `gap` of {} on, which is larger than {} itself ({}); a tenth of an edge is usual, here {usual}",
+                small.name, other.name, length(gap), small.name, length(rounded_up(sizes[smaller])),
+            ));
         }
     }
 

@@ -8,6 +8,7 @@ use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_geometry::lattice::{HexLattice, LatticeCell, LatticeOptions};
 use sinew_geometry::procedural::{self, TetPattern};
 use sinew_geometry::{CellMesh, TriMesh};
+use sinew_io::memory::{self, gibibytes};
 use sinew_io::{Field, SurfaceParts, VolumeParts};
 use sinew_math::Vec3;
 use sinew_scene::import::{load_surface, load_volume};
@@ -36,6 +37,9 @@ pub(super) struct MeshParts {
 
 /// Least part of a cube that is flesh, so that none is without mass.
 const LEAST_INSIDE: f64 = 1e-6;
+/// Bytes per cell of other meshes, as `sinew check` estimates them: its gradients, its share of the nodes, and their rows of the matrix.
+const BYTES_PER_TET: f64 = 1600.0;
+const BYTES_PER_HEX: f64 = 3900.0;
 /// Bytes per cell of a lattice that is simulated, with its coarser levels and all vectors of the solver.
 const BYTES_PER_CELL: f64 = 3000.0;
 
@@ -48,6 +52,7 @@ impl From<CellMesh> for MeshParts {
 impl Compiler<'_> {
     /// Makes the mesh of `body`, scaled and of the order asked for; notes what was mended.
     pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
+        self.check_fits(index, body)?;
         let parts = self.mesh_as_given(index, body)?;
         if body.mesh.order() < 2 {
             return Ok(parts);
@@ -64,6 +69,22 @@ impl Compiler<'_> {
             None => None,
         };
         Ok(MeshParts { mesh, surface, lattice: None, ..parts })
+    }
+
+    /// Refuses a generated mesh that could not be simulated here, before it is made: that alone may take minutes.
+    fn check_fits(&self, index: usize, body: &Body) -> Result<(), Diagnostic> {
+        // Lattices take less, and tell which one fits.
+        let Some(cells) = body.mesh.generated_cells().filter(|_| !body.mesh.is_lattice()) else { return Ok(()) };
+        let has_tets = match &body.mesh {
+            Mesh::Box(mesh) => mesh.element == Element::Tet4,
+            Mesh::Muscle(mesh) => mesh.element == Element::Tet4,
+            _ => true,
+        };
+        let needed = cells * if has_tets { BYTES_PER_TET } else { BYTES_PER_HEX };
+        memory::require(needed as u64).map_err(|short| {
+            let message = format!("{cells:.3e} cells: simulating them {short}; hint: choose larger cells");
+            located(self.scene, &format!("body[{index}].mesh"), &message)
+        })
     }
 
     /// The mesh with the cells that its source has.
@@ -130,7 +151,7 @@ impl Compiler<'_> {
         let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
         let cell = edges[0] * body.scale;
         let count: f64 = cells.iter().map(|&count| count as f64).product();
-        check_memory(|size| count * (cell / size).powi(3), cell, free_memory()).map_err(problem)?;
+        check_memory(|size| count * (cell / size).powi(3), cell, memory::free()).map_err(problem)?;
         let lattice = HexLattice::dense(Vec3::zero(), cell, cells).map_err(|error| problem(error.to_string()))?;
         let cells = lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
         Ok(MeshParts { lattice: Some(lattice), ..MeshParts::from(cells) })
@@ -172,8 +193,8 @@ impl Compiler<'_> {
                 // Cubes that the surface cuts, one and a half per square of the lattice, are half outside.
                 let (volume, area) = (surface.volume().abs(), surface.area());
                 let cells = |cell: f64| volume / cell.powi(3) + 0.75 * area / cell.powi(2);
-                check_memory(cells, mesh.cell, free_memory()).map_err(problem)?;
-                let options = LatticeOptions { repair, max_bytes: free_memory(), ..LatticeOptions::default() };
+                check_memory(cells, mesh.cell, memory::free()).map_err(problem)?;
+                let options = LatticeOptions { repair, max_bytes: memory::free(), ..LatticeOptions::default() };
                 let filling = HexLattice::from_surface(&surface, mesh.cell, &options)
                     .map_err(|error| problem(error.to_string()))?;
                 if filling.lattice.cubes == [1; 3] {
@@ -229,13 +250,6 @@ impl Compiler<'_> {
     }
 }
 
-/// Memory that is free [bytes], where the system tells it in a file.
-fn free_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    Some(1024 * line.split_whitespace().nth(1)?.parse::<u64>().ok()?)
-}
-
 /// Refuses a lattice that could be made but not simulated, and says which one could. `cells` are those of a cell size.
 fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Result<(), String> {
     let free = free.map_or(f64::INFINITY, |bytes| bytes as f64);
@@ -255,10 +269,6 @@ fn check_memory(cells: impl Fn(f64) -> f64, cell: f64, free: Option<u64>) -> Res
         gibibytes(free),
         format_quantity(rounded_up(fitting), Dimension::LENGTH)
     ))
-}
-
-fn gibibytes(bytes: f64) -> f64 {
-    bytes / (1 << 30) as f64
 }
 
 /// A length of two digits that is not larger.

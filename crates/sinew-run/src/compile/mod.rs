@@ -115,6 +115,7 @@ impl Compiler<'_> {
         let custom = forces(&model);
         model.custom.extend(custom);
         let probes = self.probes(&model, &bodies);
+        self.check_gaps(&model);
         self.check_start(&model);
         self.driver.resolve(&model, &scene.control, |channel, known| {
             let path = format!("control.\"{channel}\"");

@@ -313,7 +313,7 @@ impl LabOutcome {
                 rows: self
                     .expectations
                     .iter()
-                    .map(|c| vec![c.name.clone(), c.expected.clone(), format_number(c.got), word(c.passed).into()])
+                    .map(|c| vec![c.name.clone(), c.expected.clone(), c.got_text(), word(c.passed).into()])
                     .collect(),
             });
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use sinew_geometry::Aabb;
-use sinew_io::{CellGroup, CellShape, Field, MeshData};
+use sinew_io::{CellGroup, CellShape, Field, MeshData, triangles_of};
 use sinew_math::Vec3;
 
 /// Marks the missing fourth node of a triangle.
@@ -146,10 +146,8 @@ impl Skin {
             self.edges.push([from.min(to), from.max(to)]);
             from = to;
         }
-        for pair in corners.windows(2).skip(1) {
-            self.triangles.push([corners[0], pair[0], pair[1]]);
-            self.cells.push(cell);
-        }
+        self.triangles.extend(triangles_of(corners));
+        self.cells.resize(self.triangles.len(), cell);
     }
 }
 

@@ -10,6 +10,7 @@ mod volume;
 
 use std::collections::BTreeMap;
 
+use sinew_geometry::mesh::MAX_COORDINATE;
 use sinew_io::{CellShape, MeshData};
 use sinew_math::Vec3;
 
@@ -107,6 +108,11 @@ impl Diagnosis {
 /// Looks for everything that is wrong with a mesh.
 pub fn diagnose(data: &MeshData) -> Diagnosis {
     let mut problems = Vec::new();
+    if let Some(problem) = far_points(data) {
+        // Lengths, areas and volumes of the rest would overflow and say nothing.
+        let purpose = if has_volume(data) { Purpose::Simulate } else { Purpose::Fill };
+        return Diagnosis { purpose, problems: vec![problem] };
+    }
     let has_faces = data.groups.iter().any(|group| group.shape.dimension() == 2 && !group.is_empty());
     let purpose = if has_volume(data) {
         volume::check(data, &mut problems);
@@ -124,6 +130,17 @@ pub fn diagnose(data: &MeshData) -> Diagnosis {
     check_size(data, &mut problems);
     problems.sort_by_key(|problem| problem.severity);
     Diagnosis { purpose, problems }
+}
+
+/// Points so far away that nothing about them can be computed.
+pub fn far_points(data: &MeshData) -> Option<Problem> {
+    let is_far = |p: &&Vec3| !(p.abs().max_component() <= MAX_COORDINATE);
+    let first = data.points.iter().position(|p| is_far(&p))?;
+    let count = data.points.iter().filter(is_far).count();
+    let mut problem =
+        Problem::new("far_points", Severity::Fatal, count, format!("points beyond {MAX_COORDINATE:.0e} m"));
+    problem.spots.push(Spot { name: format!("point {first}"), at: data.points[first], detail: String::new() });
+    Some(problem.hint("check the unit of length"))
 }
 
 /// A body of flesh is between a millimetre and ten metres; other sizes are usually another unit.
@@ -313,6 +330,17 @@ mod tests {
         let found = keys(&data);
         assert!(found.contains(&"inverted_cells") && !found.contains(&"overlapping_cells"), "{found:?}");
         assert!(!diagnose(&data).is_usable());
+    }
+
+    /// A coordinate of 1e308 is finite, but no length that is made of it is.
+    #[test]
+    fn points_beyond_any_body_are_all_that_is_told() {
+        for mut data in [block(), MeshData::from(&icosphere(0.1, 4).unwrap())] {
+            (data.points[3].x, data.points[5].y) = (1e308, -1e308);
+            let found = diagnose(&data);
+            assert!(!found.is_usable());
+            assert_eq!((keys(&data), found.problems[0].count), (vec!["far_points"], 2));
+        }
     }
 
     #[test]

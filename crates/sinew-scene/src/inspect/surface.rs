@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sinew_geometry::TriMesh;
-use sinew_io::{CellShape, MeshData};
+use sinew_io::{CellShape, MeshData, triangles_of};
 use sinew_math::Vec3;
 
 use super::shape::triangle_angles;
@@ -24,8 +24,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
         match shape {
             CellShape::Tri3 | CellShape::Quad4 | CellShape::Polygon => {
                 nodes.iter().for_each(|&node| is_used[node as usize] = true);
-                for edge in nodes.windows(2).skip(1) {
-                    let triangle = [nodes[0], edge[0], edge[1]];
+                for triangle in triangles_of(nodes) {
                     if triangle[0] == triangle[1] || triangle[1] == triangle[2] || triangle[2] == triangle[0] {
                         repeated.push(number);
                     } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use sinew_geometry::mesh::{MAX_CELL_NODES, MAX_COORDINATE, tet10_jacobians};
+use sinew_geometry::mesh::{MAX_CELL_NODES, tet10_jacobians};
 use sinew_geometry::{CellKind, TriMesh};
 use sinew_io::{CellShape, MeshData};
 use sinew_math::Vec3;
@@ -46,13 +46,6 @@ impl Cell {
 
 /// Adds everything that is wrong with the volume of a mesh.
 pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
-    if let Some(node) = data.points.iter().position(|p| p.abs().max_component() > MAX_COORDINATE) {
-        let far = data.points.iter().filter(|p| p.abs().max_component() > MAX_COORDINATE).count();
-        let mut problem =
-            Problem::new("far_points", Severity::Fatal, far, format!("points beyond {MAX_COORDINATE:.0e} m"));
-        problem.spots.push(Spot { name: format!("point {node}"), at: data.points[node], detail: String::new() });
-        problems.push(problem.hint("check the unit of length"));
-    }
     let (cells, is_used) = single_cells(data, problems);
     let cells = unique_cells(data, cells, problems);
     check_faces(data, &cells, problems);

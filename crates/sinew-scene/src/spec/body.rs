@@ -177,7 +177,7 @@ table! {
         /// For `random`: factor on the size of the box.
         scale: f64 = number().positive().below(1e6), default(1), example(10);
         /// For the others: random shift of each node along each axis, in mean cell sizes. An exactly flat body is in balance.
-        noise: f64 = number().at_least(0.0), default(1e-3);
+        noise: f64 = number().at_least(0.0).below(1e6), default(1e-3);
         /// Seed of the random numbers.
         seed: usize = whole(0, i64::MAX), default(1);
     }

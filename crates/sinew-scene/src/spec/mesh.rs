@@ -243,6 +243,12 @@ table! {
 }
 
 impl MuscleMesh {
+    /// Cells along the sides of the box around it; there are no more.
+    pub(crate) fn cells_along(&self) -> [f64; 3] {
+        let params = self.params();
+        [params.length, params.width, params.thickness].map(|side| side / params.cell)
+    }
+
     /// The muscle that is asked for.
     pub fn params(&self) -> MuscleParams {
         let shape = match self.shape {
@@ -390,6 +396,25 @@ impl Mesh {
 }
 
 impl Mesh {
+    /// About how many cells a generated mesh has; `None` for meshes of files.
+    pub(crate) fn generated_cells(&self) -> Option<f64> {
+        // A cube of edge `cell` holds six tetrahedra.
+        let tets = |volume: f64, cell: f64| Some(6.0 * volume / cell.powi(3));
+        match self {
+            Self::Box(mesh) => Some(mesh.cell_count()),
+            Self::Sphere(mesh) => tets(4.2 * mesh.radius.powi(3), mesh.cell),
+            Self::Cylinder(mesh) => tets(3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell),
+            Self::Torus(mesh) => tets(20.0 * mesh.radius * mesh.tube.powi(2), mesh.cell),
+            Self::Fusiform(mesh) => tets(3.2 * mesh.radius.powi(2) * mesh.length, mesh.cell),
+            Self::Figure(mesh) => tets(0.018 * mesh.height.powi(3), mesh.height / mesh.cells as f64),
+            Self::Muscle(mesh) => {
+                let per_cube = if mesh.element == Element::Tet4 { 6.0 } else { 1.0 };
+                Some(per_cube * mesh.cells_along().iter().product::<f64>())
+            }
+            Self::File(_) | Self::Fill(_) => None,
+        }
+    }
+
     /// Whether the cells are a lattice that is solved by multigrid.
     pub fn is_lattice(&self) -> bool {
         match self {
@@ -401,6 +426,16 @@ impl Mesh {
 }
 
 impl BoxMesh {
+    /// Number of all cells.
+    pub(crate) fn cell_count(&self) -> f64 {
+        let per_cube = match (self.element, self.pattern) {
+            (Element::Hex8 | Element::Lattice, _) => 1.0,
+            (Element::Tet4, Pattern::Kuhn) => 6.0,
+            (Element::Tet4, Pattern::Bcc) => 12.0,
+        };
+        per_cube * self.cell_counts().iter().map(|&count| count as f64).product::<f64>()
+    }
+
     /// Number of cells along each axis, from `cells` or from `cell`.
     pub fn cell_counts(&self) -> [usize; 3] {
         match (self.cells, self.cell) {

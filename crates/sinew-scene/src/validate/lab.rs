@@ -1,7 +1,9 @@
 //! `[lab]`: what its numbers say; names are looked up when a muscle is examined.
 
 use super::Checker;
+use crate::spec::MOST_FRAMES;
 use crate::spec::lab::Protocol;
+use crate::value::{Dimension, format_number, format_quantity};
 
 impl Checker<'_> {
     pub(super) fn check_lab(&mut self) {
@@ -13,6 +15,22 @@ impl Checker<'_> {
         if lab.loads.is_empty() {
             let problem = self.at("lab.loads", "there must be at least one load");
             self.report(problem);
+        }
+        let times = [
+            ("lab.duration", lab.duration.unwrap_or(0.0)),
+            ("lab.release_time", lab.release_time),
+            ("lab.pulses", lab.pulses as f64 / lab.frequency),
+        ];
+        for (path, time) in times.into_iter().filter(|(_, time)| time / lab.step > MOST_FRAMES) {
+            let is_given = self.scene.source.node(path).is_some();
+            let problem = self.at(if is_given { path } else { "lab.step" }, "this protocol has too many steps");
+            self.report(problem.label(format!(
+                "{} in steps of {} are {} steps, at most {}",
+                format_quantity(time, Dimension::TIME),
+                format_quantity(lab.step, Dimension::TIME),
+                format_number((time / lab.step).round()),
+                format_number(MOST_FRAMES)
+            )));
         }
         for (word, protocol, _) in Protocol::words() {
             for (name, expectations) in lab.expect.of(protocol) {

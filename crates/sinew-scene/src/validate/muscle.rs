@@ -3,10 +3,12 @@
 use sinew_geometry::procedural::MuscleError;
 
 use super::Checker;
+use crate::decode::tree::Value;
 use crate::spec::body::Body;
 use crate::spec::material::{Between, Fibers, Material, material_spec};
-use crate::spec::mesh::{Element, Mesh, MuscleMesh};
+use crate::spec::mesh::{Element, MOST_CELLS_PER_AXIS, Mesh, MuscleMesh};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
+use crate::value::format_number;
 
 /// Regions that a procedural muscle brings; not every shape has all of them.
 pub(super) const MUSCLE_REGIONS: [&str; 10] =
@@ -72,6 +74,18 @@ impl Checker<'_> {
                 let problem = self.at(&format!("{at}.excitation"), message);
                 self.report(problem);
             }
+            for key in ["active_curve", "passive_curve", "velocity_curve"] {
+                // Left out, a curve is empty too, and that of `curves` stands in its place.
+                let is_empty = self
+                    .scene
+                    .source
+                    .node(&format!("{at}.{key}"))
+                    .is_some_and(|node| matches!(node.value, Value::List(_)) && node.items().is_empty());
+                if is_empty {
+                    let problem = self.at(&format!("{at}.{key}"), "a curve needs points, and this one has none");
+                    self.report(problem.hint("leave it out to have that of `curves`"));
+                }
+            }
             if !muscle.velocity_curve.is_empty() && muscle.max_velocity.is_none() {
                 let message = "a curve of force over speed needs `max_velocity`, in which speeds are counted";
                 let problem = self.at(&format!("{at}.velocity_curve"), message);
@@ -109,6 +123,16 @@ impl Checker<'_> {
         }
         if mesh.element != Element::Tet4 {
             self.check_order(mesh.order, path);
+        }
+        for (key, cells) in ["length", "width", "thickness"].into_iter().zip(mesh.cells_along()) {
+            if cells > MOST_CELLS_PER_AXIS as f64 {
+                let problem = self.at(&format!("{path}.cell"), "the cells of this muscle are too small");
+                let count = format_number(cells.round());
+                self.report(
+                    problem.label(format!("gives {count} cells along its {key}, at most {MOST_CELLS_PER_AXIS}")),
+                );
+                return;
+            }
         }
         // All that can be told from the numbers alone; the rest shows when the cells are made.
         if let Err(error) = mesh.params().check() {

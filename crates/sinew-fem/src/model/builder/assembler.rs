@@ -3,7 +3,7 @@
 mod muscles;
 mod strands;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sinew_geometry::CellKind;
@@ -260,12 +260,17 @@ impl Assembler {
             .collect();
         let rules = std::mem::take(&mut self.parts.contacts);
         let creep = self.parts.creep.unwrap_or(USUAL_CREEP);
-        let has_barrier = |body: usize, collider: usize| {
-            let pair = [Party::Body(body), Party::Collider(collider)];
-            let is_pair = |a, b| pair == [a, b] || pair == [b, a];
-            let last = rules.iter().rev().find(|&&(a, b, _)| is_pair(a, b));
-            last.is_some_and(|(_, _, rule)| rule.mode == ContactMode::Barrier)
-        };
+        // The last rule of a pair counts.
+        let modes: BTreeMap<(usize, usize), ContactMode> = rules
+            .iter()
+            .filter_map(|&(a, b, rule)| match (a, b) {
+                (Party::Body(body), Party::Collider(collider)) | (Party::Collider(collider), Party::Body(body)) => {
+                    Some(((body, collider), rule.mode))
+                }
+                _ => None,
+            })
+            .collect();
+        let has_barrier = |body: usize, collider: usize| modes.get(&(body, collider)) == Some(&ContactMode::Barrier);
         let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, creep, has_barrier);
         let bones = bones(&bodies, &colliders, &self.parts.colliders, creep);
         let parts = Parts { bodies: &bodies, colliders: &colliders, rigid: &rigid_surfaces };
@@ -582,12 +587,11 @@ impl Assembler {
     /// Surfaces of rigid bodies that take part in contact, on points fixed to them.
     fn rigid_surfaces(&mut self) -> Vec<RigidSurface> {
         let mut surfaces = Vec::new();
+        let touching: BTreeSet<Party> = self.parts.contacts.iter().flat_map(|&(a, b, _)| [a, b]).collect();
         for index in 0..self.parts.rigid.len() {
             let RigidParams { name, shape, pose, .. } = &self.parts.rigid[index];
             let mut surface = RigidSurface { name: name.clone(), points: vec![], rest: vec![], triangles: vec![] };
-            let party = Party::Rigid(index);
-            let touches = self.parts.contacts.iter().any(|&(a, b, _)| a == party || b == party);
-            if let Some(mesh) = shape.surface().filter(|_| touches) {
+            if let Some(mesh) = shape.surface().filter(|_| touching.contains(&Party::Rigid(index))) {
                 surface.rest = mesh.positions().iter().map(|&p| pose.to_world(p)).collect();
                 surface.triangles = mesh.triangles().to_vec();
                 surface.points = mesh.positions().iter().map(|&p| self.add_rigid_anchor(index, p)).collect();
