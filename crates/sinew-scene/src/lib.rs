@@ -56,6 +56,7 @@ pub mod timing;
 mod track;
 mod validate;
 mod value;
+pub mod value_names;
 
 pub use diagnostic::{Diagnostic, SceneError, SourceText, Span};
 pub use load::LARGEST_SCENE;

@@ -27,6 +27,7 @@ use crate::spec::expect::Compare;
 use crate::store::Recording;
 use crate::study::{self, StudyOutcome};
 use crate::timing::{Stopwatch, TimingNode};
+use crate::value_names;
 
 /// What a run is asked to do besides what the scene says.
 #[derive(Clone, Debug, Default)]
@@ -210,6 +211,7 @@ fn run_cases(
     mut durable: Option<Durable<'_, '_>>,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, RunError> {
+    value_names::check_compared(scene)?;
     let mut others = OtherRuns::default();
     let durable = durable.as_mut().map(|(folder, journal)| (*folder, &mut **journal));
     let mut outcome = match &scene.study {
@@ -247,9 +249,6 @@ pub(crate) fn run_once(
     }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
     let rules = rules(scene, options, others, journal, observer)?;
-    for rule in &rules {
-        rule.check_names(simulation.probe_names())?;
-    }
     let count = scene.frame_count().min(options.frames.unwrap_or(usize::MAX));
     let mut recorders: Vec<Box<dyn Recorder>> = match &durable {
         Some((folder, _)) if case.exports => crate::record::open(scene, folder.path())?,
@@ -497,9 +496,7 @@ impl OtherRuns {
             return Ok(known.clone());
         }
         observer.stage(&format!("comparing with {}", compare.scene));
-        let mut other = Scene::load(&path)?;
-        other.expect.clear();
-        other.study = None;
+        let other = value_names::compared(&path)?;
         let options = RunOptions { frames: options.frames, ..RunOptions::default() };
         let case = Case { scene: &other, number: 0, exports: false };
         let outcome = run_once(&case, &options, None, self, observer)?;

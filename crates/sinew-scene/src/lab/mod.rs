@@ -23,6 +23,7 @@ use thiserror::Error;
 pub use self::session::Sheet;
 use self::session::{Session, Stop};
 use self::specimen::Specimen;
+pub(crate) use self::specimen::unknown_specimen;
 use crate::diagnostic::SceneError;
 use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
@@ -155,7 +156,6 @@ pub fn examine(
     folder: Option<&Path>,
     observer: &mut dyn Observer,
 ) -> Result<LabOutcome, LabError> {
-    // Before anything is computed: a misspelt name is not worth an hour.
     let rules = rules(scene, protocol)?;
     let specimen = Specimen::new(scene)?;
     let mut session = Session::new(observer);
@@ -182,7 +182,7 @@ pub fn examine(
         notes,
         outputs: Vec::new(),
     };
-    let mut history = ProbeHistory::new(&names(protocol));
+    let mut history = ProbeHistory::new(&figure_names(protocol));
     history.push(0.0, &outcome.figures.iter().map(|figure| figure.value).collect::<Vec<_>>());
     for rule in &rules {
         let mut checked = rule.evaluate(&history)?;
@@ -198,7 +198,7 @@ pub fn examine(
 }
 
 /// Names of all results of a protocol.
-fn names(protocol: Protocol) -> Vec<String> {
+pub(crate) fn figure_names(protocol: Protocol) -> Vec<String> {
     kinds(protocol).iter().chain(&COMMON).map(|kind| kind.0.to_string()).collect()
 }
 
@@ -209,12 +209,6 @@ fn rules(scene: &Scene, protocol: Protocol) -> Result<Vec<Rule>, LabError> {
             // The scene was refused if one compares with another scene.
             let none = |_: &crate::spec::expect::Compare| Ok::<_, UnknownProbe>(ProbeHistory::default());
             rules.extend(Rule::from_expectation(name, expectation, none)?);
-        }
-    }
-    let known = names(protocol);
-    for rule in &rules {
-        if !known.contains(&rule.probe) {
-            return Err(UnknownProbe::new(&rule.probe, &format!("the protocol `{}`", protocol.word()), &known).into());
         }
     }
     Ok(rules)

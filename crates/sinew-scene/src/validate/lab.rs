@@ -1,11 +1,17 @@
-//! `[lab]`: what its numbers say; names are looked up when a muscle is examined.
+//! `[lab]`: what its numbers say, and whether what it names exists.
 
 use super::Checker;
+use crate::lab::{figure_names, unknown_specimen};
 use crate::spec::lab::Protocol;
+use crate::value_names;
 
 impl Checker<'_> {
-    pub(super) fn check_lab(&mut self) {
+    pub(super) fn check_lab(&mut self, is_sound: bool) {
         let lab = &self.scene.lab;
+        // What could not be read has no name that could be found.
+        if is_sound {
+            unknown_specimen(self.scene).into_iter().for_each(|problem| self.report(problem));
+        }
         if !(lab.lengths[0] < lab.lengths[1]) {
             let problem = self.at("lab.lengths", "the second of the two lengths must be the greater one");
             self.report(problem);
@@ -15,7 +21,13 @@ impl Checker<'_> {
             self.report(problem);
         }
         for (word, protocol, _) in Protocol::words() {
+            let known = figure_names(protocol);
             for (name, expectations) in lab.expect.of(protocol) {
+                let path = format!("lab.expect.{word}.\"{name}\"");
+                let whose = format!("the protocol `{word}`");
+                let unknown =
+                    value_names::check(name, &known, &whose, |message| self.scene.source.key_problem(&path, message));
+                unknown.into_iter().for_each(|problem| self.report(problem));
                 for (i, expectation) in expectations.iter().enumerate() {
                     let path = match expectations.len() {
                         1 => format!("lab.expect.{word}.\"{name}\""),
