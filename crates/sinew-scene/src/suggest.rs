@@ -73,10 +73,16 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
 /// Values that are shown when none is near enough to be what was meant.
 const SHOWN_VALUES: usize = 6;
 
-/// The hint for the name of a value that does not exist: the one that was meant, else those that come nearest. Names have parts, `tip.displacement.z`: one that has
-/// all parts of the wrong name comes first, then one with more of them, then the one that is spelt most alike.
+/// The hint for the name of a value that does not exist: the one that was meant, else those that come nearest. Names have parts, `tip.displacement.z`: what was meant
+/// is alike in each of them, or but for two letters; near is first what has most of the parts, then what is spelt most alike.
 pub fn value_hint(word: &str, known: &[String]) -> Option<String> {
-    if let Some(near) = nearest(word, known.iter().map(String::as_str)) {
+    let is_alike = |name: &&str| {
+        let same_count = name.split('.').count() == word.split('.').count();
+        let alike = |(a, b): (&str, &str)| a == b || nearest(a, [b]).is_some();
+        (same_count && word.split('.').zip(name.split('.')).all(alike))
+            || distance(&plain_spelling(word), &plain_spelling(name)) <= 2
+    };
+    if let Some(near) = nearest(word, known.iter().map(String::as_str).filter(is_alike)) {
         return Some(format!("did you mean `{near}`?"));
     }
     let parts: Vec<&str> = word.split('.').collect();
@@ -172,6 +178,9 @@ mod tests {
         .map(String::from)
         .to_vec();
         assert_eq!(value_hint("tip.displacment.z", &known).as_deref(), Some("did you mean `tip.displacement.z`?"));
+        assert_eq!(value_hint("tip_displacement_z", &known).as_deref(), Some("did you mean `tip.displacement.z`?"));
+        // Much of it is alike, but nothing is meant by it.
+        assert!(value_hint("toe.displacement.y", &known).is_some_and(|hint| hint.starts_with("the nearest of 7")));
         let hint = value_hint("tip.z", &known).expect("a hint");
         assert!(hint.starts_with("the nearest of 7 values: `tip.position.z`, `tip.displacement.z`, "), "{hint}");
         assert_eq!(value_hint("anything", &[]), None);

@@ -24,7 +24,7 @@ mod strands;
 use sinew_fem::contact::CheckProbe;
 use sinew_fem::elastic::Response;
 use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
-use sinew_fem::{Force, FrameParams, Simulation};
+use sinew_fem::{Force, FrameParams, Interrupt, Simulation};
 use sinew_math::Vec3;
 
 pub(crate) use self::body::material_spec;
@@ -92,16 +92,19 @@ impl Compiler<'_> {
         self.builder.gravity(Vec3::from(scene.gravity_vector()));
         self.add_rigid_bodies();
         let bodies = self.add_bodies();
+        go_on()?;
         self.add_colliders();
         self.add_contacts();
         if !self.problems.is_empty() {
             return Err(scene.error(self.problems));
         }
+        go_on()?;
         let builder = std::mem::take(&mut self.builder);
         let mut model = builder.build().map_err(|error| self.model_error(&error))?;
         let custom = forces(&model);
         model.custom.extend(custom);
         let probes = self.probes(&model, &bodies);
+        go_on()?;
         self.check_start(&model);
         self.driver.resolve(&model, &scene.control, |channel, known| {
             let path = format!("control.\"{channel}\"");
@@ -125,6 +128,7 @@ impl Compiler<'_> {
                 return Err(scene.error(self.problems));
             }
         };
+        go_on()?;
         let solver = self.solver(&model).map_err(|problem| scene.error(vec![problem]))?;
         let params = FrameParams {
             frame_rate: scene.frame_rate,
@@ -180,6 +184,14 @@ impl Compiler<'_> {
         if let Some(motion) = motion {
             self.driver.motions.push(ChannelMotion { prefix, motion: motion.clone() });
         }
+    }
+}
+
+/// Whether nobody wants to stop.
+fn go_on() -> Result<(), SceneError> {
+    match Interrupt::ambient().is_wanted() {
+        true => Err(SceneError::nowhere(Diagnostic::nowhere("interrupted"))),
+        false => Ok(()),
     }
 }
 

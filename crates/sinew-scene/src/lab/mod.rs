@@ -17,7 +17,7 @@ mod tension_length;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use sinew_fem::{RecordError, StepError};
+use sinew_fem::{Hold, RecordError, StepError};
 use thiserror::Error;
 
 pub use self::session::Sheet;
@@ -156,9 +156,12 @@ pub fn examine(
     folder: Option<&Path>,
     observer: &mut dyn Observer,
 ) -> Result<LabOutcome, LabError> {
+    let _entered = observer.interrupt().enter();
     let rules = rules(scene, protocol)?;
     let specimen = Specimen::new(scene)?;
     let mut session = Session::new(observer);
+    // Measurements are kept in memory until they are written at the end.
+    let _hold = Hold::new();
     let lab = &scene.lab;
     let result = match protocol {
         Protocol::TensionLength => tension_length::run(&specimen, lab, &mut session),

@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 
 use sinew_fem::{RecordError, Recorder};
 
-pub use self::atomic::{AtomicFile, write_file};
+pub use self::atomic::{AtomicFile, give_up_unfinished, write_file};
 pub use self::csv::CsvRecorder;
 pub use self::every::Every;
 pub use self::field::ColorField;
