@@ -33,10 +33,12 @@ impl Sequence {
         self.forget();
     }
 
-    /// From here on the files are nobody's or somebody's, but not unfinished.
+    /// From here on the files stay, or are removed here.
     fn forget(&self) {
         let mut unfinished = unfinished();
-        self.files.iter().for_each(|file| drop(unfinished.remove(file)));
+        for file in &self.files {
+            unfinished.remove(file);
+        }
     }
 
     /// What was written.
