@@ -21,15 +21,9 @@ pub struct Called {
     pub messages: String,
 }
 
-/// Where the words of a command go while it is called.
-#[derive(Default)]
-struct Captured {
-    called: Called,
-    interrupt: Interrupt,
-}
-
 thread_local! {
-    static CAPTURED: RefCell<Option<Captured>> = const { RefCell::new(None) };
+    /// Where the words of a command go while it is called.
+    static CAPTURED: RefCell<Option<Called>> = const { RefCell::new(None) };
 }
 
 /// How this program can be started once more, where that is not simply its own file.
@@ -50,12 +44,11 @@ pub fn call(arguments: impl IntoIterator<Item = OsString>, interrupt: Interrupt)
             };
         }
     };
-    CAPTURED.set(Some(Captured { called: Called::default(), interrupt: interrupt.clone() }));
-    // Also for commands that never ask, such as benchmarks.
-    let before = interrupt.set_ambient();
+    CAPTURED.set(Some(Called::default()));
+    let entered = interrupt.enter();
     let result = execute(arguments);
-    before.set_ambient();
-    let mut called = CAPTURED.take().unwrap_or_default().called;
+    drop(entered);
+    let mut called = CAPTURED.take().unwrap_or_default();
     called.status = match result {
         Ok(Status::Done) => 0,
         Ok(Status::Unexpected) => 1,
@@ -106,17 +99,12 @@ pub(super) fn keep_message(line: &str) -> bool {
 
 fn keep(add: impl FnOnce(&mut Called)) -> bool {
     CAPTURED.with_borrow_mut(|captured| match captured {
-        Some(captured) => {
-            add(&mut captured.called);
+        Some(called) => {
+            add(called);
             true
         }
         None => false,
     })
-}
-
-/// Who interrupts the command that is called on this thread.
-pub(super) fn interrupt() -> Option<Interrupt> {
-    CAPTURED.with_borrow(|captured| captured.as_ref().map(|captured| captured.interrupt.clone()))
 }
 
 #[cfg(test)]

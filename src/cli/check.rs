@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use sinew_fem::Simulation;
 use sinew_run::compile::compile;
+use sinew_run::value_names::check_compared;
 use sinew_scene::{Scene, format_number};
 
 use super::talk::{self, Talk};
@@ -26,7 +27,11 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
     let overrides: Vec<_> = arguments.overrides.iter().cloned().map(Into::into).collect();
     let mut bad = 0;
     for path in &arguments.scenes {
-        let checked = Scene::load_with(path, &overrides).and_then(|scene| Ok((compile(&scene)?, scene)));
+        let checked = Scene::load_with(path, &overrides).and_then(|scene| {
+            let simulation = compile(&scene)?;
+            check_compared(&scene)?;
+            Ok((simulation, scene))
+        });
         match checked {
             Ok((simulation, scene)) => {
                 talk::print(&summary(&path.display().to_string(), &scene, &simulation))?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
+use sinew_fem::Interrupt;
 use sinew_record::convert::{ConvertOptions, ConvertReport, Plan, open_recording, plan};
 
 use super::progress::{Progress, duration};
-use super::run::interrupt;
 use super::talk::{self, Talk};
 use super::{Failure, Status, table};
 
@@ -96,7 +96,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
             bytes(plan.total_bytes())
         )));
     }
-    let interrupt = interrupt();
+    let interrupt = Interrupt::ambient();
     let mut progress = Progress::new(talk);
     let result = plan.execute(&mut |done, all| {
         progress.update(done, all, "");

@@ -21,6 +21,7 @@ mod progress;
 mod python;
 mod run;
 mod schema;
+mod signals;
 mod skin;
 mod status;
 mod table;
@@ -145,6 +146,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
         }
     };
+    let _entered = signals::listen().enter();
     panic::guard(|| match execute(arguments) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Unexpected) => ExitCode::from(1),

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sinew_fem::{Interrupt, StepReport};
@@ -15,7 +13,7 @@ use sinew_scene::{Override, Scene, format_number};
 
 use super::progress::{Progress, duration};
 use super::talk::Talk;
-use super::{Failure, Status, call, table, talk};
+use super::{Failure, Status, table, talk};
 
 /// Runs a scene, writes what it records, and checks what it expects
 #[derive(Debug, clap::Args)]
@@ -175,22 +173,6 @@ fn verdict(outcome: &RunOutcome, talk: Talk) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Who ends a long command early: whoever called it, else Ctrl-C and SIGTERM, the second of which does not wait.
-pub(super) fn interrupt() -> Interrupt {
-    if let Some(interrupt) = call::interrupt() {
-        return interrupt;
-    }
-    let flag = Arc::new(AtomicBool::new(false));
-    let shared = Arc::clone(&flag);
-    // Without a handler (already set, or not supported) Ctrl-C just ends the program; files still appear whole or not at all.
-    let _ = ctrlc::set_handler(move || {
-        if shared.swap(true, Ordering::SeqCst) {
-            std::process::exit(2);
-        }
-    });
-    Interrupt::new(move || flag.load(Ordering::SeqCst))
-}
-
 /// Shows progress and stops the run when asked to.
 pub(super) struct Watch {
     talk: Talk,
@@ -202,7 +184,7 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(talk: Talk) -> Self {
-        Self { talk, progress: Progress::new(talk), interrupt: interrupt(), told: BTreeSet::new() }
+        Self { talk, progress: Progress::new(talk), interrupt: Interrupt::ambient(), told: BTreeSet::new() }
     }
 
     /// Clears the line of progress, so that what follows stands alone.
@@ -217,10 +199,6 @@ impl Observer for Watch {
             self.progress.clear();
             self.talk.note(&format!("note: {text}"));
         }
-    }
-
-    fn interrupt(&self) -> Interrupt {
-        self.interrupt.clone()
     }
 
     fn stage(&mut self, text: &str) {

@@ -141,6 +141,9 @@ pub enum RecordError {
         /// What does not fit.
         reason: String,
     },
+    /// Somebody asked to stop ([`Interrupt`](crate::Interrupt)) before the output was complete; nothing of it is left.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// Where frames go.

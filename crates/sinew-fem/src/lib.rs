@@ -42,7 +42,7 @@ pub use contacts::Contacts;
 pub use control::{Control, ControlError};
 pub use force::{Force, StepContext};
 pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder, ShapeFrame};
-pub use interrupt::Interrupt;
+pub use interrupt::{Hold, Interrupt};
 pub use kinematics::Kinematics;
 pub use model::{BodyParams, Model, ModelBuilder, ModelError};
 pub use pacing::Substeps;

@@ -155,7 +155,7 @@ pub enum ConvertError {
     #[error("{0}")]
     Record(#[from] RecordError),
     /// The user has stopped it.
-    #[error("interrupted; nothing was written")]
+    #[error("interrupted; no unfinished file is left")]
     Interrupted,
 }
 
@@ -319,7 +319,10 @@ impl Plan<'_> {
             .map(|output| WrittenOutput { path: output.path.clone(), ..Default::default() })
             .collect();
         for Open { outputs, recorder, .. } in &mut open {
-            recorder.finish()?;
+            recorder.finish().map_err(|error| match error {
+                RecordError::Interrupted => ConvertError::Interrupted,
+                other => other.into(),
+            })?;
             self.notes.extend(recorder.notes());
             let files = recorder.files();
             for &output in &*outputs {

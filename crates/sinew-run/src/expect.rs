@@ -139,7 +139,7 @@ pub struct UnknownProbe {
 
 impl UnknownProbe {
     pub(crate) fn new(probe: &str, run: &str, known: &[String]) -> Self {
-        let hint = sinew_scene::suggest::hint(probe, known.iter().map(String::as_str), "probes are");
+        let hint = sinew_scene::suggest::value_hint(probe, known);
         Self { probe: probe.into(), run: run.into(), hint }
     }
 }

@@ -291,8 +291,10 @@ impl<'a> Journal<'a> {
             held: simulation.held().map(|(name, value)| (name.to_string(), value)).collect(),
             ..Checkpoint::default()
         };
-        self.manifest.checkpoint = Some(checkpoint.frame);
-        self.write_checkpoint(checkpoint)
+        (self.manifest.frames, self.manifest.checkpoint) = (checkpoint.frame, Some(checkpoint.frame));
+        self.write_checkpoint(checkpoint)?;
+        // Whoever looks at the manifest of a run that is then killed sees where it can go on.
+        self.write_manifest()
     }
 
     /// Writes a checkpoint, completed by what is the same for all.

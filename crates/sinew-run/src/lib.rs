@@ -22,3 +22,4 @@ pub mod snapshot;
 pub mod study;
 mod summary;
 pub mod timing;
+pub mod value_names;

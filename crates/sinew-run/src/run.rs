@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sinew_fem::model::Model;
 use sinew_fem::report::StepTiming;
-use sinew_fem::{Frame, Interrupt, RecordError, Recorder, Simulation, StepError, StepReport};
+use sinew_fem::{Frame, Hold, Interrupt, RecordError, Recorder, Simulation, StepError, StepReport};
 use sinew_record::artist::{ArtistFacts, Spent, Watch};
 use sinew_record::report::{self, BodyStatistics};
 use sinew_record::{Stopwatch, record};
@@ -28,6 +28,7 @@ use crate::manifest::Status;
 use crate::output::OutputFolder;
 use crate::study::{self, StudyOutcome};
 use crate::timing::TimingNode;
+use crate::value_names;
 
 /// What a run is asked to do besides what the scene says.
 #[derive(Clone, Debug, Default)]
@@ -54,9 +55,9 @@ pub trait Observer {
     /// Something of the scene deserves attention; it is in [`RunOutcome::notes`] too, but that may be hours later.
     fn note(&mut self, _text: &str) {}
 
-    /// Asked while frames are computed; one that is wanted ends the run like a `Break` after the last whole frame.
+    /// Asked all the time. One that is wanted ends the run like a `Break` after the last whole frame, and keeps from it what takes long and can be made later: pictures.
     fn interrupt(&self) -> Interrupt {
-        Interrupt::default()
+        Interrupt::ambient()
     }
 
     /// Frames are about to be computed; `done` of `all` exist already.
@@ -80,7 +81,7 @@ pub struct RunOutcome {
     pub study: Option<StudyOutcome>,
     /// Frames computed, the initial one not counted.
     pub frames: usize,
-    /// Whether the observer ended the run early.
+    /// Whether the observer ended the run before all its frames and files were there.
     pub interrupted: bool,
     /// Probes of all frames.
     pub history: ProbeHistory,
@@ -120,6 +121,9 @@ pub enum RunError {
     /// `[expect]` or `[study]` speaks of a probe that does not exist.
     #[error("error: {0}")]
     Probe(#[from] UnknownProbe),
+    /// The observer ended it before there was anything to keep.
+    #[error("error: interrupted")]
+    Interrupted,
     /// The output folder cannot be used.
     #[error("error: cannot write to the output folder {}: {source}", path.display())]
     Output {
@@ -183,6 +187,8 @@ pub enum RunError {
 /// With a `[study]` every case is run and checked, and the files show the last one; otherwise the scene itself is.
 pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunOutcome, RunError> {
     let start = Instant::now();
+    let interrupt = observer.interrupt();
+    let _entered = interrupt.clone().enter();
     // Before anything is computed: nobody wants to hear of a full disk after an hour.
     let Some(path) = &options.output else {
         let mut outcome = run_cases(scene, options, None, observer)?;
@@ -213,6 +219,7 @@ pub fn run(scene: &Scene, options: &RunOptions, observer: &mut dyn Observer) -> 
             });
             folder.keep();
         }
+        Err(_) if interrupt.is_wanted() => journal.close(Status::Interrupted, |_| ()),
         Err(error) => journal.close(Status::Failed, |manifest| manifest.error = Some(error.to_string())),
     }
     result
@@ -227,6 +234,7 @@ fn run_cases(
     mut durable: Option<Durable<'_, '_>>,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, RunError> {
+    value_names::check_compared(scene)?;
     let mut others = OtherRuns::default();
     let durable = durable.as_mut().map(|(folder, journal)| (*folder, &mut **journal));
     let mut outcome = match &scene.study {
@@ -264,9 +272,6 @@ pub(crate) fn run_once(
     }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
     let rules = rules(scene, options, others, journal, observer)?;
-    for rule in &rules {
-        rule.check_names(simulation.probe_names())?;
-    }
     let count = scene.frame_count().min(options.frames.unwrap_or(usize::MAX));
     let mut recorders: Vec<Box<dyn Recorder>> = match &durable {
         Some((folder, _)) if case.exports => record::open_with(scene, folder.path(), &characters)?,
@@ -281,11 +286,21 @@ pub(crate) fn run_once(
         stepped.watch = Watch::new(scene, simulation.model(), &characters, count);
     }
     let journal = durable.as_mut().map(|(_, journal)| &mut **journal);
+    // From the first frame to the checkpoint there is something to lose.
+    let hold = Hold::new();
     let result = stepped.advance(&mut simulation, count, beginning, &mut recorders, journal, observer);
-    // Whatever happened, what was recorded so far becomes valid files and a place to continue from; the first error is told.
+    // Whatever happened, what was recorded so far becomes a place to continue from and valid files; the first error is told.
     let watch = Stopwatch::start();
-    let finished = recorders.iter_mut().map(|recorder| recorder.finish()).fold(Ok(()), Result::and);
     let kept = durable.as_mut().map_or(Ok(()), |(_, journal)| journal.checkpoint(&simulation));
+    drop(hold);
+    let finished = recorders.iter_mut().map(|recorder| recorder.finish()).fold(Ok(()), Result::and);
+    let finished = match finished {
+        Err(RecordError::Interrupted) => {
+            stepped.interrupted = true;
+            Ok(())
+        }
+        other => other,
+    };
     watch.add_to(&mut stepped.record_time);
     let folder = durable.as_ref().map(|(folder, _)| *folder);
     if let Err(error) = result {
@@ -364,6 +379,9 @@ impl Stepped {
                 self.replay(simulation.model(), &recording, kept, timings, recorders)?;
             }
         }
+        if self.interrupted {
+            return Ok(());
+        }
         simulation.set_interrupt(observer.interrupt());
         observer.begin(simulation.frame_index(), count);
         for frame in simulation.frame_index() + 1..=count {
@@ -398,7 +416,12 @@ impl Stepped {
         timings: &[StepTiming],
         recorders: &mut [Box<dyn Recorder>],
     ) -> Result<(), Stopped> {
+        let interrupt = Interrupt::ambient();
         for number in 0..kept {
+            if interrupt.is_wanted() {
+                (self.interrupted, self.frames) = (true, kept - 1);
+                break;
+            }
             let stored = recording.frame(number).map_err(|error| Stopped::Replay(error.to_string()))?;
             self.show(model, &stored.view(recording.header()), recorders).map_err(Stopped::Record)?;
             if number > 0 {
@@ -451,7 +474,9 @@ impl Stepped {
         let spent = Spent { embedding: self.embedding_time, recording: self.record_time };
         let last = simulation.frame();
         let finish = |watch: Watch| watch.finish(scene, simulation.model(), &last, &self.reports, &spent);
-        let artist = self.watch.take().map(finish);
+        let is_watched = self.watch.is_some();
+        let artist = self.watch.take().and_then(finish);
+        self.interrupted |= is_watched && artist.is_none();
         let mut steps = StepTiming::default();
         for report in &self.reports {
             steps += report.timing;
@@ -518,12 +543,14 @@ impl OtherRuns {
             return Ok(known.clone());
         }
         observer.stage(&format!("comparing with {}", compare.scene));
-        let mut other = Scene::load(&path)?;
-        other.expect.clear();
-        other.study = None;
+        let other = value_names::compared(&path)?;
         let options = RunOptions { frames: options.frames, ..RunOptions::default() };
         let case = Case { scene: &other, number: 0, exports: false };
         let outcome = run_once(&case, &options, None, self, observer)?;
+        if outcome.interrupted {
+            // Half a run is nothing to compare with.
+            return Err(RunError::Interrupted);
+        }
         if let Some(journal) = journal {
             journal.remember_other(&path, &outcome.history);
         }

@@ -14,6 +14,7 @@ use crate::fit;
 use crate::history::ProbeHistory;
 use crate::run::{Case, Durable, Observer, OtherRuns, RunError, RunOptions, RunOutcome, run_once};
 use crate::timing::TimingNode;
+use crate::value_names::MESH_SIZE;
 
 /// A finished sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,9 +42,6 @@ pub struct StudyCase {
     pub seconds: f64,
 }
 
-/// The name that stands for the mean edge length of the cells instead of a probe.
-const MESH_SIZE: &str = "h";
-
 /// Runs every case; the files in `folder` show the last one.
 pub(crate) fn sweep(
     scene: &Scene,
@@ -70,8 +68,7 @@ pub(crate) fn sweep(
             continue;
         }
         observer.stage(&format!("case {} of {}: {label}", number + 1, runs.len()));
-        let mut case = scene.with_overrides(&[options.overrides.as_slice(), overrides].concat())?;
-        case.study = None;
+        let case = scene.with_overrides(&[options.overrides.as_slice(), overrides].concat())?;
         let case = Case { scene: &case, number, exports: is_last };
         let files = durable.as_mut().map(|(folder, journal)| (*folder, &mut **journal));
         let mut outcome = run_once(&case, options, files, others, observer)?;

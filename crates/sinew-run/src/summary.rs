@@ -47,8 +47,10 @@ fn data(scene: &Scene, outcome: &RunOutcome, folder: &Path) -> ReportData {
             _ if outcome.passed() => Verdict::Passed,
             _ => Verdict::Failed,
         },
-        // A run without pictures still has a report.
-        animation: animation_path(&scene.record, folder).and_then(|path| std::fs::read(path).ok()),
+        // A run without pictures still has a report, and shows none of an earlier run.
+        animation: animation_path(&scene.record, folder)
+            .filter(|path| outcome.outputs.contains(path))
+            .and_then(|path| std::fs::read(path).ok()),
         artist: outcome.artist.clone(),
         facts: facts(outcome),
         expectations: outcome

@@ -97,31 +97,33 @@ impl Source {
     /// The place of a value, such as `body[0].mesh.file`, `body.flesh.pin[1].region` or `control."arm.activation"`; the place of the
     /// innermost table that contains it when the value itself is not in the file (a default).
     pub fn span(&self, path: &str) -> Span {
-        self.descend(path).0.span
+        self.descend(path).node.span
     }
 
     /// The value at a path; `None` when it is not in the file.
     pub(crate) fn node(&self, path: &str) -> Option<&Node> {
-        let (node, is_whole) = self.descend(path);
-        is_whole.then_some(node)
+        let found = self.descend(path);
+        found.is_whole.then_some(found.node)
     }
 
-    /// The innermost value on a path, and whether it is the end of the path.
-    fn descend(&self, path: &str) -> (&Node, bool) {
-        let mut node = &self.inner.root;
+    fn descend(&self, path: &str) -> Found<'_> {
+        let mut found = Found { node: &self.inner.root, key: None, is_whole: true };
         for segment in split_path(path).unwrap_or_default() {
-            let next = match &node.value {
-                Value::Table(entries) => entries.iter().find(|entry| entry.key == segment.key).map(|entry| &entry.node),
-                Value::List(items) => segment
-                    .key
-                    .parse()
-                    .map_or_else(|_| find_named(items, &segment.key), |index: usize| items.get(index)),
-                _ => None,
+            let (next, key) = match &found.node.value {
+                Value::Table(entries) => {
+                    let entry = entries.iter().find(|entry| entry.key == segment.key);
+                    (entry.map(|entry| &entry.node), entry.map(|entry| entry.key_span))
+                }
+                Value::List(items) => {
+                    let index = segment.key.parse::<usize>();
+                    (index.map_or_else(|_| find_named(items, &segment.key), |index| items.get(index)), None)
+                }
+                _ => (None, None),
             };
-            let Some(next) = next else { return (node, false) };
-            node = next;
+            let Some(next) = next else { return Found { key: None, is_whole: false, ..found } };
+            found = Found { node: next, key, is_whole: true };
         }
-        (node, true)
+        found
     }
 
     /// A problem at the value with this path (see [`Source::span`]).
@@ -132,10 +134,28 @@ impl Source {
         }
     }
 
+    /// A problem of the key at the end of a path itself, for keys that are names.
+    pub(crate) fn key_problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        match self.descend(path).key {
+            Some(span) => Diagnostic::at(span, message),
+            None => self.problem(path, message),
+        }
+    }
+
     /// An error with the texts its problems point into.
     pub fn error(&self, problems: Vec<Diagnostic>) -> SceneError {
         SceneError::new(self.inner.texts.clone(), problems)
     }
+}
+
+/// What lies on a path.
+struct Found<'a> {
+    /// The innermost value on the path.
+    node: &'a Node,
+    /// Place of the key before it, if it has one.
+    key: Option<Span>,
+    /// Whether the value is the end of the path.
+    is_whole: bool,
 }
 
 /// The table of a list whose `name` is `name`.

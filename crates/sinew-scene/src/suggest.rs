@@ -70,6 +70,35 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clon
     Some(format!("{kind}: {}{rest}", shown.join(", ")))
 }
 
+/// Values that are shown when none is near enough to be what was meant.
+const SHOWN_VALUES: usize = 6;
+
+/// The hint for the name of a value that does not exist: the one that was meant, else those that come nearest. Names have parts, `tip.displacement.z`: what was meant
+/// is alike in each of them, or but for two letters; near is first what has most of the parts, then what is spelt most alike.
+pub fn value_hint(word: &str, known: &[String]) -> Option<String> {
+    let is_alike = |name: &&str| {
+        let same_count = name.split('.').count() == word.split('.').count();
+        let alike = |(a, b): (&str, &str)| a == b || nearest(a, [b]).is_some();
+        (same_count && word.split('.').zip(name.split('.')).all(alike))
+            || distance(&plain_spelling(word), &plain_spelling(name)) <= 2
+    };
+    if let Some(near) = nearest(word, known.iter().map(String::as_str).filter(is_alike)) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    let parts: Vec<&str> = word.split('.').collect();
+    let missing = |name: &str| parts.iter().filter(|part| !name.split('.').any(|own| own == **part)).count();
+    let plain = plain_spelling(word);
+    let mut ranked: Vec<(usize, usize, &str)> =
+        known.iter().map(|name| (missing(name), distance(&plain, &plain_spelling(name)), name.as_str())).collect();
+    ranked.sort_unstable();
+    let shown: Vec<String> = ranked.iter().take(SHOWN_VALUES).map(|(_, _, name)| format!("`{name}`")).collect();
+    match known.len() {
+        0 => None,
+        all if all <= SHOWN_VALUES => Some(format!("values are: {}", shown.join(", "))),
+        all => Some(format!("the nearest of {all} values: {}", shown.join(", "))),
+    }
+}
+
 /// The file of the same folder whose name is nearest, for a file that does not exist.
 pub fn near_file(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?;
@@ -133,5 +162,27 @@ mod tests {
         assert_eq!(nearest("nu", keys), Some("poisson"));
         assert_eq!(nearest("viscosity", keys), None);
         assert_eq!(nearest("", keys), None);
+    }
+
+    #[test]
+    fn names_of_values_are_found_by_their_parts() {
+        let known: Vec<String> = [
+            "energy.total",
+            "block.volume",
+            "tip.position.z",
+            "tip.displacement.x",
+            "tip.displacement.z",
+            "newton",
+            "time",
+        ]
+        .map(String::from)
+        .to_vec();
+        assert_eq!(value_hint("tip.displacment.z", &known).as_deref(), Some("did you mean `tip.displacement.z`?"));
+        assert_eq!(value_hint("tip_displacement_z", &known).as_deref(), Some("did you mean `tip.displacement.z`?"));
+        // Much of it is alike, but nothing is meant by it.
+        assert!(value_hint("toe.displacement.y", &known).is_some_and(|hint| hint.starts_with("the nearest of 7")));
+        let hint = value_hint("tip.z", &known).expect("a hint");
+        assert!(hint.starts_with("the nearest of 7 values: `tip.position.z`, `tip.displacement.z`, "), "{hint}");
+        assert_eq!(value_hint("anything", &[]), None);
     }
 }

@@ -31,6 +31,7 @@ use crate::{
     },
     suggest,
     value::{Dimension, format_number, format_quantity},
+    value_names::path_of,
 };
 
 /// Most regions of a body: more are a wrong file, and cycles among them are looked for pair by pair.
@@ -54,11 +55,7 @@ pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic
     checker.check_record();
     for (name, expectations) in &scene.expect {
         for (i, expectation) in expectations.iter().enumerate() {
-            let path = match expectations.len() {
-                1 => format!("expect.\"{name}\""),
-                _ => format!("expect.\"{name}\"[{i}]"),
-            };
-            checker.check_expectation(expectation, &path);
+            checker.check_expectation(expectation, &path_of(name, expectations, i));
         }
     }
     if let Some(study) = &scene.study {

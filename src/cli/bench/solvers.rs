@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::PinParams;
-use sinew_fem::{BodyParams, Model, ModelBuilder, NewtonSolver, Solver as _, SolverParams};
+use sinew_fem::{BodyParams, Interrupt, Model, ModelBuilder, NewtonSolver, Solver as _, SolverParams};
 use sinew_geometry::CellMesh;
 use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::procedural::{TetPattern, box_tets};
@@ -122,10 +122,14 @@ fn in_process(way: Way, size: u16) -> Result<Value, String> {
     let start = Instant::now();
     let is_late = || start.elapsed() > MOST_TIME;
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
-        if is_late() {
+        let is_interrupted = Interrupt::ambient().is_wanted();
+        if is_late() || is_interrupted {
             // It may have ended just now; either way nothing more is wanted of it.
             let _ = child.kill();
             let _ = child.wait();
+            if is_interrupted {
+                return Err("interrupted".into());
+            }
             return Ok(json!({ "stopped": format!("not done in {} s", MOST_TIME.as_secs()) }));
         }
         std::thread::sleep(Duration::from_millis(5));

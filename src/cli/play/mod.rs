@@ -7,16 +7,16 @@ mod summary;
 mod terminal;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use sinew_fem::Interrupt;
 use sinew_record::still::Player;
 use sinew_store::{Recording, StoreError, StoredFrame};
 
 use super::talk::{self, Talk};
 use super::{Failure, Status};
 use terminal::Graphics;
+pub(super) use terminal::restore as restore_terminal;
 
 /// Plays a recording in the terminal, or tells it in numbers
 #[derive(Debug, clap::Args)]
@@ -249,7 +249,7 @@ impl Stage<'_> {
         let times: Vec<f64> =
             (0..count).map(|number| self.player.stored(number).map(|frame| frame.time)).collect::<Result<_, _>>()?;
         let begin = times.first().copied().unwrap_or(0.0);
-        let stop = interrupt_flag();
+        let stop = Interrupt::ambient();
         let screen = terminal::Screen::open(self.canvas.rows)?;
         let interval = Duration::from_secs_f64(1.0 / arguments.fps.clamp(0.01, 1000.0));
         let mut result = Ok(());
@@ -272,7 +272,7 @@ impl Stage<'_> {
                         break 'all;
                     }
                 }
-                if stop.load(Ordering::SeqCst) {
+                if stop.is_wanted() {
                     break 'all;
                 }
                 if number + 1 >= count {
@@ -293,28 +293,15 @@ impl Stage<'_> {
 }
 
 /// Sleeps in short pieces, so that Ctrl-C is heard.
-fn wait_until(end: Instant, stop: &AtomicBool) {
+fn wait_until(end: Instant, stop: &Interrupt) {
     const PIECE: Duration = Duration::from_millis(20);
-    while !stop.load(Ordering::SeqCst) {
+    while !stop.is_wanted() {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
         }
         std::thread::sleep(left.min(PIECE));
     }
-}
-
-/// Set by Ctrl-C; the loop then ends and gives the cursor back. A second Ctrl-C does not wait for the picture under way.
-fn interrupt_flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let shared = Arc::clone(&flag);
-    let _ = ctrlc::set_handler(move || {
-        if shared.swap(true, Ordering::SeqCst) {
-            terminal::restore();
-            std::process::exit(2);
-        }
-    });
-    flag
 }
 
 #[cfg(test)]

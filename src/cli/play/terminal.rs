@@ -1,6 +1,7 @@
 //! What the terminal can show, and a screen that gives the cursor back.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::{Failure, talk};
 
@@ -86,6 +87,7 @@ impl Screen {
     pub fn open(rows: usize) -> Result<Screen, Failure> {
         // Scroll first, so that the place that is remembered does not move.
         talk::print(&format!("{}\x1b[{}A\x1b7\x1b[?25l", "\n".repeat(rows + 1), rows + 1))?;
+        IS_OPEN.store(true, Ordering::SeqCst);
         Ok(Screen { rows })
     }
 
@@ -101,8 +103,14 @@ impl Drop for Screen {
     }
 }
 
-/// Shows the cursor again, on a line of its own.
+/// Whether the cursor is hidden.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Shows the cursor again, on a line of its own, if it is hidden.
 pub fn restore() {
+    if !IS_OPEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(b"\x1b[?25h\x1b[0m\n").and_then(|()| out.flush());
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sinew_fem::contact::{Party, SurfaceCheck, SurfacePlaces};
 use sinew_fem::model::Model;
 use sinew_fem::regions::{Region, cell_states, regions_of};
-use sinew_fem::{BodyFrame, Frame, StepReport, StepTiming};
+use sinew_fem::{BodyFrame, Frame, Interrupt, StepReport, StepTiming};
 use sinew_geometry::TriMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
@@ -165,7 +165,7 @@ impl Watch {
         crossings
     }
 
-    /// Draws, and draws conclusions. `last` is where the run ended.
+    /// Draws, and draws conclusions; `None` when somebody stops it. `last` is where the run ended.
     pub fn finish(
         mut self,
         scene: &Scene,
@@ -173,17 +173,20 @@ impl Watch {
         last: &Frame<'_>,
         reports: &[StepReport],
         spent: &Spent,
-    ) -> ArtistFacts {
+    ) -> Option<ArtistFacts> {
         let watch = Stopwatch::start();
+        let go_on = || (!Interrupt::ambient().is_wanted()).then_some(());
         // A run that ended early has a last picture all the same.
         if self.snapshots.last().is_none_or(|snapshot| snapshot.frame + self.every <= last.index) {
             self.snapshots.push(Snapshot::of(last, self.up));
         }
         if let Some(depth) = &mut self.crossing.depth {
             for suspect in &self.suspects {
+                go_on()?;
                 depth.take(SurfaceCheck::at(model, &suspect.places).penetration, suspect.frame);
             }
         }
+        go_on()?;
         let frames: Vec<(usize, f64)> = self.snapshots.iter().map(|snapshot| (snapshot.frame, snapshot.time)).collect();
         let pictures = strip(scene, &self.triangles, &self.snapshots);
         let strip = frames.iter().zip(pictures).map(|(&(frame, time), png)| {
@@ -196,15 +199,15 @@ impl Watch {
         let bodies = self
             .characters
             .into_iter()
-            .map(|watched| watched.finish(scene, model, triangles, &places, &frames))
-            .collect();
+            .map(|watched| go_on().map(|()| watched.finish(scene, model, triangles, &places, &frames)))
+            .collect::<Option<_>>()?;
         let mut sums = StepTiming::default();
         reports.iter().for_each(|report| sums += report.timing);
         watch.add_to(&mut self.time);
         let time = time_facts(reports, &sums, spent, self.time);
         let mut facts = ArtistFacts { strip, crossing: self.crossing, bodies, time, advice: Vec::new() };
         facts.advice = advise(&facts, &Settings::of(scene, sums));
-        facts
+        Some(facts)
     }
 }
 

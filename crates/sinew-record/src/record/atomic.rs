@@ -1,13 +1,31 @@
 //! Files that appear whole or not at all.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sinew_fem::RecordError;
+
+/// Files of this process that nobody should find after it: temporary ones, and those of sequences that are not complete.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+pub(super) fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all unfinished files, for a process that ends at once. From then on no other file appears either: who is about to finish one waits for the end.
+pub fn give_up_unfinished() {
+    let unfinished = unfinished();
+    for file in &*unfinished {
+        let _ = std::fs::remove_file(file);
+    }
+    std::mem::forget(unfinished);
+}
 
 /// A file under a temporary name in the folder of its destination.
 ///
@@ -36,12 +54,15 @@ impl AtomicFile {
         name.push(destination.file_name().unwrap_or_default());
         name.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
         let temporary = folder.join(name);
+        let mut unfinished = unfinished();
         let file = File::options()
             .read(true)
             .write(true)
             .create_new(true)
             .open(&temporary)
             .map_err(|source| RecordError::Io { path: destination.clone(), source })?;
+        unfinished.insert(temporary.clone());
+        drop(unfinished);
         Ok(AtomicFile { destination, temporary, file: Some(BufWriter::new(file)) })
     }
 
@@ -71,8 +92,10 @@ impl AtomicFile {
             .into_inner()
             .map_err(std::io::IntoInnerError::into_error)
             // A full disk may only show here: without it a rename could publish a file with holes.
-            .and_then(|file| file.sync_all())
-            .and_then(|()| std::fs::rename(&self.temporary, &self.destination));
+            .and_then(|file| file.sync_all());
+        let mut unfinished = unfinished();
+        unfinished.remove(&self.temporary);
+        let result = result.and_then(|()| std::fs::rename(&self.temporary, &self.destination));
         result.map_err(|source| {
             // Best effort: the first error is the one worth telling.
             let _ = std::fs::remove_file(&self.temporary);
@@ -97,6 +120,7 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
+            unfinished().remove(&self.temporary);
             let _ = std::fs::remove_file(&self.temporary);
         }
     }

@@ -50,7 +50,7 @@ use sinew_scene::spec::record::Record;
 use sinew_scene::spec::{Scene, Up};
 use sinew_scene::{Character, SceneCharacter};
 
-pub use self::atomic::{AtomicFile, write_file};
+pub use self::atomic::{AtomicFile, give_up_unfinished, write_file};
 pub use self::csv::CsvRecorder;
 pub use self::every::Every;
 pub use self::field::ColorField;

@@ -1,12 +1,12 @@
 //! Pictures of a run: stills and one animation.
 //!
 //! Frames are kept as snapshots and drawn at the end, when it is known what the camera must see and which values the colours
-//! must span. A run that is stopped early draws what there is. Memory is bounded: very long runs are thinned out evenly.
+//! must span. Who is interrupted draws nothing: the recording has it all, and pictures of it can be drawn later. Memory is bounded: very long runs are thinned out evenly.
 
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use sinew_fem::{Frame, RecordError, Recorder};
+use sinew_fem::{Frame, Interrupt, RecordError, Recorder};
 use sinew_raster::{
     Bounds, Camera, Finish, FitParams, Image, Legend, Paint, Renderer, Rgb, ShapeMesh, Surface, UpAxis, View,
     draw_footnote,
@@ -209,14 +209,21 @@ impl PictureRecorder {
             Some(_) => Renderer::new(width, height),
             None => Renderer::new(small[0], small[1]),
         };
+        // Pictures take longest of all outputs, so before each of them somebody may stop it.
+        let interrupt = Interrupt::ambient();
+        let draw = |i: usize| match interrupt.is_wanted() {
+            true => Err(RecordError::Interrupted),
+            false => Ok(self.draw(&self.snapshots[i], &stage, &renderer)),
+        };
         let stride = self.snapshots.len().div_ceil(ANIMATION_FRAMES).max(1);
-        let mut animation = self.params.animation.as_ref().map(|_| {
+        let mut animation = None;
+        if self.params.animation.is_some() {
             let count = PALETTE_EXAMPLES.min(self.snapshots.len());
             let last = self.snapshots.len() - 1;
             let examples: Vec<usize> = (0..count).map(|i| i * last / (count - 1).max(1)).collect();
-            let draw = |&i: &usize| self.draw(&self.snapshots[i], &stage, &renderer).shrunk(small[0], small[1]);
-            Animation::new(&examples.par_iter().map(draw).collect::<Vec<Image>>())
-        });
+            let small = |&i: &usize| draw(i).map(|image| image.shrunk(small[0], small[1]));
+            animation = Some(Animation::new(&examples.par_iter().map(small).collect::<Result<Vec<Image>, _>>()?));
+        }
         let step = if self.params.stills.is_some() { 1 } else { stride };
         let wanted: Vec<usize> = (0..self.snapshots.len()).step_by(step).collect();
         // Several at a time: drawing is parallel inside a picture too, but compression is not.
@@ -224,12 +231,12 @@ impl PictureRecorder {
             let drawn: Vec<(Option<Vec<u8>>, Option<Image>)> = batch
                 .par_iter()
                 .map(|&i| {
-                    let image = self.draw(&self.snapshots[i], &stage, &renderer);
+                    let image = draw(i)?;
                     let file = self.params.stills.as_ref().map(|_| encode_png(&image));
                     let is_shown = animation.is_some() && i.is_multiple_of(stride);
-                    (file, is_shown.then(|| image.shrunk(small[0], small[1])))
+                    Ok((file, is_shown.then(|| image.shrunk(small[0], small[1]))))
                 })
-                .collect();
+                .collect::<Result<_, RecordError>>()?;
             for (&i, (file, image)) in batch.iter().zip(&drawn) {
                 if let (Some(pattern), Some(bytes)) = (&self.params.stills, file) {
                     files.put(numbered(pattern, None, self.snapshots[i].index), bytes)?;
@@ -389,8 +396,9 @@ impl Recorder for PictureRecorder {
         let result = self.draw_all(&mut files);
         self.files = files;
         self.snapshots.clear();
-        if result.is_ok() {
-            self.files.keep();
+        match &result {
+            Ok(()) => self.files.keep(),
+            Err(_) => self.files = Sequence::default(),
         }
         result
     }
@@ -430,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn stopped_run_leaves_stills_and_an_animation() {
+    fn finished_run_leaves_stills_and_an_animation() {
         let folder = TestFolder::new("picture");
         let mut recorder = PictureRecorder::create(params(&folder)).unwrap();
         for index in 0..3 {
@@ -441,6 +449,21 @@ mod tests {
         assert_eq!(folder.entries(), ["animation.png", "shot_00000.png", "shot_00001.png", "shot_00002.png"]);
         let parts = split_animation(&std::fs::read(folder.path("animation.png")).unwrap()).unwrap();
         assert_eq!((parts.width, parts.height, parts.frames.len()), (96, 64, 3));
+    }
+
+    #[test]
+    fn pictures_that_are_interrupted_leave_nothing() {
+        let folder = TestFolder::new("picture-interrupted");
+        let mut recorder = PictureRecorder::create(params(&folder)).unwrap();
+        for index in 0..20 {
+            shapes_at(index, &mut |frame| recorder.frame(frame).unwrap());
+        }
+        // After the examples for the palette and the first stills.
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let interrupt = Interrupt::new(move || asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) >= 16);
+        let _entered = interrupt.enter();
+        assert!(matches!(recorder.finish(), Err(RecordError::Interrupted)));
+        assert!(folder.entries().is_empty(), "{:?}", folder.entries());
     }
 
     #[test]

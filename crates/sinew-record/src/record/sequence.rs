@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sinew_fem::RecordError;
 use sinew_scene::output::stem;
 
-use super::atomic::write_file;
+use super::atomic::{unfinished, write_file};
 
 /// Numbered files that belong together: dropped before [`Sequence::keep`], they vanish, as a single unfinished file does.
 #[derive(Debug, Default)]
@@ -18,18 +18,28 @@ impl Sequence {
     /// Writes one of them.
     pub fn put(&mut self, path: PathBuf, bytes: &[u8]) -> Result<(), RecordError> {
         write_file(&path, bytes)?;
-        self.files.push(path);
+        self.add(path);
         Ok(())
     }
 
     /// Counts a file that was written elsewhere as one of them.
     pub fn add(&mut self, path: PathBuf) {
+        unfinished().insert(path.clone());
         self.files.push(path);
     }
 
     /// The sequence is complete, or as much of it as there will be.
     pub fn keep(&mut self) {
         self.is_kept = true;
+        self.forget();
+    }
+
+    /// From here on the files stay, or are removed here.
+    fn forget(&self) {
+        let mut unfinished = unfinished();
+        for file in &self.files {
+            unfinished.remove(file);
+        }
     }
 
     /// What was written.
@@ -41,6 +51,7 @@ impl Sequence {
 impl Drop for Sequence {
     fn drop(&mut self) {
         if !self.is_kept {
+            self.forget();
             for file in &self.files {
                 let _ = std::fs::remove_file(file);
             }

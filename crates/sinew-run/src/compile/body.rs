@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use sinew_fem::BodyParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
 use sinew_fem::start::{Start, scrambled};
+use sinew_fem::{BodyParams, Interrupt};
 use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
@@ -36,6 +36,9 @@ impl Compiler<'_> {
         let scene = self.scene;
         let mut bodies = Vec::new();
         for (index, body) in scene.body.iter().enumerate() {
+            if Interrupt::ambient().is_wanted() {
+                break;
+            }
             match self.add_body(index, body, &bodies) {
                 Ok(compiled) => bodies.push(compiled),
                 Err(problems) => self.problems.extend(problems),

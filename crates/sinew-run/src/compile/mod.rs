@@ -13,6 +13,7 @@ mod material_map;
 mod mesh;
 mod muscles;
 mod pins;
+mod probes;
 mod regions;
 mod rig;
 mod rig_checks;
@@ -22,20 +23,16 @@ mod strands;
 
 use sinew_fem::contact::CheckProbe;
 use sinew_fem::elastic::Response;
-use sinew_fem::manufactured::ErrorProbe;
-use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
 use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
-use sinew_fem::probe::{LeverHold, LeverProbe, PointProbe, Probe, SectionProbe};
-use sinew_fem::{Force, FrameParams, Simulation};
-use sinew_geometry::embedding::Embedding;
+use sinew_fem::{Force, FrameParams, Interrupt, Simulation};
 use sinew_math::Vec3;
 use sinew_scene::SceneCharacter;
 use sinew_scene::spec::material::material_spec;
 use sinew_scene::spec::{self, Scene};
 use sinew_scene::{Diagnostic, SceneError, nearest};
 
-use self::body::CompiledBody;
 use self::drive::{ChannelMotion, TrackDriver};
+use crate::value_names;
 
 /// Builds the simulation a scene describes.
 pub fn compile(scene: &Scene) -> Result<Simulation, SceneError> {
@@ -105,17 +102,20 @@ impl Compiler<'_> {
         self.builder.gravity(Vec3::from(scene.gravity_vector()));
         self.add_rigid_bodies();
         let bodies = self.add_bodies();
+        go_on()?;
         self.add_colliders();
         self.add_contacts();
         if !self.problems.is_empty() {
             return Err(scene.error(self.problems));
         }
+        go_on()?;
         let builder = std::mem::take(&mut self.builder);
         let mut model = builder.build().map_err(|error| self.model_error(&error))?;
         let custom = forces(&model);
         model.custom.extend(custom);
         let probes = self.probes(&model, &bodies);
         self.check_gaps(&model);
+        go_on()?;
         self.check_start(&model);
         self.driver.resolve(&model, &scene.control, |channel, known| {
             let path = format!("control.\"{channel}\"");
@@ -139,6 +139,7 @@ impl Compiler<'_> {
                 return Err(scene.error(self.problems));
             }
         };
+        go_on()?;
         let solver = self.solver(&model).map_err(|problem| scene.error(vec![problem]))?;
         let params = FrameParams {
             frame_rate: scene.frame_rate,
@@ -147,6 +148,10 @@ impl Compiler<'_> {
         };
         let mut simulation = Simulation::new(model, solver, params, vec![Box::new(self.driver)], probes);
         simulation.notes = self.notes;
+        let unknown = value_names::unknown(scene, simulation.probe_names());
+        if !unknown.is_empty() {
+            return Err(scene.error(unknown));
+        }
         Ok(Compiled { simulation, characters: self.characters })
     }
 
@@ -188,114 +193,19 @@ impl Compiler<'_> {
         }])
     }
 
-    fn probes(&self, model: &Model, bodies: &[CompiledBody]) -> Result<Vec<Box<dyn Probe>>, Vec<Diagnostic>> {
-        let mut probes: Vec<Box<dyn Probe>> = Vec::new();
-        let mut problems = Vec::new();
-        for (index, probe) in self.scene.probe.iter().enumerate() {
-            match self.probe(model, bodies, index, probe) {
-                Ok(probe) => probes.extend(probe),
-                Err(problem) => problems.push(problem),
-            }
-        }
-        for (body, compiled) in bodies.iter().enumerate() {
-            if let Some(field) = compiled.manufactured {
-                probes.push(Box::new(ErrorProbe { body, field }));
-            }
-        }
-        if self.scene.modes > 0 && !self.scene.rigid.is_empty() {
-            problems.push(self.scene.problem("modes", "natural frequencies need a scene without rigid bodies"));
-        } else if self.scene.modes > 0 && !model.lattices.is_empty() {
-            problems.push(self.scene.problem("modes", "natural frequencies need a scene without lattices"));
-        } else if self.scene.modes > 0 {
-            match natural_frequencies(model, self.scene.modes) {
-                Ok(frequencies) => probes.push(Box::new(FrequencyProbe { frequencies })),
-                Err(error) => {
-                    let message = format!("natural frequencies cannot be computed: {error}");
-                    problems.push(self.scene.problem("modes", message));
-                }
-            }
-        }
-        if problems.is_empty() { Ok(probes) } else { Err(problems) }
-    }
-
-    /// A named point, the mean over a region, a section or a lever. Probes on rigid bodies are part of the standard ones.
-    fn probe(
-        &self,
-        model: &Model,
-        bodies: &[CompiledBody],
-        index: usize,
-        probe: &spec::Probe,
-    ) -> Result<Option<Box<dyn Probe>>, Diagnostic> {
-        let body = match &probe.body {
-            None => 0,
-            Some(name) => match self.target(name) {
-                AttachTarget::Body(body) => body,
-                _ => return Ok(None),
-            },
-        };
-        let Some(compiled) = bodies.get(body) else { return Ok(None) };
-        let first = model.bodies[body].points.start as u32;
-        let name = probe.name.clone();
-        if let Some(plane) = &probe.section {
-            let triangles = compiled.regions.mesh().boundary_triangles();
-            let triangles = triangles.into_iter().map(|triangle| triangle.map(|node| first + node)).collect();
-            let (point, normal) = (Vec3::from(plane.point), Vec3::from(plane.normal).normalized());
-            return Ok(Some(Box::new(SectionProbe { name, triangles, point, normal })));
-        }
-        if let Some(lever) = &probe.lever {
-            return self.lever_probe(model, body, index, lever, name).map(Some);
-        }
-        let (carriers, rest) = if let Some(region) = &probe.region {
-            let path = format!("probe[{index}].region");
-            let nodes = compiled.regions.nodes(region).map_err(|message| self.scene.problem(&path, message))?;
-            let weight = 1.0 / nodes.len() as f64;
-            let rest = nodes.iter().map(|&n| compiled.rest[n as usize]).sum::<Vec3>() * weight;
-            (nodes.iter().map(|&n| (first + n, weight)).collect(), rest)
-        } else {
-            let at = compiled.pose.to_world(Vec3::from(probe.at.unwrap_or([0.0; 3])));
-            let path = format!("probe[{index}].at");
-            let embedding = Embedding::bind(&model.bodies[body].mesh, &[at])
-                .map_err(|error| self.scene.problem(&path, error.to_string()))?;
-            let (nodes, weights) = embedding.entries(0);
-            let carriers: Vec<(u32, f64)> = nodes.iter().zip(weights).map(|(&n, &w)| (first + n, w)).collect();
-            (carriers, at)
-        };
-        Ok(Some(Box::new(PointProbe { name: probe.name.clone(), carriers, rest })))
-    }
-
-    fn lever_probe(
-        &self,
-        model: &Model,
-        body: usize,
-        index: usize,
-        lever: &spec::Lever,
-        name: String,
-    ) -> Result<Box<dyn Probe>, Diagnostic> {
-        let own = &model.bodies[body].name;
-        let (key, asked, hold) = match (&lever.pin, lever.tendon.as_deref().unwrap_or_default()) {
-            (Some(region), _) => {
-                let pin = model.pins.iter().position(|pin| pin.body == body && pin.name == *region);
-                ("pin", region.as_str(), pin.map(LeverHold::Pin))
-            }
-            (None, name) => {
-                let full = format!("{own}.tendon.{name}");
-                let tendon = model.tendons.iter().position(|tendon| tendon.name == full);
-                ("tendon", name, tendon.map(LeverHold::Tendon))
-            }
-        };
-        let Some(hold) = hold else {
-            let message = format!("body `{own}` has no {key} `{asked}`");
-            return Err(self.scene.problem(&format!("probe[{index}].lever.{key}"), message));
-        };
-        let (point, axis) = (Vec3::from(lever.point), Vec3::from(lever.axis).normalized());
-        Ok(Box::new(LeverProbe { name, hold, point, axis }))
-    }
-
     /// Registers the channels of a motion under a prefix.
     fn drive(&mut self, prefix: String, motion: Option<&spec::motion::Motion>) {
         if let Some(motion) = motion {
             self.driver.motions.push(ChannelMotion { prefix, motion: motion.clone() });
         }
+    }
+}
+
+/// Whether nobody wants to stop.
+fn go_on() -> Result<(), SceneError> {
+    match Interrupt::ambient().is_wanted() {
+        true => Err(SceneError::nowhere(Diagnostic::nowhere("interrupted"))),
+        false => Ok(()),
     }
 }
 

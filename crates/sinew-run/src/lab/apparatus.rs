@@ -162,7 +162,7 @@ impl<'a> Apparatus<'a> {
     pub fn step(&mut self, setting: Setting, session: &mut Session<'_>) -> Result<(), Stop> {
         session.check()?;
         self.command(setting)?;
-        let report = self.simulation.step_frame().map_err(|error| Stop::Step(Box::new(error)))?;
+        let report = self.simulation.step_frame().map_err(Stop::from)?;
         session.stepped(&report)
     }
 

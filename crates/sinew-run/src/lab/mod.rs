@@ -17,7 +17,7 @@ mod tension_length;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use sinew_fem::{RecordError, StepError};
+use sinew_fem::{Hold, RecordError, StepError};
 use sinew_record::record::write_file;
 use sinew_record::report::{Plot, Table, sheet};
 use sinew_scene::spec::Scene;
@@ -28,6 +28,7 @@ use thiserror::Error;
 pub use self::session::Sheet;
 use self::session::{Session, Stop};
 use self::specimen::Specimen;
+pub(crate) use self::specimen::unknown_specimen;
 use crate::expect::{Checked, Rule, UnknownProbe};
 use crate::history::ProbeHistory;
 use crate::run::Observer;
@@ -154,10 +155,12 @@ pub fn examine(
     folder: Option<&Path>,
     observer: &mut dyn Observer,
 ) -> Result<LabOutcome, LabError> {
-    // Before anything is computed: a misspelt name is not worth an hour.
+    let _entered = observer.interrupt().enter();
     let rules = rules(scene, protocol)?;
     let specimen = Specimen::new(scene)?;
     let mut session = Session::new(observer);
+    // Measurements are kept in memory until they are written at the end.
+    let _hold = Hold::new();
     let lab = &scene.lab;
     let result = match protocol {
         Protocol::TensionLength => tension_length::run(&specimen, lab, &mut session),
@@ -181,7 +184,7 @@ pub fn examine(
         notes,
         outputs: Vec::new(),
     };
-    let mut history = ProbeHistory::new(&names(protocol));
+    let mut history = ProbeHistory::new(&figure_names(protocol));
     history.push(0.0, &outcome.figures.iter().map(|figure| figure.value).collect::<Vec<_>>());
     for rule in &rules {
         let mut checked = rule.evaluate(&history)?;
@@ -197,7 +200,7 @@ pub fn examine(
 }
 
 /// Names of all results of a protocol.
-fn names(protocol: Protocol) -> Vec<String> {
+pub(crate) fn figure_names(protocol: Protocol) -> Vec<String> {
     kinds(protocol).iter().chain(&COMMON).map(|kind| kind.0.to_string()).collect()
 }
 
@@ -208,12 +211,6 @@ fn rules(scene: &Scene, protocol: Protocol) -> Result<Vec<Rule>, LabError> {
             // The scene was refused if one compares with another scene.
             let none = |_: &sinew_scene::spec::expect::Compare| Ok::<_, UnknownProbe>(ProbeHistory::default());
             rules.extend(Rule::from_expectation(name, expectation, none)?);
-        }
-    }
-    let known = names(protocol);
-    for rule in &rules {
-        if !known.contains(&rule.probe) {
-            return Err(UnknownProbe::new(&rule.probe, &format!("the protocol `{}`", protocol.word()), &known).into());
         }
     }
     Ok(rules)

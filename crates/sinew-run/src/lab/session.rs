@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sinew_fem::{StepError, StepReport};
+use sinew_fem::{Interrupt, StepError, StepReport};
 use sinew_record::report::Plot;
 use sinew_scene::SceneError;
 
@@ -23,7 +23,17 @@ pub(super) enum Stop {
 
 impl From<SceneError> for Stop {
     fn from(error: SceneError) -> Self {
-        Self::Scene(error)
+        // What is being compiled is given up too.
+        if Interrupt::ambient().is_wanted() { Self::Interrupted } else { Self::Scene(error) }
+    }
+}
+
+impl From<StepError> for Stop {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Interrupted { .. } => Self::Interrupted,
+            error => Self::Step(Box::new(error)),
+        }
     }
 }
 

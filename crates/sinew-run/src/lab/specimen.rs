@@ -182,6 +182,16 @@ fn snapped(axis: Vec3) -> Vec3 {
     }
 }
 
+/// What is wrong with the names in `[lab]`; nothing where it names nothing: few scenes are for the laboratory.
+pub(crate) fn unknown_specimen(scene: &Scene) -> Option<Diagnostic> {
+    let lab = &scene.lab;
+    if lab.body.is_none() && lab.muscle.is_none() && lab.clamp.is_none() {
+        return None;
+    }
+    let clamp = |(body, _)| lab.clamp.as_ref().map_or(Ok(0), |_| choose_clamp(scene, body));
+    choose_muscle(scene).and_then(clamp).err()
+}
+
 fn choose_muscle(scene: &Scene) -> Result<(usize, usize), Diagnostic> {
     let body = match &scene.lab.body {
         Some(name) => scene.body.iter().position(|body| body.name == *name).ok_or_else(|| {
@@ -246,6 +256,8 @@ fn at_rest(scene: &Scene, body: usize) -> Scene {
     scene.control.clear();
     scene.modes = 0;
     scene.study = None;
+    // Results of a protocol are expected elsewhere.
+    scene.expect.clear();
     for body in &mut scene.body {
         for muscle in &mut body.muscle {
             (muscle.activation, muscle.excitation) = (Track::constant(0.0), None);

@@ -213,12 +213,14 @@ impl Codec for GravityCodec {
 
 table! {
     /// A named point, region, section or lever to watch. Values of points and regions are `NAME.position.x`, `NAME.displacement.x`, `NAME.velocity.x` and so on.
+    /// Of a rigid only points can be watched; its own values are `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` [rad] and `RIGID.momentum.x`.
     pub struct Probe as "probe" {
         /// The name under which its values are recorded and expected.
         name: String = crate::decode::codec::name("letters, digits, `_` and `-`"), required, example("tip");
         /// The body or rigid it belongs to; may be left out when there is only one.
         body: Option<String> = text("name of a body or rigid"), optional, example("beam");
-        /// A point in body coordinates [m].
+        /// A point in body coordinates [m]. One that is outside of its body by more than a cell is moved to the nearest point of the body, with a note; one that is farther away than the body is large is refused. A
+        /// rigid carries its points wherever they are.
         at: Option<[f64; 3]> = vector(crate::decode::codec::length()), optional, example(["40 cm", "5 cm", "5 cm"]);
         /// A region of the body: the mean over its nodes.
         region: Option<String> = text("name of a region"), optional, example("x-max");

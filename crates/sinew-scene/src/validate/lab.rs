@@ -1,4 +1,4 @@
-//! `[lab]`: what its numbers say; names are looked up when a muscle is examined.
+//! `[lab]`: what its numbers say; whether what it names exists is checked where scenes are compiled.
 
 use super::Checker;
 use crate::spec::MOST_FRAMES;

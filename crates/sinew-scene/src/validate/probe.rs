@@ -27,6 +27,11 @@ impl Checker<'_> {
                 let problem = self.at(&format!("{path}.lever"), "a lever has either `pin` or `tendon`");
                 self.report(problem.hint("for instance `pin = \"insertion\"`"));
             }
+            if scene.rigid.iter().any(|rigid| rigid.name == probe.name) {
+                let message = format!("`{}` is the name of a rigid, whose values have such names already", probe.name);
+                let problem = self.at(&format!("{path}.name"), message);
+                self.report(problem.hint("choose another name"));
+            }
             self.check_probe_body(probe, &path);
         }
     }
@@ -46,8 +51,24 @@ impl Checker<'_> {
                 return;
             }
         };
-        if let (Some(body), Some(region)) = (body, &probe.region) {
-            self.check_region(body, region, &format!("{path}.region"));
+        let is_rigid = |name: &String| scene.rigid.iter().any(|rigid| rigid.name == *name);
+        match (body, &probe.region) {
+            (Some(body), Some(region)) => self.check_region(body, region, &format!("{path}.region")),
+            (None, _) if probe.body.as_ref().is_none_or(is_rigid) => self.check_rigid_probe(probe, path),
+            _ => {}
+        }
+    }
+
+    /// What is rigid has points, and no regions, sections or levers.
+    fn check_rigid_probe(&mut self, probe: &Probe, path: &str) {
+        let given = [
+            ("region", probe.region.is_some()),
+            ("section", probe.section.is_some()),
+            ("lever", probe.lever.is_some()),
+        ];
+        for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+            let problem = self.at(&format!("{path}.{key}"), format!("a rigid has no {key} to watch"));
+            self.report(problem.hint("watch a point of it, for instance `at = [0, 0, \"5 cm\"]`"));
         }
     }
 }

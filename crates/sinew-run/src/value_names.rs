@@ -1,0 +1,100 @@
+//! Names of values: whether `[expect]` and `[study]` speak of values that exist.
+//!
+//! What exists is what the simulation has probes for. `sinew check` and a run ask here, so neither accepts what the other refuses.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Path, PathBuf};
+
+use sinew_scene::spec::Scene;
+use sinew_scene::spec::expect::Expectation;
+use sinew_scene::spec::lab::Protocol;
+use sinew_scene::{Diagnostic, SceneError, suggest};
+
+use crate::compile::compile;
+use crate::lab::{figure_names, unknown_specimen};
+
+/// The name that stands for the mean edge length of the cells in `study.x`, instead of a value.
+pub(crate) const MESH_SIZE: &str = "h";
+
+/// A problem for every name in `[expect]` and `[study]` that is not one of `known`, the values of the scene, and for those in `[lab]`.
+pub(crate) fn unknown(scene: &Scene, known: &[String]) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    let key = |path: String| move |message| scene.source.key_problem(&path, message);
+    for name in scene.expect.keys() {
+        problems.extend(check(name, known, "this scene", key(format!("expect.\"{name}\""))));
+    }
+    if let Some(study) = &scene.study {
+        if study.x != MESH_SIZE {
+            problems.extend(check(&study.x, known, "this scene", |message| scene.problem("study.x", message)));
+        }
+        for name in study.order.keys() {
+            problems.extend(check(name, known, "this scene", key(format!("study.order.\"{name}\""))));
+        }
+    }
+    problems.extend(unknown_specimen(scene));
+    for (word, protocol, _) in Protocol::words() {
+        let (known, whose) = (figure_names(protocol), format!("the protocol `{word}`"));
+        for name in scene.lab.expect.of(protocol).keys() {
+            problems.extend(check(name, &known, &whose, key(format!("lab.expect.{word}.\"{name}\""))));
+        }
+    }
+    problems
+}
+
+/// Checks the names of values of other scenes that `compare` speaks of. Compiles those scenes, which takes less time than to run one for nothing.
+pub fn check_compared(scene: &Scene) -> Result<(), SceneError> {
+    let mut values: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for (name, expectations) in &scene.expect {
+        for (i, expectation) in expectations.iter().enumerate() {
+            let Some(compare) = &expectation.compare else { continue };
+            let file = scene.source.resolve(&compare.scene);
+            let known = match values.entry(file) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => {
+                    let names = compile(&compared(vacant.key())?)?.probe_names().to_vec();
+                    vacant.insert(names)
+                }
+            };
+            let path = format!("{}.compare.probe", path_of(name, expectations, i));
+            let asked = compare.probe.as_ref().unwrap_or(name);
+            let whose = format!("`{}`", compare.scene);
+            problems.extend(check(asked, known, &whose, |message| scene.problem(&path, message)));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(scene.error(problems)) }
+}
+
+/// A scene to compare with; what it expects itself does not count there.
+pub(crate) fn compared(file: &Path) -> Result<Scene, SceneError> {
+    let mut other = Scene::load(file)?;
+    other.expect.clear();
+    other.study = None;
+    Ok(other)
+}
+
+/// Where one of the expectations of a value stands in the scene.
+pub(crate) fn path_of(name: &str, expectations: &[Expectation], number: usize) -> String {
+    match expectations.len() {
+        1 => format!("expect.\"{name}\""),
+        _ => format!("expect.\"{name}\"[{number}]"),
+    }
+}
+
+/// The problem that `whose` values do not have a name, if they do not; `problem` knows where the name stands.
+pub(crate) fn check(
+    name: &str,
+    known: &[String],
+    whose: &str,
+    problem: impl FnOnce(String) -> Diagnostic,
+) -> Option<Diagnostic> {
+    if known.iter().any(|value| value == name) {
+        return None;
+    }
+    let problem = problem(format!("{whose} has no value `{name}`"));
+    Some(match suggest::value_hint(name, known) {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
+}
