@@ -150,6 +150,15 @@ impl LatticeBlock {
         F * (0.25 / self.lattice.cell)
     }
 
+    /// Calls `visit(point, ∇N)` with the gradient of each corner at the centre of a cell [1/m].
+    pub(crate) fn for_each_gradient(&self, cell: usize, mut visit: impl FnMut(usize, Vec3)) {
+        let slope = 0.25 / self.lattice.cell;
+        for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
+            let sign = |j: usize| if k >> j & 1 == 1 { slope } else { -slope };
+            visit(self.points.start + node as usize, Vec3::new(sign(0), sign(1), sign(2)));
+        }
+    }
+
     /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibres pull [Pa].
     pub fn stress(&self, cell: usize, F: &Mat3, activations: &Activations) -> Mat3 {
         let [mu, lambda] = self.lame[cell];

@@ -220,6 +220,14 @@ impl Model {
         }
     }
 
+    /// Size of the elastic force on each point when every cell is strained by one [N].
+    pub(crate) fn unit_strain_forces(&self) -> Vec<f64> {
+        let mut forces = vec![0.0; self.kinematics.point_count()];
+        self.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+        self.lattices.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+        forces
+    }
+
     /// Diagonal of the box around the largest body at rest [m].
     pub fn rest_size(&self) -> f64 {
         self.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max)

@@ -23,7 +23,7 @@ pub(crate) struct AssemblyPlan {
 
 /// Where and how the equations are linearised.
 #[derive(Clone, Copy)]
-pub(crate) struct Linearization<'a, 'p> {
+pub(crate) struct TangentAt<'a, 'p> {
     pub problem: &'a Problem<'p>,
     pub q: &'a Unknowns,
     /// Points x(q).
@@ -34,7 +34,7 @@ pub(crate) struct Linearization<'a, 'p> {
     pub definite: f64,
 }
 
-impl Linearization<'_, '_> {
+impl TangentAt<'_, '_> {
     /// Whether the tangent is known to have no negative curvature.
     pub fn tangent(&self) -> Tangent {
         if self.definite < 1.0 { Tangent::Exact } else { Tangent::Definite }
@@ -115,11 +115,11 @@ impl AssemblyPlan {
     /// Fills the blocks of `matrix` on and below the diagonal with the tangent; those above are left alone.
     pub fn assemble<S: PackReal>(
         &self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         scratch: &mut AssemblyScratch,
         matrix: &mut BlockCsr<S>,
     ) {
-        let Linearization { problem, q, x, point_gradient, definite } = *at;
+        let TangentAt { problem, q, x, point_gradient, definite } = *at;
         // The two tangents of cells that are mixed; forces, which have little curvature, take the definite one if any is asked for.
         let shares = [(Tangent::Exact, 1.0 - definite), (Tangent::Definite, definite)];
         let shares = || shares.into_iter().filter(|&(_, share)| share > 0.0);

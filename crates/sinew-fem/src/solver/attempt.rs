@@ -14,7 +14,7 @@ use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
 use super::acceleration::Past;
-use super::assembly::Linearization;
+use super::assembly::TangentAt;
 use super::cycles::Cycles;
 use super::guide::Guide;
 use super::integrator::Regime;
@@ -316,7 +316,7 @@ impl Attempt<'_> {
         let least = least.max(LARGEST_SHARE * largest(&self.work.gradient));
         self.problem.linearize_contact(&self.work.x);
         let Work { q, x, point_gradient, gradient, direction, .. } = &mut *self.work;
-        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
         let is_found = self.system.mend(&at, gradient, least, direction);
         self.timing.linear_solve += start.elapsed();
         if !is_found || self.distance() > self.max_stride {

@@ -14,7 +14,7 @@ use sinew_math::krylov::{CgOutcome, CgParams, CgScratch, Preconditioner, conjuga
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
+use super::assembly::{AssemblyPlan, AssemblyScratch, TangentAt};
 use super::couplings::{Coupled, CoupledFactor, Couplings};
 use super::params::LinearSolver;
 use super::rest_factor::RestFactor;
@@ -41,7 +41,7 @@ const MAX_STEP_ITERATIONS: usize = 1500;
 const SMALL_NODES: usize = 2000;
 
 /// The iterative solver with its memory.
-pub(super) struct Iterative {
+pub(crate) struct Iterative {
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
     cage: CagePreconditioner,
@@ -153,7 +153,7 @@ impl Iterative {
     }
 
     /// Turns the factor of the rest state, if that is what preconditions.
-    pub fn prepare(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>) -> Result<(), SolveFailure> {
+    pub fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>) -> Result<(), SolveFailure> {
         match &mut self.kind {
             Kind::RestFactor(factor) => factor.prepare(at, frame),
             Kind::Sum | Kind::VCycle(_) => Ok(()),
@@ -233,7 +233,7 @@ impl Iterative {
     /// Assembles and solves in f64.
     pub fn solve_wide(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         shift: f64,
         scratch: &mut AssemblyScratch,

@@ -17,7 +17,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Mat3, Real, Vec3};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
+use super::assembly::{AssemblyPlan, AssemblyScratch, TangentAt};
 use super::couplings::{ContactsWithin, Coupled, Couplings};
 use super::mending::Mending;
 use super::params::{NonlinearSolver, SolverParams};
@@ -41,7 +41,7 @@ const MOST_CALMINGS: usize = 4;
 const TIED_ROUNDING: f32 = 1e-5;
 
 /// The solver with its memory.
-pub(super) struct LatticeSystem {
+pub(crate) struct LatticeSystem {
     /// B, and in a solve, where there is a cage, the mean diagonal of K besides.
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
@@ -296,7 +296,7 @@ impl LatticeSystem {
     /// Fills B and the tangents of the lattices, the latter unless they are those of this place.
     pub fn assemble(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         scratch: &mut AssemblyScratch,
         has_tangents: bool,
@@ -352,18 +352,13 @@ impl LatticeSystem {
     /// out = A v, right after [`assemble`](Self::assemble).
     pub fn unfiltered_product(&self, v: &[Vec3], out: &mut [Vec3]) {
         self.matrix.multiply_lower(v, out);
-        for part in lock(&self.parts).iter_mut() {
-            part.multigrid.apply_wide(&v[part.unknowns.clone()], &mut part.wide_product);
-            for (out, &product) in out[part.unknowns.clone()].iter_mut().zip(&part.wide_product) {
-                *out += product;
-            }
-        }
+        self.add_product(v, out);
     }
 
     /// A step of the nodes with more than `least` of the gradient and of what is around them, right after contacts were found; whether there is one. The matrix is then one without contacts.
     pub fn mend(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         scratch: &mut AssemblyScratch,
         gradient: &[Vec3],
@@ -401,14 +396,24 @@ impl LatticeSystem {
     /// Solves (A + s D) out = rhs as `task` says with the A just assembled for `at`; returns the iterations.
     pub fn solve(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         task: Task,
         scratch: &mut AssemblyScratch,
         rhs: &[Vec3],
         out: &mut [Vec3],
     ) -> Result<usize, SolveFailure> {
-        let Task { shift, forcing, .. } = task;
+        let scale = self.prepare(at, frame, task.shift)?;
+        match self.solve_calmly(frame.couplings, task, rhs, out) {
+            Err(_) if at.tangent() == Tangent::Definite => {
+                self.solve_wide(at, frame, task.shift, scale, scratch, rhs, out, task.forcing)
+            }
+            result => result,
+        }
+    }
+
+    /// Makes the A just assembled ready to be solved with, `shift` times its diagonal added; the mean of its diagonal.
+    pub fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, shift: f64) -> Result<f64, SolveFailure> {
         let scale = self.scale();
         frame.filter.apply(&mut self.matrix, scale as f32);
         hold_softly(frame.free, frame.hinges, at.tangent(), &mut self.matrix, scale as f32);
@@ -441,19 +446,57 @@ impl LatticeSystem {
                 cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
-        let mut solved = self.solve_narrow(frame.couplings, rhs, out, task);
+        Ok(scale)
+    }
+
+    /// Solves in f32, with shorter sweeps where cycles turn out not to be definite.
+    fn solve_calmly(
+        &mut self,
+        couplings: &Couplings,
+        task: Task,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<usize, SolveFailure> {
+        let mut solved = self.solve_narrow(couplings, rhs, out, task);
         for _ in 0..MOST_CALMINGS {
             if !matches!(solved, Err(SolveFailure::Preconditioner { .. })) {
                 break;
             }
             get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.calm());
-            solved = self.solve_narrow(frame.couplings, rhs, out, task);
+            solved = self.solve_narrow(couplings, rhs, out, task);
         }
-        match solved {
-            Err(_) if at.tangent() == Tangent::Definite => {
-                self.solve_wide(at, frame, shift, scale, scratch, rhs, out, forcing)
+        solved
+    }
+
+    /// Solves A out = rhs in f32 to a relative accuracy, after [`prepare`](Self::prepare).
+    pub fn solve_prepared(
+        &mut self,
+        couplings: &Couplings,
+        forcing: f64,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<(), SolveFailure> {
+        if norm(rhs) == 0.0 {
+            out.fill(Vec3::zero());
+            return Ok(());
+        }
+        self.solve_calmly(couplings, Task { shift: 0.0, forcing, has_guess: false }, rhs, out).map(|_| ())
+    }
+
+    /// z = one V-cycle on each lattice, and the cage elsewhere, for r; after [`prepare`](Self::prepare).
+    pub fn precondition(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        let Self { cage, parts, rhs, solution, .. } = self;
+        let cycle = Cycle { cage: cage.as_mut(), parts };
+        Widened { cycle, residual: rhs, correction: solution }.apply(r, z);
+    }
+
+    /// out += K v of all lattices, in f64.
+    pub fn add_product(&self, v: &[Vec3], out: &mut [Vec3]) {
+        for part in lock(&self.parts).iter_mut() {
+            part.multigrid.apply_wide(&v[part.unknowns.clone()], &mut part.wide_product);
+            for (out, &product) in out[part.unknowns.clone()].iter_mut().zip(&part.wide_product) {
+                *out += product;
             }
-            result => result,
         }
     }
 
@@ -489,7 +532,7 @@ impl LatticeSystem {
 
     fn solve_wide(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         shift: f64,
         scale: f64,

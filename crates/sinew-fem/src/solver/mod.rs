@@ -30,8 +30,14 @@ pub use integrator::{NewmarkParams, Regime};
 pub use newton::NewtonSolver;
 pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, ResidualNorm, SolverParams};
 
-pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, TangentAt};
+pub(crate) use couplings::{CoupledFactor, Couplings};
+pub(crate) use free::{FreeParts, connected_parts};
+pub(crate) use hinge::Hinges;
+pub(crate) use iterative::Iterative;
+pub(crate) use lattice::LatticeSystem;
 pub(crate) use problem::{Problem, ProblemScratch};
+pub(crate) use system::{Frame as SystemFrame, SolveFailure, add_shift, filter_scale, hold_softly};
 
 use crate::control::Control;
 use crate::interrupt::Interrupt;

@@ -100,9 +100,7 @@ impl NewtonSolver {
             self.stage = ContactStage::default();
         }
         if self.system.is_none() {
-            let mut forces = vec![0.0; model.kinematics.point_count()];
-            model.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
-            model.lattices.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+            let forces = model.unit_strain_forces();
             self.unit_strain_force = match self.params.norm {
                 ResidualNorm::Euclidean => forces.iter().map(|f| f * f).sum::<f64>().sqrt(),
                 ResidualNorm::Largest => LARGEST_STRAIN * forces.iter().copied().fold(0.0, f64::max),

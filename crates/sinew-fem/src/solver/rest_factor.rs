@@ -13,7 +13,7 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
-use super::assembly::{AssemblyPlan, Linearization};
+use super::assembly::{AssemblyPlan, TangentAt};
 use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
@@ -72,7 +72,7 @@ impl RestFactor {
     /// Turns the factor to where `at` is, after making it where stiffness or step have changed.
     pub fn prepare(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         Frame { plan, filter, free, hinges, .. }: Frame<'_>,
     ) -> Result<(), SolveFailure> {
         let model = at.problem.model;

@@ -10,7 +10,7 @@ use sinew_math::parallel::sum;
 use sinew_math::sparse::BlockCsr;
 use sinew_math::{Mat3, Real, Vec3};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+use super::assembly::{AssemblyPlan, AssemblyScratch, Filter, TangentAt};
 use super::couplings::{CoupledFactor, Couplings};
 use super::free::{FreeParts, connected_parts};
 use super::hinge::Hinges;
@@ -90,7 +90,7 @@ enum Backend {
 
 /// What does not change from matrix to matrix.
 #[derive(Clone, Copy)]
-pub(super) struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     pub plan: &'a AssemblyPlan,
     pub filter: &'a Filter,
     pub free: &'a FreeParts,
@@ -100,7 +100,7 @@ pub(super) struct Frame<'a> {
 
 /// How a system is to be solved.
 #[derive(Clone, Copy)]
-pub(super) struct Task {
+pub(crate) struct Task {
     /// Multiple of the means of diagonal blocks that is added to them.
     pub shift: f64,
     /// Relative accuracy.
@@ -209,12 +209,12 @@ impl LinearSystem {
     }
 
     /// Fills the matrix; rows and columns of prescribed components are still in place.
-    pub fn assemble(&mut self, at: &Linearization<'_, '_>) {
+    pub fn assemble(&mut self, at: &TangentAt<'_, '_>) {
         self.fill(at, false);
     }
 
     /// The same at the same place, where only contacts are others.
-    pub fn assemble_again(&mut self, at: &Linearization<'_, '_>) {
+    pub fn assemble_again(&mut self, at: &TangentAt<'_, '_>) {
         self.fill(at, true);
     }
 
@@ -224,7 +224,7 @@ impl LinearSystem {
         (Frame { plan, filter, free, hinges, couplings }, backend, scratch)
     }
 
-    fn fill(&mut self, at: &Linearization<'_, '_>, has_tangents: bool) {
+    fn fill(&mut self, at: &TangentAt<'_, '_>, has_tangents: bool) {
         let model = at.problem.model;
         self.couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
         let (frame, backend, scratch) = self.parts();
@@ -256,7 +256,7 @@ impl LinearSystem {
     /// its diagonal blocks; returns the iterations (1 for a direct solve).
     pub fn solve(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         task: Task,
         rhs: &[Vec3],
         out: &mut [Vec3],
@@ -305,7 +305,7 @@ impl LinearSystem {
     }
 
     /// Writes a step of the nodes with more than `least` of the gradient, and of what is around them, all else staying where it is; false where these are too many, or nothing knows how.
-    pub fn mend(&mut self, at: &Linearization<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
+    pub fn mend(&mut self, at: &TangentAt<'_, '_>, gradient: &[Vec3], least: f64, out: &mut [Vec3]) -> bool {
         if !matches!(self.backend, Backend::Lattice(_)) {
             return false;
         }
@@ -395,7 +395,7 @@ fn rounding_floor<S: Real>(matrix: &BlockCsr<S>, q: &Unknowns) -> f64 {
 
 /// Springs on free parts, and where the tangent is the definite one on hinged parts, that make their singular matrices definite. They are so weak that
 /// they slow down only the softest of all shape changes. The exact tangent of a hinged part that hangs is not singular.
-pub(super) fn hold_softly<S: Real>(
+pub(crate) fn hold_softly<S: Real>(
     free: &FreeParts,
     hinges: &Hinges,
     tangent: Tangent,
@@ -413,7 +413,7 @@ pub(super) fn hold_softly<S: Real>(
 
 /// Adds `shift` times the mean of each diagonal block to it [Marquardt63]: nodes of stiff cells, which may be stiffer by many orders where they
 /// are crushed, say nothing about the others.
-pub(super) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
+pub(crate) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     if shift > 0.0 {
         // What a node without any stiffness gets.
         let least = SHIFT_FLOOR * filter_scale(matrix).to_f64();
@@ -426,7 +426,7 @@ pub(super) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
 }
 
 /// The mean of the diagonal: what prescribed components get, so that they do not stand out.
-pub(super) fn filter_scale<S: Real>(matrix: &BlockCsr<S>) -> S {
+pub(crate) fn filter_scale<S: Real>(matrix: &BlockCsr<S>) -> S {
     let nodes = matrix.node_count();
     let total = sum(nodes, |node| matrix.diagonal_block(node).trace().to_f64() / 3.0);
     S::from_f64(if total > 0.0 { total / nodes as f64 } else { 1.0 })
