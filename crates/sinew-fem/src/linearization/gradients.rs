@@ -33,7 +33,7 @@ const ROUNDING: f64 = 1e-6;
 pub enum GradientError {
     /// The scheme has inertia: the state depends on all steps before it.
     #[error(
-        "gradients are those of an equilibrium, and this simulation moves in time: they need `solver.type = \"quasistatic\"`"
+        "gradients are those of an equilibrium, and this scene moves in time\nhint: `solver.type = \"quasistatic\"` finds equilibria instead"
     )]
     Dynamic,
     /// Forces depend on what happened before.
@@ -127,8 +127,17 @@ impl Simulation {
     /// # Errors
     /// All reasons why some of them do not exist.
     pub fn gradients(&self, probes: &[usize], inputs: &[Input]) -> Result<Gradients, Vec<GradientError>> {
+        self.differentiation(probes, inputs).run()
+    }
+
+    /// Why some of these derivatives cannot be had, as far as the current state tells; for whoever wants to know before a long run.
+    pub fn gradient_refusals(&self, probes: &[usize], inputs: &[Input]) -> Vec<GradientError> {
+        self.differentiation(probes, inputs).refusals()
+    }
+
+    fn differentiation<'a>(&'a self, probes: &'a [usize], inputs: &'a [Input]) -> Differentiation<'a> {
         let names = inputs.iter().map(|&input| self.input_name(input)).collect();
-        Differentiation { simulation: self, probes, inputs, names }.run()
+        Differentiation { simulation: self, probes, inputs, names }
     }
 
     /// Name of an input: that of its channel, or `BODY.PARAMETER`.
@@ -161,25 +170,12 @@ impl Differentiation<'_> {
     fn run(&self) -> Result<Gradients, Vec<GradientError>> {
         let simulation = self.simulation;
         let model = simulation.model();
-        let mut errors = self.refusals();
-        let closed: Vec<Option<ProbeGradient>> =
-            self.probes.iter().map(|&probe| simulation.probe_gradient(probe)).collect();
-        for (&probe, gradient) in self.probes.iter().zip(&closed) {
-            let name = &simulation.probe_names()[probe];
-            if counts(name) {
-                errors.push(GradientError::NoDerivative { probe: name.clone() });
-                continue;
-            }
-            let reads = gradient.as_ref().is_none_or(|gradient| gradient.reads_materials);
-            for (input, own) in self.inputs.iter().zip(&self.names) {
-                if reads && matches!(input, Input::Parameter { .. }) {
-                    errors.push(GradientError::ReadsMaterial { probe: name.clone(), input: own.clone() });
-                }
-            }
-        }
+        let errors = self.refusals();
         if !errors.is_empty() {
             return Err(errors);
         }
+        let closed: Vec<Option<ProbeGradient>> =
+            self.probes.iter().map(|&probe| simulation.probe_gradient(probe)).collect();
         let plan = LinearizationPlan::new(model);
         let mut linearization = simulation.linearize(&plan).map_err(|error| vec![error.into()])?;
         self.check_balance(&linearization).map_err(|error| vec![error])?;
@@ -188,17 +184,31 @@ impl Differentiation<'_> {
 
     /// What gradients of an equilibrium cannot be had of.
     fn refusals(&self) -> Vec<GradientError> {
-        let model = self.simulation.model();
+        let simulation = self.simulation;
+        let model = simulation.model();
         let mut errors = Vec::new();
-        if !self.simulation.is_static() {
+        if !simulation.is_static() {
             errors.push(GradientError::Dynamic);
         }
         let rubs = model.contacts.iter().any(|force| force.friction > 0.0) || model.contact.has_friction();
-        if rubs && !self.simulation.frame().contacts.is_empty() {
+        if rubs && !simulation.frame().contacts.is_empty() {
             errors.push(GradientError::History { what: "contacts with friction" });
         }
         if model.needs_motion() {
             errors.push(GradientError::History { what: "muscles whose force depends on their speed" });
+        }
+        for &probe in self.probes {
+            let name = &simulation.probe_names()[probe];
+            if counts(name) {
+                errors.push(GradientError::NoDerivative { probe: name.clone() });
+                continue;
+            }
+            let reads = || simulation.probe_gradient(probe).is_none_or(|gradient| gradient.reads_materials);
+            for (input, own) in self.inputs.iter().zip(&self.names) {
+                if matches!(input, Input::Parameter { .. }) && reads() {
+                    errors.push(GradientError::ReadsMaterial { probe: name.clone(), input: own.clone() });
+                }
+            }
         }
         errors
     }
