@@ -87,7 +87,8 @@ fn gradients_are_those_of_whole_runs() {
         }
     }
     // Weight is density times gravity: both derivatives say the same.
-    let (by_density, by_gravity) = (value("tip.displacement.z", "tongue.density").0, value("tip.displacement.z", "gravity.z").0);
+    let (by_density, by_gravity) =
+        (value("tip.displacement.z", "tongue.density").0, value("tip.displacement.z", "gravity.z").0);
     let same = by_density * 1060.0 - by_gravity * -9.81;
     assert!(same.abs() < 1e-8 * by_density.abs() * 1060.0, "{same}");
 }
@@ -114,8 +115,7 @@ fn gradients_of_lattices_are_those_of_whole_runs() {
     for (k, (key, at, step)) in [key("tongue.activation.upper"), key("tongue.young")].into_iter().flatten().enumerate()
     {
         let step = 10.0 * step;
-        let numeric =
-            (end(format!("{key}={}", at + step)) - end(format!("{key}={}", at - step))) / (2.0 * step);
+        let numeric = (end(format!("{key}={}", at + step)) - end(format!("{key}={}", at - step))) / (2.0 * step);
         let forward = said["gradients"][k]["forward"].as_f64().unwrap();
         assert!((forward - numeric).abs() < 1e-4 * forward.abs(), "{key}: {forward} and {numeric}");
     }

@@ -133,8 +133,13 @@ fn unknown<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a str> + Cl
     let hint = match nearest(name, known.clone()) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => {
-            let few: Vec<&str> = known.filter(|other| other.split('.').next() == name.split('.').next()).take(8).collect();
-            if few.is_empty() { "`sinew check SCENE` lists them".into() } else { format!("there are {}", few.join(", ")) }
+            let few: Vec<&str> =
+                known.filter(|other| other.split('.').next() == name.split('.').next()).take(8).collect();
+            if few.is_empty() {
+                "`sinew check SCENE` lists them".into()
+            } else {
+                format!("there are {}", few.join(", "))
+            }
         }
     };
     format!("there is no {kind} \"{name}\"\nhint: {hint}")
@@ -175,7 +180,9 @@ fn note(gradients: &Gradients, input: usize) -> Option<String> {
     let derivative = &gradients.derivatives[input];
     match &derivative.kink {
         Some(kink) => Some(kink.describe()),
-        None if derivative.is_zero() => Some("no force and no pin answers to it at this state: all derivatives are zero".into()),
+        None if derivative.is_zero() => {
+            Some("no force and no pin answers to it at this state: all derivatives are zero".into())
+        }
         None => None,
     }
 }

@@ -15,7 +15,6 @@ pub mod contact;
 pub mod contacts;
 pub mod control;
 pub mod cover;
-pub mod damping;
 pub mod diagnostics;
 pub mod force;
 pub mod frame;

@@ -87,9 +87,8 @@ insertion = {{ box = [[0.399, -1, -1], [1, 1, 1]] }}
 /// Contracts the muscle; the simulation at its equilibrium, and seconds per Newton iteration.
 fn contract(arguments: &Arguments, linear: &str) -> Result<(Simulation, f64), Failure> {
     let mut simulation = compile(&scene(arguments, linear)?)?;
-    let report = simulation
-        .step_frame()
-        .map_err(|error| Failure::Other(format!("the muscle finds no equilibrium: {error}")))?;
+    let report =
+        simulation.step_frame().map_err(|error| Failure::Other(format!("the muscle finds no equilibrium: {error}")))?;
     let timing = report.timing;
     let spent = timing.gradient + timing.assembly + timing.linear_solve;
     Ok((simulation, spent.as_secs_f64() / report.newton_iterations.max(1) as f64))

@@ -21,8 +21,9 @@ use crate::state::State;
 
 /// What is out of balance, over the force that strains the model by one, above which a state is no equilibrium.
 const MAX_IMBALANCE: f64 = 1e-4;
-/// How far products with K may be from differences of the forces, relative to them: contacts that are about to close leave this much.
-const MAX_TANGENT_ERROR: f64 = 1e-4;
+/// How far products with K may be from differences of the forces, relative to them: contacts that are about to close and bent cells of lattices leave less than
+/// this.
+const MAX_TANGENT_ERROR: f64 = 1e-3;
 /// Step of these differences, over the size of the model.
 const TRIAL: f64 = 1e-6;
 /// Differences that are this small beside their parts are rounding.

@@ -55,6 +55,9 @@ use solve::Inverse;
 /// Why a state has no linearization, or a system no solution.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LinearizationError {
+    /// The plan was made for another model, or for this one before a change.
+    #[error("the plan was made for another model")]
+    OtherPlan,
     /// The state belongs to another model.
     #[error("the state has {actual} points, the model {expected}")]
     OtherModel {
@@ -111,7 +114,7 @@ impl<'a> Linearization<'a> {
     /// derivative of the forces.
     ///
     /// # Errors
-    /// [`LinearizationError::OtherModel`], [`LinearizationError::NotFinite`].
+    /// [`LinearizationError::OtherPlan`], [`LinearizationError::OtherModel`], [`LinearizationError::NotFinite`].
     pub fn new(
         plan: &'a LinearizationPlan,
         model: &'a Model,
@@ -287,7 +290,10 @@ impl Place<'_> {
     fn pose<T>(&self, solve: impl FnOnce(Problem<'_>) -> T) -> Result<T, LinearizationError> {
         let Place { model, plan, state, control } = *self;
         let (expected, actual) = (model.kinematics.point_count(), state.positions.len());
-        if expected != actual || state.unknowns.vectors.len() != model.kinematics.unknown_count() || !plan.fits(model) {
+        if !plan.fits(model) {
+            return Err(LinearizationError::OtherPlan);
+        }
+        if expected != actual || state.unknowns.vectors.len() != model.kinematics.unknown_count() {
             return Err(LinearizationError::OtherModel { expected, actual });
         }
         let dt = step_length(state);

@@ -10,7 +10,7 @@ use super::gmres::gmres;
 use super::operator::{Operator, Side};
 use super::{LinearizationError, Place};
 use crate::material::Tangent;
-use crate::model::Model;
+use crate::model::{Model, Revision};
 use crate::solver::{
     AssemblyPlan, AssemblyScratch, CoupledFactor, Couplings, Filter, FreeParts, Hinges, Iterative, LinearSolver,
     SolveFailure, SystemFrame, add_shift, connected_parts, filter_scale, hold_softly,
@@ -32,6 +32,7 @@ pub struct LinearizationPlan {
     pub(super) free: FreeParts,
     pub(super) hinges: Hinges,
     symbolic: OnceLock<Result<SymbolicCholesky, SolveFailure>>,
+    revision: Revision,
 }
 
 impl LinearizationPlan {
@@ -45,6 +46,7 @@ impl LinearizationPlan {
             hinges: Hinges::find(model, &parts),
             assembly,
             symbolic: OnceLock::new(),
+            revision: model.revision(),
         }
     }
 
@@ -53,9 +55,9 @@ impl LinearizationPlan {
         self.filter.apply(matrix, scale);
     }
 
-    /// Whether it was made for a model of this shape.
+    /// Whether it was made for this model as it is.
     pub(super) fn fits(&self, model: &Model) -> bool {
-        self.assembly.pattern.node_count() == model.kinematics.unknown_count()
+        self.revision == model.revision()
     }
 
     pub(super) fn frame<'a>(&'a self, couplings: &'a Couplings) -> SystemFrame<'a> {
@@ -188,7 +190,7 @@ impl Inverse {
             plan.filter.apply(&mut iterative.matrix, scale);
             hold_softly(&plan.free, &plan.hinges, tangent, &mut iterative.matrix, scale);
         })?;
-        iterative.begin_step();
+        iterative.forget();
         Ok(iterative)
     }
 
@@ -265,7 +267,7 @@ impl Inverse {
                 factor.solve(&mut [z])
             }
             Kind::Iterative(iterative, tangent) => {
-                iterative.solve(*tangent, operator.couplings(), r, z, INNER_ACCURACY).map(|_| ())
+                iterative.solve_narrow(*tangent, operator.couplings(), r, z, INNER_ACCURACY).map(|_| ())
             }
             Kind::Lattice => operator.solve_lattices(r, z, INNER_ACCURACY),
             Kind::Cycles => {

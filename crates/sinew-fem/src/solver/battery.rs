@@ -5,8 +5,8 @@ use sinew_geometry::shape::{Plane, Pose, Sphere};
 use sinew_math::sparse::BlockCsr;
 use sinew_math::{Quaternion, Vec3};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, TangentAt};
 use super::integrator::{NewmarkParams, Regime};
+use super::linear::{AssemblyPlan, AssemblyScratch, TangentAt};
 use super::problem::{Problem, ProblemScratch};
 use crate::contact::ContactStage;
 use crate::contacts::Contacts;

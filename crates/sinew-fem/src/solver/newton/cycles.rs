@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use super::assembly::TangentAt;
-use super::attempt::{Attempt, Work, dot};
-use super::params::{NonlinearSolver, SolverParams};
-use super::problem::Merit;
+use super::super::linear::TangentAt;
+use super::super::params::{NonlinearSolver, SolverParams};
+use super::super::problem::Merit;
+use super::attempt::{Attempt, Work};
+use super::vectors::dot;
 use crate::report::StepReport;
 
 /// Cycles of a step before Newton's method takes over.

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::assembly::TangentAt;
-use super::attempt::{Attempt, Failure, Work, dot, norm};
-use super::params::Projection;
-use super::problem::Merit;
-use super::system::{SolveFailure, Task};
+use super::super::linear::{SolveFailure, TangentAt, Task};
+use super::super::params::Projection;
+use super::super::problem::Merit;
+use super::attempt::{Attempt, Failure, Work};
+use super::vectors::{dot, norm};
 use crate::force::Force;
 use crate::report::StepReport;
 

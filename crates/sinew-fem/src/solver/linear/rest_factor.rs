@@ -13,8 +13,9 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
-use super::assembly::{AssemblyPlan, TangentAt};
-use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
+use super::assembly::TangentAt;
+use super::backend::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
+use super::plan::AssemblyPlan;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;

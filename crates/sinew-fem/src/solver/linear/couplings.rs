@@ -14,7 +14,7 @@ use sinew_math::parallel::for_each_block_mut;
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Real, Vec3};
 
-use super::system::SolveFailure;
+use super::backend::SolveFailure;
 use crate::contact::{ContactModel, ContactTerm};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 
@@ -470,7 +470,7 @@ mod tests {
         matrix.add_block(1, 0, &(Mat3::identity() * -1.0)).unwrap();
         matrix.add_block(2, 1, &(Mat3::identity() * -1.0)).unwrap();
         couplings.add_diagonal(&mut matrix);
-        let filter = super::super::Filter::new(&kinematics, matrix.pattern());
+        let filter = super::super::plan::Filter::new(&kinematics, matrix.pattern());
         filter.apply(&mut matrix, 3.0);
         matrix.mirror_lower();
         let rhs = [Vec3::new(1.0, 2.0, 3.0), Vec3::new(0.0, 0.0, 0.5), Vec3::new(2.0, 0.0, 1.0)];
