@@ -1,7 +1,7 @@
 //! Flesh on a lattice of cubes: its energy and forces, and what probes ask of its cells.
 //!
 //! Corotated elasticity with one rotation per cell and modes that hold what one point does not see (MCA-03, MCA-10); see [`sinew_lattice`]. Its linear systems
-//! are never assembled: `solver/lattice.rs`. Muscles are fibres in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
+//! are never assembled: `solver/linear/lattice.rs`. Muscles are fibres in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
 
 #![allow(non_snake_case)]
 
