@@ -10,6 +10,7 @@ mod completions;
 mod convert;
 mod demo;
 mod doctor;
+mod gradient;
 mod lab;
 mod manual;
 mod mesh;
@@ -74,6 +75,8 @@ enum Command {
     Muscle(muscle::Arguments),
     /// Takes a muscle of a scene through a protocol of physiology
     Lab(lab::Arguments),
+    /// Runs a quasistatic scene and differentiates what it ends with
+    Gradient(gradient::Arguments),
     /// Plays a recording in the terminal, or tells it in numbers
     Play(play::Arguments),
     /// Tells how runs fare, and how to continue those that ended early
@@ -175,6 +178,7 @@ fn execute(arguments: Arguments) -> Result<Status, Failure> {
         Command::Mesh(arguments) => mesh::execute(&arguments, talk),
         Command::Muscle(arguments) => muscle::execute(&arguments, talk),
         Command::Lab(arguments) => lab::execute(&arguments, talk),
+        Command::Gradient(arguments) => gradient::execute(&arguments, talk),
         Command::Play(arguments) => play::execute(&arguments, talk),
         Command::Status(arguments) => status::execute(&arguments, talk),
         Command::Demo(arguments) => demo::execute(&arguments, talk),

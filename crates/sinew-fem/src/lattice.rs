@@ -1,7 +1,7 @@
 //! Flesh on a lattice of cubes: its energy and forces, and what probes ask of its cells.
 //!
 //! Corotated elasticity with one rotation per cell and modes that hold what one point does not see (MCA-03, MCA-10); see [`sinew_lattice`]. Its linear systems
-//! are never assembled: `solver/lattice.rs`. Muscles are fibres in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
+//! are never assembled: `solver/linear/lattice.rs`. Muscles are fibres in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
 
 #![allow(non_snake_case)]
 
@@ -148,6 +148,15 @@ impl LatticeBlock {
             }
         }
         F * (0.25 / self.lattice.cell)
+    }
+
+    /// Calls `visit(point, ∇N)` with the gradient of each corner at the centre of a cell [1/m].
+    pub(crate) fn for_each_gradient(&self, cell: usize, mut visit: impl FnMut(usize, Vec3)) {
+        let slope = 0.25 / self.lattice.cell;
+        for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
+            let sign = |j: usize| if k >> j & 1 == 1 { slope } else { -slope };
+            visit(self.points.start + node as usize, Vec3::new(sign(0), sign(1), sign(2)));
+        }
     }
 
     /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibres pull [Pa].

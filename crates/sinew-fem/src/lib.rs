@@ -6,6 +6,7 @@
 //! | [`State`] | what changes: unknowns, points, velocities, history |
 //! | [`Control`] | what is commanded from outside, by named channels |
 //! | [`Solver`] | one step: [`NewtonSolver`] for quasistatics and implicit schemes, [`ExplicitSolver`] |
+//! | [`Linearization`] | the stiffness of a state: products, solves, derivatives by channels and parameters |
 //! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
 //! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
 
@@ -14,13 +15,13 @@ pub mod contact;
 pub mod contacts;
 pub mod control;
 pub mod cover;
-pub mod damping;
 pub mod diagnostics;
 pub mod force;
 pub mod frame;
 pub mod interrupt;
 pub mod kinematics;
 pub mod lattice;
+pub mod linearization;
 pub mod manufactured;
 pub mod modal;
 pub mod model;
@@ -44,6 +45,7 @@ pub use force::{Force, StepContext};
 pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder, ShapeFrame};
 pub use interrupt::{Hold, Interrupt};
 pub use kinematics::Kinematics;
+pub use linearization::{Linearization, LinearizationPlan};
 pub use model::{BodyParams, Model, ModelBuilder, ModelError};
 pub use pacing::Substeps;
 pub use report::{StepError, StepReport, StepTiming};

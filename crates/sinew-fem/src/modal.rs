@@ -2,33 +2,40 @@
 
 use sinew_math::eigen::{EigenError, EigenParams, lowest_modes};
 use sinew_math::sparse::BlockCsr;
+use thiserror::Error;
 
-use crate::contact::ContactStage;
-use crate::contacts::Contacts;
-use crate::force::StepContext;
+use crate::linearization::{Linearization, LinearizationError, LinearizationPlan};
+use crate::material::Tangent;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
-use crate::solver::{AssemblyPlan, AssemblyScratch, Filter, Linearization, Problem, ProblemScratch, Regime};
 
-/// The lowest natural frequencies of a model at rest [Hz]. Rigid bodies have no lumped mass matrix and must not be part of it.
+/// Why there are no natural frequencies.
+#[derive(Debug, Error)]
+pub enum ModalError {
+    /// The initial state has no stiffness.
+    #[error(transparent)]
+    Linearization(#[from] LinearizationError),
+    /// Bodies on lattices have no assembled stiffness.
+    #[error("bodies on lattices have no assembled stiffness")]
+    Lattice,
+    /// The eigenvalue problem has no solution.
+    #[error(transparent)]
+    Eigen(#[from] EigenError),
+}
+
+/// The lowest natural frequencies of a model at rest, without contact between bodies [Hz]. Rigid bodies have no lumped mass matrix and must not be part of
+/// it.
 ///
 /// Pinned components are made 1e12 times stiffer than the rest, which moves them far above all frequencies of interest.
-pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, EigenError> {
-    let state = model.initial_state();
-    let control = model.initial_control();
-    let contacts = Contacts::default();
-    let ctx = StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
-    let mut scratch = ProblemScratch::default();
-    let plan = AssemblyPlan::new(model);
-    let mut stage = ContactStage::default();
-    let problem = Problem::new(model, &plan, ctx, Regime::Quasistatic, &mut scratch, &mut stage);
-    let mut stiffness = BlockCsr::zeros(plan.pattern.clone());
-    let zero = vec![sinew_math::Vec3::zero(); model.kinematics.point_count()];
-    let (q, x) = (&state.unknowns, &state.positions);
-    let at = Linearization { problem: &problem, q, x, point_gradient: &zero, definite: 0.0 };
-    plan.assemble(&at, &mut AssemblyScratch::default(), &mut stiffness);
-    let largest = stiffness.diagonal_blocks().map(|block| block.trace()).fold(0.0, f64::max);
-    Filter::new(&model.kinematics, &plan.pattern).apply(&mut stiffness, 1e6 * largest);
+pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, ModalError> {
+    let (state, control) = (model.initial_state(), model.initial_control());
+    let plan = LinearizationPlan::new(model);
+    let linearization = Linearization::new(&plan, model, &state, &control, Tangent::Exact)?;
+    let matrix = linearization.matrix().ok_or(ModalError::Lattice)?;
+    let largest = matrix.diagonal_blocks().map(|block| block.trace()).fold(0.0, f64::max);
+    let mut stiffness = BlockCsr::zeros(matrix.pattern().clone());
+    stiffness.copy_from(matrix);
+    plan.hold_pins(&mut stiffness, 1e6 * largest);
     stiffness.mirror_lower();
     let mut masses = vec![0.0; model.kinematics.unknown_count()];
     model.add_lumped_masses(&mut masses);

@@ -26,6 +26,18 @@ pub struct Muscle {
 pub struct Activations([f64; MOST_MUSCLES]);
 
 impl Activations {
+    /// All muscles relaxed.
+    pub(crate) fn none() -> Self {
+        Self([0.0; MOST_MUSCLES])
+    }
+
+    /// One muscle fully active, all others relaxed.
+    pub(crate) fn only(muscle: usize) -> Self {
+        let mut values = [0.0; MOST_MUSCLES];
+        values[muscle] = 1.0;
+        Self(values)
+    }
+
     /// Those of these muscles; activation is kept between 0 and 1.
     pub(crate) fn of(muscles: &[Muscle], control: &Control, stiffness: f64) -> Self {
         let mut values = [0.0; MOST_MUSCLES];

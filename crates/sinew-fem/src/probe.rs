@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::diagnostics::{
     BodySummary, angular_momentum, center_of_mass, kinetic_energy, largest_displacement, momentum, shape_error,
 };
+use crate::linearization::ProbeGradient;
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::state::State;
@@ -33,6 +34,10 @@ pub trait Probe: Send {
     fn names(&self, model: &Model) -> Vec<String>;
     /// Appends one value per name.
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>);
+    /// Adds the derivatives of the value at `index` by all that it reads; false, and nothing added, where there is no closed form.
+    fn add_gradient(&self, _ctx: &ProbeContext<'_>, _index: usize, _out: &mut ProbeGradient) -> bool {
+        false
+    }
 }
 
 const AXES: [&str; 3] = ["x", "y", "z"];
@@ -231,6 +236,12 @@ impl Probe for BodyProbe {
             out.push(projection_excess(model, self.body, x));
         }
     }
+
+    fn add_gradient(&self, ctx: &ProbeContext<'_>, index: usize, out: &mut ProbeGradient) -> bool {
+        let names = self.names(ctx.model);
+        let name = &names[index][ctx.model.bodies[self.body].name.len() + 1..];
+        out.add_body(ctx, self.body, name)
+    }
 }
 
 /// What a muscle of a body on a mesh tells besides activation and mean stretch: extremes of the stretch, tension per rest area and its active part
@@ -288,6 +299,14 @@ impl Probe for PointProbe {
         push_vector(position, out);
         push_vector(position - self.rest, out);
         push_vector(at(&ctx.state.velocities), out);
+    }
+
+    fn add_gradient(&self, _ctx: &ProbeContext<'_>, index: usize, out: &mut ProbeGradient) -> bool {
+        let is_place = index < 6;
+        for &(point, weight) in self.carriers.iter().filter(|_| is_place) {
+            out.points[point as usize][index % 3] += weight;
+        }
+        is_place
     }
 }
 
@@ -410,6 +429,14 @@ impl Probe for RigidProbe {
         push_vector(p / rigid.mass, out);
         push_vector(state.unknowns.rotations[rigid.block as usize].log_map(), out);
         push_vector(p, out);
+    }
+
+    fn add_gradient(&self, ctx: &ProbeContext<'_>, index: usize, out: &mut ProbeGradient) -> bool {
+        let block = ctx.model.kinematics.rigid_blocks()[ctx.model.rigid_bodies[self.rigid].block as usize];
+        if index < 3 {
+            out.unknowns[block.translation as usize][index] += 1.0;
+        }
+        index < 3
     }
 }
 

@@ -20,6 +20,7 @@ use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::interrupt::Interrupt;
 use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
+use crate::linearization::ProbeGradient;
 use crate::model::Model;
 use crate::pacing::{AdaptiveParams, MOST_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
 use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
@@ -221,6 +222,11 @@ impl Simulation {
         self.set_state(&fresh);
     }
 
+    /// Whether steps find equilibria.
+    pub fn is_static(&self) -> bool {
+        self.solver.is_static()
+    }
+
     /// The commanded channels.
     pub fn control(&self) -> &Control {
         &self.control
@@ -254,6 +260,37 @@ impl Simulation {
     /// Value of a probe at the current frame.
     pub fn probe(&self, name: &str) -> Option<f64> {
         self.probe_names.iter().position(|n| n == name).map(|i| self.observed().values[i])
+    }
+
+    /// Closed-form derivatives of a probe, by its index, by all that it reads at the current frame; `None` where it has none.
+    pub(crate) fn probe_gradient(&self, index: usize) -> Option<ProbeGradient> {
+        let Self { model, state, control, report, .. } = self;
+        let Observed { summaries, contacts, .. } = self.observed();
+        let ctx = ProbeContext { model, state, control, report, summaries, contacts };
+        let (probe, index) = self.find_probe(index);
+        let mut out = ProbeGradient::zero(model.kinematics.point_count(), model.kinematics.unknown_count());
+        probe.add_gradient(&ctx, index, &mut out).then_some(out)
+    }
+
+    /// Value of a probe, by its index, at another state under other commands.
+    pub(crate) fn probe_at(&self, index: usize, state: &State, control: &Control) -> f64 {
+        let report = StepReport { energies: self.model.energies(state, control), ..self.report };
+        let mut observed = Observed::default();
+        observed.look(&self.model, state, control, &report, &self.probes);
+        observed.values[index]
+    }
+
+    /// The probe that has a value, and the index of that value among its own.
+    fn find_probe(&self, index: usize) -> (&dyn Probe, usize) {
+        let mut first = 0;
+        for probe in &self.probes {
+            let count = probe.names(&self.model).len();
+            if index < first + count {
+                return (probe.as_ref(), index - first);
+            }
+            first += count;
+        }
+        panic!("{index} is none of the {first} probes");
     }
 
     /// Applies a command from now on.

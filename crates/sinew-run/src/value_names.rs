@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use sinew_scene::spec::Scene;
-use sinew_scene::spec::expect::Expectation;
+use sinew_scene::spec::expect::path_of;
 use sinew_scene::spec::lab::Protocol;
 use sinew_scene::{Diagnostic, SceneError, suggest};
 
@@ -72,14 +72,6 @@ pub(crate) fn compared(file: &Path) -> Result<Scene, SceneError> {
     other.expect.clear();
     other.study = None;
     Ok(other)
-}
-
-/// Where one of the expectations of a value stands in the scene.
-pub(crate) fn path_of(name: &str, expectations: &[Expectation], number: usize) -> String {
-    match expectations.len() {
-        1 => format!("expect.\"{name}\""),
-        _ => format!("expect.\"{name}\"[{number}]"),
-    }
 }
 
 /// The problem that `whose` values do not have a name, if they do not; `problem` knows where the name stands.

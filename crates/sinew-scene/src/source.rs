@@ -135,7 +135,7 @@ impl Source {
     }
 
     /// A problem of the key at the end of a path itself, for keys that are names.
-    pub(crate) fn key_problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+    pub fn key_problem(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         match self.descend(path).key {
             Some(span) => Diagnostic::at(span, message),
             None => self.problem(path, message),

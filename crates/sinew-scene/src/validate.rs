@@ -31,7 +31,6 @@ use crate::{
     },
     suggest,
     value::{Dimension, format_number, format_quantity},
-    value_names::path_of,
 };
 
 /// Most regions of a body: more are a wrong file, and cycles among them are looked for pair by pair.

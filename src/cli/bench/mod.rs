@@ -3,6 +3,7 @@
 mod abuse;
 mod beam;
 mod contact;
+mod gradient;
 mod io;
 mod meshes;
 mod muscle;
@@ -45,6 +46,8 @@ enum Benchmark {
     Meshes(meshes::Arguments),
     /// Active muscle beside neo-Hookean flesh: seconds per Newton iteration on the beam of fifty thousand tetrahedra
     Muscle(muscle::Arguments),
+    /// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, beside a Newton step
+    Gradient(gradient::Arguments),
     /// A scrambled figure of 384,000 tetrahedra finds its rest shape
     Scramble(scramble::Arguments),
     /// Meshes in and out, beside meshio where Python has it, and the size of recordings
@@ -71,6 +74,7 @@ pub fn execute(arguments: &Arguments, talk: Talk) -> Result<Status, Failure> {
         Benchmark::Scaling(arguments) => (scaling::measure(arguments, talk)?, arguments.json),
         Benchmark::Meshes(arguments) => (meshes::measure(arguments, talk)?, arguments.json),
         Benchmark::Muscle(arguments) => (muscle::measure(arguments, talk)?, arguments.json),
+        Benchmark::Gradient(arguments) => (gradient::measure(arguments, talk)?, arguments.json),
         Benchmark::Scramble(arguments) => (scramble::measure(arguments, talk)?, arguments.json),
         Benchmark::Contact(arguments) => (contact::measure(arguments, talk)?, arguments.json),
         Benchmark::Pile(arguments) => (pile::measure(arguments, talk)?, arguments.json),

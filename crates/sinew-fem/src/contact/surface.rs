@@ -321,6 +321,11 @@ impl ContactModel {
         self.rules.iter().flatten().any(|rule| rule.mode == mode)
     }
 
+    /// Whether a pair of groups has friction.
+    pub fn has_friction(&self) -> bool {
+        self.rules.iter().flatten().any(|rule| rule.friction > 0.0)
+    }
+
     /// For each pair of groups whether it has a rule of this mode.
     pub fn paired(&self, mode: ContactMode) -> Vec<bool> {
         self.rules.iter().map(|rule| rule.is_some_and(|rule| rule.mode == mode)).collect()

@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use super::{Force, Linearized, StepContext};
+use super::{Dependence, Force, Linearized, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
@@ -29,6 +29,20 @@ impl Force for Gravity {
         for (out, &mass) in gradient.iter_mut().zip(&self.masses) {
             *out -= g * mass;
         }
+    }
+
+    fn add_channel_derivative(
+        &self,
+        _x: &[Vec3],
+        _ctx: &StepContext<'_>,
+        channel: ChannelId,
+        out: &mut [Vec3],
+    ) -> Dependence {
+        let Some(axis) = self.acceleration.iter().position(|&own| own == channel) else { return Dependence::None };
+        for (out, &mass) in out.iter_mut().zip(&self.masses) {
+            out[axis] -= mass;
+        }
+        Dependence::Exact
     }
 
     fn linearize(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _tangent: Tangent, _out: &mut Linearized) {}

@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use super::{Force, Linearized, StepContext};
+use super::{Dependence, Force, Linearized, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
@@ -39,6 +39,21 @@ impl Force for Load {
         for &(p, part) in &self.points {
             gradient[p as usize] -= self.force(part, ctx);
         }
+    }
+
+    fn add_channel_derivative(
+        &self,
+        _x: &[Vec3],
+        _ctx: &StepContext<'_>,
+        channel: ChannelId,
+        out: &mut [Vec3],
+    ) -> Dependence {
+        let own = self.channels.and_then(|channels| channels.iter().position(|&own| own == channel));
+        let Some(axis) = own else { return Dependence::None };
+        for &(p, part) in &self.points {
+            out[p as usize][axis] -= part[axis];
+        }
+        Dependence::Exact
     }
 
     fn linearize(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _tangent: Tangent, _out: &mut Linearized) {}

@@ -22,7 +22,7 @@ pub(crate) use sheath::SheathProbe;
 pub use strand::{Strand, TendonStrand};
 
 use crate::contacts::Contacts;
-use crate::control::Control;
+use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
 use crate::state::State;
 
@@ -71,6 +71,53 @@ impl Linearized {
     }
 }
 
+/// How a force depends on the value of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependence {
+    /// Not at all.
+    None,
+    /// By a derivative in closed form.
+    Exact,
+    /// By a derivative that was found by differences.
+    Differences,
+    /// The same, where the force grows differently to either side.
+    Kink,
+}
+
+/// Step of differences by a channel, over its value where that is larger than one: translations in meters, angles in radians.
+const CHANNEL_STEP: f64 = 1e-5;
+/// Slopes to either side that differ by more than this share of them make a kink; those of smooth forces differ by some steps over their lengths.
+const KINK: f64 = 0.02;
+
+/// out += the derivative of a gradient by a channel, by central differences of two steps that cancel the error of second order.
+fn channel_differences(
+    gradient: impl Fn(&Control, &mut [Vec3]),
+    control: &Control,
+    channel: ChannelId,
+    out: &mut [Vec3],
+) -> Dependence {
+    let mut moved = control.clone();
+    let mut at = |step: f64| {
+        moved.set(channel, control.get(channel) + step);
+        let mut forces = vec![Vec3::zero(); out.len()];
+        gradient(&moved, &mut forces);
+        forces
+    };
+    let h = CHANNEL_STEP * control.get(channel).abs().max(1.0);
+    let (plus, minus) = (at(h), at(-h));
+    if plus == minus {
+        return Dependence::None;
+    }
+    let (middle, half_plus, half_minus) = (at(0.0), at(0.5 * h), at(-0.5 * h));
+    let (mut gap, mut size) = (0.0f64, 0.0f64);
+    for (k, out) in out.iter_mut().enumerate() {
+        *out += ((half_plus[k] - half_minus[k]) * 8.0 - (plus[k] - minus[k])) / (6.0 * h);
+        gap = gap.max((plus[k] + minus[k] - middle[k] * 2.0).norm());
+        size = size.max((plus[k] - minus[k]).norm());
+    }
+    if gap > KINK * size { Dependence::Kink } else { Dependence::Differences }
+}
+
 /// Something that acts on points.
 pub trait Force: Send + Sync {
     /// Name in reports.
@@ -85,6 +132,21 @@ pub trait Force: Send + Sync {
     /// Largest fraction of `dx` that may be taken; 1 where any step is allowed.
     fn max_step(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _dx: &[Vec3]) -> f64 {
         1.0
+    }
+    /// Appends the antisymmetric part of the derivative of the gradient, which [`Force::linearize`] leaves out; nothing for forces with a potential.
+    fn linearize_skew(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _out: &mut Linearized) {}
+    /// out += ∂(gradient)/∂c, the derivative of [`Force::add_gradient`] by the value of a channel, the points staying where they are. The default takes
+    /// differences.
+    fn add_channel_derivative(
+        &self,
+        x: &[Vec3],
+        ctx: &StepContext<'_>,
+        channel: ChannelId,
+        out: &mut [Vec3],
+    ) -> Dependence {
+        let gradient =
+            |control: &Control, out: &mut [Vec3]| self.add_gradient(x, &StepContext { control, ..*ctx }, out);
+        channel_differences(gradient, ctx.control, channel, out)
     }
     /// Pairs of points between which [`Force::linearize`] will ever put a block (pairs within one point are implied).
     fn couplings(&self) -> Vec<(u32, u32)> {

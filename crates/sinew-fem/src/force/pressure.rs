@@ -6,7 +6,7 @@
 
 use sinew_math::{Mat3, Vec3};
 
-use super::{Force, Linearized, StepContext};
+use super::{Dependence, Force, Linearized, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
@@ -25,6 +25,32 @@ pub struct Pressure {
     pub is_closed: bool,
 }
 
+impl Pressure {
+    /// gradient += that of the pressure p [Pa].
+    fn add_push(&self, p: f64, x: &[Vec3], gradient: &mut [Vec3]) {
+        for (triangle, share) in self.triangles.iter().zip(&self.shares) {
+            let [a, b, c] = triangle.map(|n| x[n as usize]);
+            let third = (b - a).cross(c - a) * (p * share / 6.0);
+            for &node in triangle {
+                gradient[node as usize] += third;
+            }
+        }
+    }
+
+    /// Calls `visit(a, b, ∂gₐ/∂x_b)` for the corners of all triangles.
+    fn for_each_derivative(&self, p: f64, x: &[Vec3], mut visit: impl FnMut(u32, u32, Mat3)) {
+        for (triangle, share) in self.triangles.iter().zip(&self.shares) {
+            let corners = triangle.map(|n| x[n as usize]);
+            for k in 0..3 {
+                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of it.
+                let opposite = corners[(k + 2) % 3] - corners[(k + 1) % 3];
+                let derivative = Mat3::skew(opposite) * (p * share / 6.0);
+                (0..3).for_each(|i| visit(triangle[i], triangle[k], derivative));
+            }
+        }
+    }
+}
+
 impl Force for Pressure {
     fn name(&self) -> &str {
         &self.name
@@ -41,14 +67,33 @@ impl Force for Pressure {
     }
 
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]) {
-        let p = ctx.control.get(self.channel);
-        for (triangle, share) in self.triangles.iter().zip(&self.shares) {
-            let [a, b, c] = triangle.map(|n| x[n as usize]);
-            let third = (b - a).cross(c - a) * (p * share / 6.0);
-            for &node in triangle {
-                gradient[node as usize] += third;
-            }
+        self.add_push(ctx.control.get(self.channel), x, gradient);
+    }
+
+    fn add_channel_derivative(
+        &self,
+        x: &[Vec3],
+        _ctx: &StepContext<'_>,
+        channel: ChannelId,
+        out: &mut [Vec3],
+    ) -> Dependence {
+        if channel != self.channel {
+            return Dependence::None;
         }
+        self.add_push(1.0, x, out);
+        Dependence::Exact
+    }
+
+    fn linearize_skew(&self, x: &[Vec3], ctx: &StepContext<'_>, out: &mut Linearized) {
+        // On a closed surface the parts of neighboring triangles cancel.
+        let p = ctx.control.get(self.channel);
+        if p == 0.0 || self.is_closed {
+            return;
+        }
+        self.for_each_derivative(p, x, |a, b, derivative| {
+            out.add(a, b, derivative * 0.5);
+            out.add(b, a, derivative.transpose() * -0.5);
+        });
     }
 
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
@@ -57,19 +102,11 @@ impl Force for Pressure {
         if p == 0.0 || tangent == Tangent::Definite {
             return;
         }
-        for (triangle, share) in self.triangles.iter().zip(&self.shares) {
-            let corners = triangle.map(|n| x[n as usize]);
-            for k in 0..3 {
-                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of it.
-                let opposite = corners[(k + 2) % 3] - corners[(k + 1) % 3];
-                let derivative = Mat3::skew(opposite) * (p * share / 6.0);
-                for i in 0..3 {
-                    // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is exact.
-                    out.add(triangle[i], triangle[k], derivative * 0.5);
-                    out.add(triangle[k], triangle[i], derivative.transpose() * 0.5);
-                }
-            }
-        }
+        self.for_each_derivative(p, x, |a, b, derivative| {
+            // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is exact.
+            out.add(a, b, derivative * 0.5);
+            out.add(b, a, derivative.transpose() * 0.5);
+        });
     }
 
     fn couplings(&self) -> Vec<(u32, u32)> {

@@ -27,7 +27,7 @@ pub struct BodyParams {
     pub mass_damping: f64,
     /// β of Rayleigh damping [s].
     pub stiffness_damping: f64,
-    /// γ of the rest-state damping in the rotated frame, see [`crate::damping`] [s].
+    /// γ of the rest-state damping in the rotated frame, see `solver/damping.rs` [s].
     pub tissue_damping: f64,
     /// Place of each node before the first step where no pin holds it [m]; empty for the rest places.
     pub start: Vec<Vec3>,

@@ -12,7 +12,7 @@ mod rigid;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
@@ -128,6 +128,18 @@ impl DrivenRigid {
     }
 }
 
+/// Which model something was made for: no two models of a process share one, nor a model before and after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Revision(u64);
+
+impl Revision {
+    /// One that nobody has had before.
+    pub(crate) fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// Everything that does not change in time.
 pub struct Model {
     /// Deformable bodies.
@@ -144,7 +156,7 @@ pub struct Model {
     pub mass_damping: Vec<f64>,
     /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK [s].
     pub stiffness_damping: Vec<f64>,
-    /// Rest-state damping time of each elastic block, γ of [`crate::damping`] [s].
+    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` [s].
     pub tissue_damping: Vec<f64>,
     /// Channel `BODY.stiffness` of each body: a factor on its elastic energy.
     pub stiffness: Vec<ChannelId>,
@@ -186,6 +198,8 @@ pub struct Model {
     pub custom: Vec<Box<dyn Force>>,
     /// Control channels.
     pub channels: Arc<ChannelTable>,
+    /// Which model this is, and in which form.
+    pub(crate) revision: Revision,
     /// Unknowns of the initial state.
     pub(crate) initial: Unknowns,
     /// Velocities of the points in the initial state [m/s].
@@ -193,6 +207,16 @@ pub struct Model {
 }
 
 impl Model {
+    /// The key of everything that is computed from the model once and kept: solvers and linearizations lay out their memory anew when it is another.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Gives the model a new revision. Whoever changes one after it was built calls this, or solvers that know it go on with what they remember.
+    pub fn touch(&mut self) {
+        self.revision = Revision::next();
+    }
+
     /// The state at time zero.
     pub fn initial_state(&self) -> State {
         let mut positions = vec![Vec3::zero(); self.kinematics.point_count()];
@@ -218,6 +242,14 @@ impl Model {
             reactions: vec![Vec3::zero(); self.kinematics.point_count()],
             history,
         }
+    }
+
+    /// Size of the elastic force on each point when every cell is strained by one [N].
+    pub(crate) fn unit_strain_forces(&self) -> Vec<f64> {
+        let mut forces = vec![0.0; self.kinematics.point_count()];
+        self.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+        self.lattices.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+        forces
     }
 
     /// Diagonal of the box around the largest body at rest [m].

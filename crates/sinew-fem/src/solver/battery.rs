@@ -5,8 +5,8 @@ use sinew_geometry::shape::{Plane, Pose, Sphere};
 use sinew_math::sparse::BlockCsr;
 use sinew_math::{Quaternion, Vec3};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
 use super::integrator::{NewmarkParams, Regime};
+use super::linear::{AssemblyPlan, AssemblyScratch, TangentAt};
 use super::problem::{Problem, ProblemScratch};
 use crate::contact::ContactStage;
 use crate::contacts::Contacts;
@@ -172,7 +172,7 @@ fn gradient_and_tangent_over_the_unknowns_are_derivatives_of_the_merit() {
             problem.evaluate_gradient(&x, &mut point_gradient);
             let mut matrix = BlockCsr::<f64>::zeros(pattern.clone());
             let mut scratch = AssemblyScratch::default();
-            let at = Linearization { problem, q, x: &x, point_gradient: &point_gradient, definite: 0.0 };
+            let at = TangentAt { problem, q, x: &x, point_gradient: &point_gradient, definite: 0.0 };
             plan.assemble(&at, &mut scratch, &mut matrix);
             matrix.mirror_lower();
             let largest = matrix.values().iter().map(|b| b.norm()).fold(0.0, f64::max);
@@ -211,7 +211,7 @@ fn definite_tangent_is_positive_with_rigid_blocks() {
         problem.evaluate_gradient(&x, &mut point_gradient);
         let mut matrix = BlockCsr::<f64>::zeros(plan.pattern.clone());
         let mut scratch = AssemblyScratch::default();
-        let at = Linearization { problem, q, x: &x, point_gradient: &point_gradient, definite: 1.0 };
+        let at = TangentAt { problem, q, x: &x, point_gradient: &point_gradient, definite: 1.0 };
         plan.assemble(&at, &mut scratch, &mut matrix);
         matrix.mirror_lower();
         let eigen = sinew_math::eigen::symmetric_eigen(&matrix.to_dense(), 3 * matrix.node_count());

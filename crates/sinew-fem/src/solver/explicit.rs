@@ -14,10 +14,10 @@ use sinew_math::Vec3;
 use thiserror::Error;
 
 use super::Solver;
+use super::damping::add_damping;
 use super::stable_step::StableStep;
 use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
-use crate::damping::add_damping;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
 use crate::kinematics::{PointMap, Unknowns};

@@ -1,36 +1,25 @@
 //! From one state to the next: Newton's method around a linear solver, or explicit steps.
 
-mod acceleration;
-mod assembly;
-mod attempt;
 #[cfg(test)]
 mod battery;
-mod couplings;
-mod cycles;
+mod damping;
 mod explicit;
-mod first_guess;
-mod free;
-mod guide;
-mod hinge;
 mod integrator;
-mod iterative;
-mod lattice;
-mod mending;
+mod linear;
 mod newton;
 mod params;
 mod problem;
-mod rest_factor;
-mod search;
 mod stable_step;
-mod system;
-mod v_cycle;
 
 pub use explicit::{ExplicitError, ExplicitSolver};
 pub use integrator::{NewmarkParams, Regime};
 pub use newton::NewtonSolver;
 pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, ResidualNorm, SolverParams};
 
-pub(crate) use assembly::{AssemblyPlan, AssemblyScratch, Filter, Linearization};
+pub(crate) use linear::{
+    AssemblyPlan, AssemblyScratch, CoupledFactor, Couplings, Filter, Frame as SystemFrame, FreeParts, Hinges,
+    Iterative, LatticeSystem, SolveFailure, TangentAt, add_shift, connected_parts, filter_scale, hold_softly,
+};
 pub(crate) use problem::{Problem, ProblemScratch};
 
 use crate::control::Control;

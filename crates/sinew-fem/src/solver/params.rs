@@ -86,7 +86,7 @@ pub struct SolverParams {
     /// How the equations of a step are solved.
     pub nonlinear: NonlinearSolver,
     /// Whether a quasistatic step that starts with inverted cells may start from the shape that the pins ask for instead; see
-    /// `solver/guide.rs`.
+    /// `solver/newton/guide.rs`.
     pub untangle: bool,
     /// Ends steps after so many iterations instead of at the tolerance; `None` solves to the tolerance or fails.
     pub budget: Option<Budget>,

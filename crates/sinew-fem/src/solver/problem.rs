@@ -2,7 +2,7 @@
 //!
 //! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x), \qquad
 //!   C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
-//! with D the damping of [`crate::damping`]; quasistatics minimises E alone.
+//! with D the damping of [`super::damping`]; quasistatics minimises E alone.
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,10 +10,10 @@ use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 use sinew_math::sparse::BlockCsr;
 
-use super::assembly::AssemblyPlan;
+use super::damping::DampingMatrix;
 use super::integrator::{Regime, Scheme};
+use super::linear::AssemblyPlan;
 use crate::contact::{ContactStage, ContactTerm};
-use crate::damping::DampingMatrix;
 use crate::force::StepContext;
 use crate::model::Model;
 use crate::muscle::StepDrive;

@@ -15,8 +15,8 @@ use std::ops::Range;
 use sinew_math::parallel::reduce_blocks;
 use sinew_math::{Mat3, Vec3};
 
+use super::damping::visit_damping;
 use crate::control::Control;
-use crate::damping::visit_damping;
 use crate::elastic::{Actuation, ElasticBlock, PACK};
 use crate::force::Anchor;
 use crate::kinematics::PointMap;

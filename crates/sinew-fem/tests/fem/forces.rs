@@ -19,7 +19,7 @@ use crate::models::{Noise, at, body, spec, tets};
 const H: f64 = 1e-6;
 
 /// Two boxes of flesh (the second with a finer surface inside it), a rigid ball, all forces, and colliders of all shapes across them.
-fn model() -> Model {
+pub fn model() -> Model {
     let mesh = tets([1.0, 1.0, 1.0], [2, 1, 1]);
     let second = at(&mesh, Vec3::new(0.3, 0.2, 0.4));
     let triangles = mesh.boundary_triangles();

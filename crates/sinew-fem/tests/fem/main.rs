@@ -9,6 +9,7 @@ mod finite_volume;
 mod forces;
 mod integrators;
 mod lattice;
+mod linearization;
 mod models;
 mod muscles;
 mod newton;

@@ -113,6 +113,14 @@ impl Codec for ExpectationCodec {
     }
 }
 
+/// Where one of the expectations of a value stands in the scene.
+pub fn path_of(name: &str, expectations: &[Expectation], number: usize) -> String {
+    match expectations.len() {
+        1 => format!("expect.\"{name}\""),
+        _ => format!("expect.\"{name}\"[{number}]"),
+    }
+}
+
 /// Codecs of moments and spans of time.
 mod codecs {
     use super::*;

@@ -11,7 +11,7 @@
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
 
-use super::super::{Force, Linearized, StepContext};
+use super::super::{Dependence, Force, Linearized, StepContext};
 use super::line::{Line, Pull};
 use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
@@ -235,6 +235,30 @@ impl Force for Strand {
                 generator.line.add_gradient(d * (tension / length), gradient);
             }
         }
+    }
+
+    fn add_channel_derivative(
+        &self,
+        x: &[Vec3],
+        ctx: &StepContext<'_>,
+        channel: ChannelId,
+        out: &mut [Vec3],
+    ) -> Dependence {
+        // Outside of 0 to 1 nothing changes.
+        if channel != self.activation || !(0.0..=1.0).contains(&ctx.control.get(channel)) {
+            return Dependence::None;
+        }
+        let motion = self.drive(ctx).motion;
+        for generator in &self.generators {
+            let d = generator.line.vector(x);
+            let length = d.norm();
+            let [full, none] =
+                [1.0, 0.0].map(|activation| self.pull(generator, length, &StrandDrive { activation, motion }).tension);
+            if length > 0.0 {
+                generator.line.add_gradient(d * ((full - none) / length), out);
+            }
+        }
+        Dependence::Exact
     }
 
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {

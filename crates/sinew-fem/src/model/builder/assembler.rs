@@ -15,7 +15,7 @@ use super::super::collisions::{bones, contact_forces};
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
 use super::super::{
-    Body, BodyParams, DrivenRigid, Following, Leader, Model, Pin, PinMotion, RigidBody, RigidParams, Surface,
+    Body, BodyParams, DrivenRigid, Following, Leader, Model, Pin, PinMotion, Revision, RigidBody, RigidParams, Surface,
 };
 use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
@@ -332,6 +332,7 @@ impl Assembler {
             surfaces,
             custom: self.parts.custom,
             channels: Arc::new(self.channels),
+            revision: Revision::next(),
             initial,
             initial_velocities: self.velocities,
         })

@@ -17,16 +17,18 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Mat3, Real, Vec3};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
+use super::super::params::{NonlinearSolver, SolverParams};
+use super::assembly::{AssemblyScratch, TangentAt};
+use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly, rounding_floor};
 use super::couplings::{ContactsWithin, Coupled, Couplings};
 use super::mending::Mending;
-use super::params::{NonlinearSolver, SolverParams};
-use super::system::{FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly};
+use super::plan::AssemblyPlan;
 use crate::force::Anchor;
-use crate::kinematics::PointMap;
+use crate::kinematics::{PointMap, Unknowns};
 use crate::lattice::{LatticeBlock, VOLUME_LAW};
 use crate::material::Tangent;
 use crate::model::Model;
+use crate::state::History;
 
 /// Relative accuracy that f32 vectors can be asked for.
 const FINEST_FORCING: f64 = 1e-4;
@@ -41,7 +43,7 @@ const MOST_CALMINGS: usize = 4;
 const TIED_ROUNDING: f32 = 1e-5;
 
 /// The solver with its memory.
-pub(super) struct LatticeSystem {
+pub(crate) struct LatticeSystem {
     /// B, and in a solve, where there is a cage, the mean diagonal of K besides.
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
@@ -262,41 +264,10 @@ impl LatticeSystem {
         format!("a V-cycle over {} lattice cells in {} levels", self.cell_count, levels.join(" and "))
     }
 
-    /// Time and work of all cycles so far.
-    pub fn work(&self) -> CycleWork {
-        let mut sum = CycleWork::default();
-        for part in lock(&self.parts).iter() {
-            let work = part.multigrid.work();
-            sum.cycles += work.cycles;
-            sum.cell_sweeps += work.cell_sweeps;
-            sum.seconds += work.seconds;
-        }
-        sum
-    }
-
-    /// Forgets what the last step left, but for its spectra.
-    pub fn begin_step(&mut self, spectra: &[f64]) {
-        if let Some(cage) = &mut self.cage {
-            cage.forget_grid();
-        }
-        self.stiffness.copy_from_slice(&self.rest_stiffness);
-        let mut left = spectra;
-        for part in get(&mut self.parts) {
-            let (own, others) = left.split_at(part.multigrid.level_count().min(left.len()));
-            part.multigrid.begin_step(own);
-            left = others;
-        }
-    }
-
-    /// Largest eigenvalues that smoothers have found, level after level of lattice after lattice.
-    pub fn spectra(&self, out: &mut Vec<f64>) {
-        lock(&self.parts).iter().for_each(|part| out.extend(part.multigrid.spectrum()));
-    }
-
     /// Fills B and the tangents of the lattices, the latter unless they are those of this place.
     pub fn assemble(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         scratch: &mut AssemblyScratch,
         has_tangents: bool,
@@ -349,66 +320,8 @@ impl LatticeSystem {
         if total > 0.0 { total / self.stiffness.len() as f64 } else { 1.0 }
     }
 
-    /// out = A v, right after [`assemble`](Self::assemble).
-    pub fn unfiltered_product(&self, v: &[Vec3], out: &mut [Vec3]) {
-        self.matrix.multiply_lower(v, out);
-        for part in lock(&self.parts).iter_mut() {
-            part.multigrid.apply_wide(&v[part.unknowns.clone()], &mut part.wide_product);
-            for (out, &product) in out[part.unknowns.clone()].iter_mut().zip(&part.wide_product) {
-                *out += product;
-            }
-        }
-    }
-
-    /// A step of the nodes with more than `least` of the gradient and of what is around them, right after contacts were found; whether there is one. The matrix is then one without contacts.
-    pub fn mend(
-        &mut self,
-        at: &Linearization<'_, '_>,
-        frame: Frame<'_>,
-        scratch: &mut AssemblyScratch,
-        gradient: &[Vec3],
-        least: f64,
-        out: &mut [Vec3],
-    ) -> bool {
-        let model = at.problem.model;
-        let Some(mending) = &mut self.mending else { return false };
-        if !mending.choose(model, frame.couplings, gradient, least) {
-            return false;
-        }
-        frame.plan.assemble(at, scratch, &mut self.matrix);
-        let parts = get(&mut self.parts);
-        let lattices = parts.iter().map(|part| &part.multigrid);
-        mending.fill(model, lattices, &self.matrix, frame.couplings, &at.q.vectors) && mending.solve(gradient, out)
-    }
-
-    /// One nonlinear cycle on each lattice for the forces `rhs`, what is not on a lattice staying where it is; right after [`assemble`](Self::assemble) with the definite tangent.
-    pub fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<(), SolveFailure> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        out.fill(Vec3::zero());
-        narrow(rhs, 1.0, &mut self.rhs);
-        for part in get(&mut self.parts) {
-            let unknowns = part.unknowns.clone();
-            part.multigrid.correct(&self.rhs[unknowns.clone()], &mut part.product).map_err(SolveFailure::Factor)?;
-            for (out, product) in out[unknowns].iter_mut().zip(&part.product) {
-                *out = product.to_f64();
-            }
-        }
-        Ok(())
-    }
-
-    /// Solves (A + s D) out = rhs as `task` says with the A just assembled for `at`; returns the iterations.
-    pub fn solve(
-        &mut self,
-        at: &Linearization<'_, '_>,
-        frame: Frame<'_>,
-        task: Task,
-        scratch: &mut AssemblyScratch,
-        rhs: &[Vec3],
-        out: &mut [Vec3],
-    ) -> Result<usize, SolveFailure> {
-        let Task { shift, forcing, .. } = task;
+    /// Makes the A just assembled ready to be solved with, `shift` times its diagonal added; the mean of its diagonal.
+    pub fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, shift: f64) -> Result<f64, SolveFailure> {
         let scale = self.scale();
         frame.filter.apply(&mut self.matrix, scale as f32);
         hold_softly(frame.free, frame.hinges, at.tangent(), &mut self.matrix, scale as f32);
@@ -441,19 +354,57 @@ impl LatticeSystem {
                 cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
-        let mut solved = self.solve_narrow(frame.couplings, rhs, out, task);
+        Ok(scale)
+    }
+
+    /// Solves in f32, with shorter sweeps where cycles turn out not to be definite.
+    fn solve_calmly(
+        &mut self,
+        couplings: &Couplings,
+        task: Task,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<usize, SolveFailure> {
+        let mut solved = self.solve_narrow(couplings, rhs, out, task);
         for _ in 0..MOST_CALMINGS {
             if !matches!(solved, Err(SolveFailure::Preconditioner { .. })) {
                 break;
             }
             get(&mut self.parts).iter_mut().for_each(|part| part.multigrid.calm());
-            solved = self.solve_narrow(frame.couplings, rhs, out, task);
+            solved = self.solve_narrow(couplings, rhs, out, task);
         }
-        match solved {
-            Err(_) if at.tangent() == Tangent::Definite => {
-                self.solve_wide(at, frame, shift, scale, scratch, rhs, out, forcing)
+        solved
+    }
+
+    /// Solves A out = rhs in f32 to a relative accuracy, after [`prepare`](Self::prepare).
+    pub fn solve_prepared(
+        &mut self,
+        couplings: &Couplings,
+        forcing: f64,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<(), SolveFailure> {
+        if norm(rhs) == 0.0 {
+            out.fill(Vec3::zero());
+            return Ok(());
+        }
+        self.solve_calmly(couplings, Task { shift: 0.0, forcing, has_guess: false }, rhs, out).map(|_| ())
+    }
+
+    /// z = one V-cycle on each lattice, and the cage elsewhere, for r; after [`prepare`](Self::prepare).
+    pub fn precondition(&mut self, r: &[Vec3], z: &mut [Vec3]) {
+        let Self { cage, parts, rhs, solution, .. } = self;
+        let cycle = Cycle { cage: cage.as_mut(), parts };
+        Widened { cycle, residual: rhs, correction: solution }.apply(r, z);
+    }
+
+    /// out += K v of all lattices, in f64.
+    pub fn add_product(&self, v: &[Vec3], out: &mut [Vec3]) {
+        for part in lock(&self.parts).iter_mut() {
+            part.multigrid.apply_wide(&v[part.unknowns.clone()], &mut part.wide_product);
+            for (out, &product) in out[part.unknowns.clone()].iter_mut().zip(&part.wide_product) {
+                *out += product;
             }
-            result => result,
         }
     }
 
@@ -489,7 +440,7 @@ impl LatticeSystem {
 
     fn solve_wide(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         shift: f64,
         scale: f64,
@@ -524,6 +475,107 @@ impl LatticeSystem {
         let coupled = Coupled { matrix: &operator, couplings: frame.couplings };
         let info = conjugate_gradients(&coupled, &mut cycle, rhs, out, &params, vectors).map_err(failure_of)?;
         outcome(&info, false)
+    }
+}
+
+impl Backend for LatticeSystem {
+    fn fill(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, scratch: &mut AssemblyScratch, has_tangents: bool) {
+        self.assemble(at, frame, scratch, has_tangents);
+    }
+
+    fn multiply(&self, v: &[Vec3], out: &mut [Vec3]) {
+        self.matrix.multiply_lower(v, out);
+        self.add_product(v, out);
+    }
+
+    fn solve(
+        &mut self,
+        at: &TangentAt<'_, '_>,
+        frame: Frame<'_>,
+        task: Task,
+        scratch: &mut AssemblyScratch,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<usize, SolveFailure> {
+        let scale = self.prepare(at, frame, task.shift)?;
+        match self.solve_calmly(frame.couplings, task, rhs, out) {
+            Err(_) if at.tangent() == Tangent::Definite => {
+                self.solve_wide(at, frame, task.shift, scale, scratch, rhs, out, task.forcing)
+            }
+            result => result,
+        }
+    }
+
+    fn rounding_floor(&self, q: &Unknowns) -> f64 {
+        rounding_floor(&self.matrix, q)
+    }
+
+    fn begin_step(&mut self, history: &History) {
+        if let Some(cage) = &mut self.cage {
+            cage.forget_grid();
+        }
+        self.stiffness.copy_from_slice(&self.rest_stiffness);
+        let mut left = &history.spectra[..];
+        for part in get(&mut self.parts) {
+            let (own, others) = left.split_at(part.multigrid.level_count().min(left.len()));
+            part.multigrid.begin_step(own);
+            left = others;
+        }
+    }
+
+    fn mends(&self) -> bool {
+        true
+    }
+
+    fn mend(
+        &mut self,
+        at: &TangentAt<'_, '_>,
+        frame: Frame<'_>,
+        scratch: &mut AssemblyScratch,
+        gradient: &[Vec3],
+        least: f64,
+        out: &mut [Vec3],
+    ) -> bool {
+        let model = at.problem.model;
+        let Some(mending) = &mut self.mending else { return false };
+        if !mending.choose(model, frame.couplings, gradient, least) {
+            return false;
+        }
+        frame.plan.assemble(at, scratch, &mut self.matrix);
+        let parts = get(&mut self.parts);
+        let lattices = parts.iter().map(|part| &part.multigrid);
+        mending.fill(model, lattices, &self.matrix, frame.couplings, &at.q.vectors) && mending.solve(gradient, out)
+    }
+
+    fn correct(&mut self, rhs: &[Vec3], out: &mut [Vec3]) -> Result<bool, SolveFailure> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        out.fill(Vec3::zero());
+        narrow(rhs, 1.0, &mut self.rhs);
+        for part in get(&mut self.parts) {
+            let unknowns = part.unknowns.clone();
+            part.multigrid.correct(&self.rhs[unknowns.clone()], &mut part.product).map_err(SolveFailure::Factor)?;
+            for (out, product) in out[unknowns].iter_mut().zip(&part.product) {
+                *out = product.to_f64();
+            }
+        }
+        Ok(true)
+    }
+
+    fn spectra(&self, out: &mut Vec<f64>) {
+        lock(&self.parts).iter().for_each(|part| out.extend(part.multigrid.spectrum()));
+    }
+
+    fn work(&self) -> CycleWork {
+        let mut sum = CycleWork::default();
+        for part in lock(&self.parts).iter() {
+            let work = part.multigrid.work();
+            sum.cycles += work.cycles;
+            sum.cell_sweeps += work.cell_sweeps;
+            sum.seconds += work.seconds;
+        }
+        sum
     }
 }
 

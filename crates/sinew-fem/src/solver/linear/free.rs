@@ -109,7 +109,7 @@ impl FreeParts {
 }
 
 /// Unknowns of each part that is connected by the matrix or by the cells of a lattice.
-pub(super) fn connected_parts(model: &Model, pattern: &BlockPattern) -> Vec<Vec<u32>> {
+pub(crate) fn connected_parts(model: &Model, pattern: &BlockPattern) -> Vec<Vec<u32>> {
     // Cells around each node of a lattice.
     let around: Vec<_> =
         model.lattices.iter().map(|block| (block, model.bodies[block.body].mesh.node_cells())).collect();

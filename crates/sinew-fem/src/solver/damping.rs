@@ -22,13 +22,13 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
+use super::linear::AssemblyPlan;
 use crate::control::Control;
 use crate::elastic::{Actuation, ElasticBlock, PACK};
 use crate::force::Linearized;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
-use crate::solver::AssemblyPlan;
 
 /// Most nodes of a cell: those of the quadratic tetrahedron.
 const MOST_NODES: usize = 10;

@@ -14,15 +14,17 @@ use sinew_math::krylov::{CgOutcome, CgParams, CgScratch, Preconditioner, conjuga
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
 
-use super::assembly::{AssemblyPlan, AssemblyScratch, Linearization};
+use super::super::params::LinearSolver;
+use super::assembly::{AssemblyScratch, TangentAt};
+use super::backend::{Backend, Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly, rounding_floor};
 use super::couplings::{Coupled, CoupledFactor, Couplings};
-use super::params::LinearSolver;
+use super::plan::AssemblyPlan;
 use super::rest_factor::RestFactor;
-use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
 use super::v_cycle::VCycle;
-use crate::kinematics::PointMap;
+use crate::kinematics::{PointMap, Unknowns};
 use crate::material::Tangent;
 use crate::model::Model;
+use crate::state::History;
 
 /// Relative accuracy that f32 vectors can be asked for.
 const FINEST_FORCING: f64 = 1e-4;
@@ -41,7 +43,7 @@ const MAX_STEP_ITERATIONS: usize = 1500;
 const SMALL_NODES: usize = 2000;
 
 /// The iterative solver with its memory.
-pub(super) struct Iterative {
+pub(crate) struct Iterative {
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
     cage: CagePreconditioner,
@@ -138,14 +140,14 @@ impl Iterative {
     }
 
     /// Forgets the grid of the last step.
-    pub fn begin_step(&mut self) {
+    pub fn forget(&mut self) {
         self.cage.forget_grid();
         self.failures = 0;
         self.spent = 0;
     }
 
     /// Whether this step has shown that its matrices want a factor.
-    pub fn wants_factor(&self) -> bool {
+    fn wants_factor(&self) -> bool {
         let nodes = self.rhs.len();
         let is_hard = self.failures >= PATIENT_SOLVES && nodes <= FACTOR_NODES;
         let is_long = self.spent >= MAX_STEP_ITERATIONS && nodes <= SMALL_NODES;
@@ -153,7 +155,7 @@ impl Iterative {
     }
 
     /// Turns the factor of the rest state, if that is what preconditions.
-    pub fn prepare(&mut self, at: &Linearization<'_, '_>, frame: Frame<'_>) -> Result<(), SolveFailure> {
+    fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>) -> Result<(), SolveFailure> {
         match &mut self.kind {
             Kind::RestFactor(factor) => factor.prepare(at, frame),
             Kind::Sum | Kind::VCycle(_) => Ok(()),
@@ -161,7 +163,7 @@ impl Iterative {
     }
 
     /// Solves A out = rhs to relative accuracy `forcing`, where A is `matrix`, filtered; returns the iterations.
-    pub fn solve(
+    pub fn solve_narrow(
         &mut self,
         tangent: Tangent,
         couplings: &Couplings,
@@ -231,9 +233,9 @@ impl Iterative {
     }
 
     /// Assembles and solves in f64.
-    pub fn solve_wide(
+    fn solve_wide(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         frame: Frame<'_>,
         shift: f64,
         scratch: &mut AssemblyScratch,
@@ -290,6 +292,51 @@ impl Iterative {
             }
             CgOutcome::Converged | CgOutcome::IterationLimit => Ok(iterations),
         }
+    }
+}
+
+impl Backend for Iterative {
+    fn fill(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, scratch: &mut AssemblyScratch, _has_tangents: bool) {
+        frame.plan.assemble(at, scratch, &mut self.matrix);
+        frame.couplings.add_diagonal(&mut self.matrix);
+    }
+
+    fn multiply(&self, v: &[Vec3], out: &mut [Vec3]) {
+        self.matrix.multiply_lower(v, out);
+    }
+
+    fn solve(
+        &mut self,
+        at: &TangentAt<'_, '_>,
+        frame: Frame<'_>,
+        task: Task,
+        scratch: &mut AssemblyScratch,
+        rhs: &[Vec3],
+        out: &mut [Vec3],
+    ) -> Result<usize, SolveFailure> {
+        let Task { shift, forcing, .. } = task;
+        let scale = filter_scale(&self.matrix);
+        frame.filter.apply(&mut self.matrix, scale);
+        hold_softly(frame.free, frame.hinges, at.tangent(), &mut self.matrix, scale);
+        add_shift(&mut self.matrix, shift);
+        if self.wants_factor() {
+            return self.solve_wide(at, frame, shift, scratch, rhs, out, forcing);
+        }
+        self.prepare(at, frame)?;
+        match self.solve_narrow(at.tangent(), frame.couplings, rhs, out, forcing) {
+            Err(_) if at.tangent() == Tangent::Definite => {
+                self.solve_wide(at, frame, shift, scratch, rhs, out, forcing)
+            }
+            result => result,
+        }
+    }
+
+    fn rounding_floor(&self, q: &Unknowns) -> f64 {
+        rounding_floor(&self.matrix, q)
+    }
+
+    fn begin_step(&mut self, _history: &History) {
+        self.forget();
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use super::assembly::Linearization;
-use super::attempt::{Attempt, Work, dot};
-use super::params::{NonlinearSolver, SolverParams};
-use super::problem::Merit;
+use super::super::linear::TangentAt;
+use super::super::params::{NonlinearSolver, SolverParams};
+use super::super::problem::Merit;
+use super::attempt::{Attempt, Work};
+use super::vectors::dot;
 use crate::report::StepReport;
 
 /// Cycles of a step before Newton's method takes over.
@@ -44,7 +45,7 @@ impl Attempt<'_> {
         self.problem.linearize_contact(&self.work.x);
         let Work { q, x, point_gradient, gradient, rhs, direction, .. } = &mut *self.work;
         rhs.iter_mut().zip(&*gradient).for_each(|(r, &g)| *r = -g);
-        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
         self.system.assemble(&at);
         self.timing.assembly += start.elapsed();
         let start = Instant::now();

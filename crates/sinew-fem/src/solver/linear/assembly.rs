@@ -1,29 +1,19 @@
 //! The tangent matrix over the unknowns: H = Jᵀ (∂²Φ/∂x²) J + geometric term.
 
-use std::sync::Arc;
-
-use sinew_math::parallel::ScatterPlan;
-use sinew_math::sparse::{BlockCsr, BlockPattern, PackReal};
+use sinew_math::sparse::{BlockCsr, PackReal};
 use sinew_math::{Mat3, Real, Vec3};
 
-use super::problem::Problem;
+use super::super::problem::Problem;
+use super::plan::AssemblyPlan;
 use crate::elastic::Actuation;
 use crate::force::Linearized;
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::material::Tangent;
-use crate::model::Model;
 use crate::muscle::StepDrive;
-
-/// Where everything goes: found once per model.
-pub(crate) struct AssemblyPlan {
-    pub pattern: Arc<BlockPattern>,
-    /// One plan per elastic block; `None` for blocks with bound nodes.
-    elastic: Vec<Option<ScatterPlan>>,
-}
 
 /// Where and how the equations are linearised.
 #[derive(Clone, Copy)]
-pub(crate) struct Linearization<'a, 'p> {
+pub(crate) struct TangentAt<'a, 'p> {
     pub problem: &'a Problem<'p>,
     pub q: &'a Unknowns,
     /// Points x(q).
@@ -34,7 +24,7 @@ pub(crate) struct Linearization<'a, 'p> {
     pub definite: f64,
 }
 
-impl Linearization<'_, '_> {
+impl TangentAt<'_, '_> {
     /// Whether the tangent is known to have no negative curvature.
     pub fn tangent(&self) -> Tangent {
         if self.definite < 1.0 { Tangent::Exact } else { Tangent::Definite }
@@ -49,77 +39,14 @@ pub(crate) struct AssemblyScratch {
 }
 
 impl AssemblyPlan {
-    pub fn new(model: &Model) -> Self {
-        let kinematics = &model.kinematics;
-        let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut unknowns = Vec::new();
-        for block in &model.elastic {
-            for cell in 0..block.cell_count() {
-                unknowns.clear();
-                for a in 0..block.kind().nodes_per_cell() {
-                    kinematics.unknowns_of(block.point(cell, a) as usize, &mut unknowns);
-                }
-                unknowns.sort_unstable();
-                unknowns.dedup();
-                groups.push(unknowns.clone());
-            }
-        }
-        let mut add_group = |points: &[u32]| {
-            let mut group = Vec::new();
-            for &point in points {
-                kinematics.unknowns_of(point as usize, &mut group);
-            }
-            group.sort_unstable();
-            group.dedup();
-            groups.push(group);
-        };
-        for point in 0..kinematics.point_count() as u32 {
-            if !matches!(kinematics.map(point as usize), PointMap::Free(_)) {
-                add_group(&[point]);
-            }
-        }
-        for force in model.forces() {
-            for (a, b) in force.couplings() {
-                add_group(&[a, b]);
-            }
-        }
-        // Every unknown has a diagonal block, even one that nothing couples to.
-        groups.extend((0..kinematics.unknown_count() as u32).map(|u| vec![u]));
-        let pattern = BlockPattern::from_elements(kinematics.unknown_count(), &groups)
-            .expect("unknowns of points are unknowns of the model");
-        let elastic = model
-            .elastic
-            .iter()
-            .map(|block| {
-                (!block.has_bound_nodes).then(|| {
-                    let slots = block.matrix_slots(|a, b| {
-                        let [a, b] = [a, b].map(|point| match kinematics.map(point as usize) {
-                            PointMap::Free(unknown) => unknown as usize,
-                            _ => unreachable!("blocks without bound nodes have free points only"),
-                        });
-                        debug_assert!(a >= b, "unknowns are numbered like points");
-                        pattern.slot(a, b).expect("nodes of one cell are coupled") as u32
-                    });
-                    ScatterPlan::new(pattern.block_count(), slots).expect("slots are in the pattern")
-                })
-            })
-            .collect();
-        Self { pattern: Arc::new(pattern), elastic }
-    }
-
-    /// Where the cells of an elastic block go in a matrix of this pattern; `None` when some of their nodes are bound.
-    pub fn elastic(&self, block: usize) -> Option<&ScatterPlan> {
-        self.elastic[block].as_ref()
-    }
-
     /// Fills the blocks of `matrix` on and below the diagonal with the tangent; those above are left alone.
     pub fn assemble<S: PackReal>(
         &self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         scratch: &mut AssemblyScratch,
         matrix: &mut BlockCsr<S>,
     ) {
-        let Linearization { problem, q, x, point_gradient, definite } = *at;
+        let TangentAt { problem, q, x, point_gradient, definite } = *at;
         // The two tangents of cells that are mixed; forces, which have little curvature, take the definite one if any is asked for.
         let shares = [(Tangent::Exact, 1.0 - definite), (Tangent::Definite, definite)];
         let shares = || shares.into_iter().filter(|&(_, share)| share > 0.0);
@@ -223,52 +150,6 @@ fn positive_part(matrix: &Mat3) -> Mat3 {
         out += Mat3::outer(v, v) * (svd.sigma[k] - shift).max(0.0);
     }
     out
-}
-
-/// Rows and columns of prescribed components, which leave the system.
-pub(crate) struct Filter {
-    /// Blocks on or below the diagonal with prescribed rows or columns, and which these are.
-    blocks: Vec<(u32, [bool; 3], [bool; 3])>,
-    /// Those of them on the diagonal.
-    diagonal: Vec<(u32, [bool; 3])>,
-}
-
-impl Filter {
-    pub fn new(kinematics: &Kinematics, pattern: &BlockPattern) -> Self {
-        let mut filter = Self { blocks: Vec::new(), diagonal: Vec::new() };
-        for row in 0..pattern.node_count() {
-            for slot in pattern.row(row).start..=pattern.diagonal_slot(row) {
-                let (rows, columns) = (kinematics.fixed(row), kinematics.fixed(pattern.columns()[slot] as usize));
-                if rows != [false; 3] || columns != [false; 3] {
-                    filter.blocks.push((slot as u32, rows, columns));
-                }
-            }
-            if kinematics.fixed(row) != [false; 3] {
-                filter.diagonal.push((pattern.diagonal_slot(row) as u32, kinematics.fixed(row)));
-            }
-        }
-        filter
-    }
-
-    /// Zeroes rows and columns of prescribed components and puts `scale` on their diagonal, so that they solve to zero.
-    pub fn apply<S: Real>(&self, matrix: &mut BlockCsr<S>, scale: S) {
-        let values = matrix.values_mut();
-        for &(slot, rows, columns) in &self.blocks {
-            let block = &mut values[slot as usize];
-            for i in 0..3 {
-                for j in 0..3 {
-                    if rows[i] || columns[j] {
-                        block.rows[i][j] = S::zero();
-                    }
-                }
-            }
-        }
-        for &(slot, fixed) in &self.diagonal {
-            for axis in (0..3).filter(|&axis| fixed[axis]) {
-                values[slot as usize].rows[axis][axis] = scale;
-            }
-        }
-    }
 }
 
 #[cfg(test)]

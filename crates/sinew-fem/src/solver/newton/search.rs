@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::assembly::Linearization;
-use super::attempt::{Attempt, Failure, Work, dot, norm};
-use super::params::Projection;
-use super::problem::Merit;
-use super::system::{SolveFailure, Task};
+use super::super::linear::{SolveFailure, TangentAt, Task};
+use super::super::params::Projection;
+use super::super::problem::Merit;
+use super::attempt::{Attempt, Failure, Work};
+use super::vectors::{dot, norm};
 use crate::force::Force;
 use crate::report::StepReport;
 
@@ -142,7 +142,7 @@ impl Attempt<'_> {
             let start = Instant::now();
             self.problem.linearize_contact(&self.work.x);
             let Work { q, x, point_gradient, rhs, direction, .. } = &mut *self.work;
-            let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: share };
+            let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: share };
             self.system.assemble(&at);
             self.timing.assembly += start.elapsed();
             let start = Instant::now();

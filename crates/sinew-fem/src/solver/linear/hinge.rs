@@ -19,7 +19,7 @@ const STRAIGHT: f64 = 1e-6;
 
 /// The parts of a model that pins let turn.
 #[derive(Default)]
-pub(super) struct Hinges {
+pub(crate) struct Hinges {
     hinges: Vec<Hinge>,
     /// Mass of each unknown [kg].
     masses: Vec<f64>,

@@ -13,8 +13,9 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Vec3};
 
-use super::assembly::{AssemblyPlan, Linearization};
-use super::system::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
+use super::assembly::TangentAt;
+use super::backend::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
+use super::plan::AssemblyPlan;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -72,7 +73,7 @@ impl RestFactor {
     /// Turns the factor to where `at` is, after making it where stiffness or step have changed.
     pub fn prepare(
         &mut self,
-        at: &Linearization<'_, '_>,
+        at: &TangentAt<'_, '_>,
         Frame { plan, filter, free, hinges, .. }: Frame<'_>,
     ) -> Result<(), SolveFailure> {
         let model = at.problem.model;

@@ -9,7 +9,7 @@
 use sinew_math::Vec3;
 use sinew_math::parallel::sum;
 
-use super::attempt::dot;
+use super::vectors::dot;
 
 /// Differences that are combined.
 const WINDOW: usize = 4;

@@ -5,14 +5,14 @@ use std::time::Instant;
 use sinew_math::Vec3;
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 
-use super::assembly::Linearization;
-use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, dot, largest, norm};
+use super::super::integrator::Regime;
+use super::super::linear::{TangentAt, Task};
+use super::super::params::NonlinearSolver;
+use super::super::problem::Merit;
+use super::attempt::{Attempt, Failure, STATIC_FORCING, Work};
 use super::guide::Guide;
-use super::integrator::Regime;
-use super::params::NonlinearSolver;
-use super::problem::Merit;
 use super::search::Caution;
-use super::system::Task;
+use super::vectors::{dot, largest, norm};
 use crate::kinematics::Unknowns;
 use crate::model::Following;
 use crate::report::StepReport;
@@ -400,7 +400,7 @@ impl Attempt<'_> {
         let start = Instant::now();
         self.problem.linearize_contact(&self.work.x);
         let Work { q, x, point_gradient, .. } = &*self.work;
-        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
         if again {
             self.system.assemble_again(&at);
         } else {
@@ -431,7 +431,7 @@ impl Attempt<'_> {
         if again {
             direction.iter_mut().zip(&*way).for_each(|(d, &p)| *d -= p);
         }
-        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
         let solved = self.system.solve(&at, Task { shift: 0.0, forcing, has_guess: again }, rhs, direction);
         self.timing.linear_solve += start.elapsed();
         report.linear_iterations += solved.map_err(Failure::Singular)?;

@@ -8,13 +8,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew_lattice::Ties;
-use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
+use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::krylov::LinearOperator;
 use sinew_math::parallel::for_each_block_mut;
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Real, Vec3};
 
-use super::system::SolveFailure;
+use super::backend::SolveFailure;
 use crate::contact::{ContactModel, ContactTerm};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 
@@ -42,7 +42,7 @@ struct Scratch {
 
 /// Unknowns and weights of what a contact acts on.
 #[derive(Clone)]
-pub(super) struct Unturned<'a>(std::slice::Iter<'a, Entry>);
+pub(crate) struct Unturned<'a>(std::slice::Iter<'a, Entry>);
 
 impl Iterator for Unturned<'_> {
     type Item = (u32, f64);
@@ -54,7 +54,7 @@ impl Iterator for Unturned<'_> {
 
 /// Contacts between the nodes of one lattice, as its cycles take them.
 #[derive(Default)]
-pub(super) struct ContactsWithin {
+pub(crate) struct ContactsWithin {
     pub ties: Ties,
     /// The least unknown on either side, and the contact.
     order: Vec<([u32; 2], u32)>,
@@ -295,6 +295,14 @@ impl Couplings {
         }
     }
 
+    /// y += H x with prescribed components in place, H being the whole tangent of contact.
+    pub fn add_whole_product(&self, x: &[Vec3], y: &mut [Vec3]) {
+        self.add_unfiltered(x, y);
+        for (&unknown, block) in self.rows.iter().zip(&self.diagonal) {
+            y[unknown as usize] += *block * x[unknown as usize];
+        }
+    }
+
     /// All blocks below the diagonal between unknowns that may move, by rows and columns, those of one place added up.
     fn lower_blocks(&self) -> Vec<(u32, u32, Mat3)> {
         let mut blocks = Vec::new();
@@ -360,7 +368,7 @@ impl<S: Real, O: LinearOperator<S>> LinearOperator<S> for Coupled<'_, O> {
 
 /// A factor of matrices whose pattern changes with the contacts.
 #[derive(Default)]
-pub(super) struct CoupledFactor {
+pub(crate) struct CoupledFactor {
     /// Places of the couplings the factor was laid out for.
     places: Vec<(u32, u32)>,
     layout: Option<Box<(BlockCsr<f64>, Cholesky<f64>)>>,
@@ -375,6 +383,19 @@ impl CoupledFactor {
         rhs: &[Vec3],
         out: &mut [Vec3],
     ) -> Result<(), SolveFailure> {
+        self.factor(matrix, couplings)?;
+        out.copy_from_slice(rhs);
+        self.factored()?.solve_in_place(out).map_err(SolveFailure::Factor)
+    }
+
+    /// The factor that was made last.
+    pub fn factored(&mut self) -> Result<&mut Cholesky<f64>, SolveFailure> {
+        let layout = self.layout.as_mut().ok_or(SolveFailure::Factor(CholeskyError::NotFactored))?;
+        Ok(&mut layout.1)
+    }
+
+    /// Factors A + B.
+    pub fn factor(&mut self, matrix: &BlockCsr<f64>, couplings: &Couplings) -> Result<(), SolveFailure> {
         let blocks = couplings.lower_blocks();
         let outside = |&&(row, column, _): &&(u32, u32, Mat3)| matrix.block(row as usize, column as usize).is_none();
         let places: Vec<(u32, u32)> = blocks.iter().filter(outside).map(|&(row, column, _)| (row, column)).collect();
@@ -400,9 +421,7 @@ impl CoupledFactor {
             values[slot] += block;
             values[to.mirrored_slots()[slot] as usize] += block.transpose();
         }
-        factor.refactor(both).map_err(SolveFailure::Factor)?;
-        out.copy_from_slice(rhs);
-        factor.solve_in_place(out).map_err(SolveFailure::Factor)
+        factor.refactor(both).map_err(SolveFailure::Factor)
     }
 
     fn lay_out(&mut self, pattern: &BlockPattern, places: Vec<(u32, u32)>) -> Result<(), SolveFailure> {
@@ -451,7 +470,7 @@ mod tests {
         matrix.add_block(1, 0, &(Mat3::identity() * -1.0)).unwrap();
         matrix.add_block(2, 1, &(Mat3::identity() * -1.0)).unwrap();
         couplings.add_diagonal(&mut matrix);
-        let filter = super::super::Filter::new(&kinematics, matrix.pattern());
+        let filter = super::super::plan::Filter::new(&kinematics, matrix.pattern());
         filter.apply(&mut matrix, 3.0);
         matrix.mirror_lower();
         let rhs = [Vec3::new(1.0, 2.0, 3.0), Vec3::new(0.0, 0.0, 0.5), Vec3::new(2.0, 0.0, 1.0)];

@@ -1,17 +1,29 @@
 //! The one nonlinear solver: quasistatics and the implicit schemes, one step at a time.
 
+mod acceleration;
+mod attempt;
+mod cycles;
+mod first_guess;
+mod guide;
+mod iterations;
+mod search;
+mod vectors;
+
 use std::time::{Duration, Instant};
 
 use sinew_geometry::Aabb;
 use sinew_math::Vec3;
 
 use super::Solver;
-use super::attempt::{Attempt, Failure, Work, largest};
-use super::guide::Guide;
 use super::integrator::Regime;
+use super::linear::LinearSystem;
 use super::params::{NonlinearSolver, ResidualNorm, SolverParams};
 use super::problem::{Problem, ProblemScratch};
-use super::system::LinearSystem;
+use attempt::{Attempt, Failure, Work};
+use guide::Guide;
+use iterations::ORDINARY_ITERATIONS;
+use vectors::largest;
+
 use crate::contact::ContactStage;
 use crate::contacts::{Contacts, collider_poses};
 use crate::control::Control;
@@ -30,9 +42,7 @@ const MAX_STRIDE: f64 = 10.0;
 /// behind is three.
 const LARGEST_STRAIN: f64 = 4.0;
 
-/// Iterations of a step that count as ordinary, and how many times `max_newton` the steps of a frame may take beyond those: flesh that goes wild would
-/// otherwise be followed for hours.
-pub(super) const ORDINARY_ITERATIONS: usize = 50;
+/// How many times `max_newton` the steps of a frame may take beyond ordinary iterations: flesh that goes wild would otherwise be followed for hours.
 const FRAME_PATIENCE: usize = 40;
 
 /// The one nonlinear solver: quasistatics and the implicit schemes of [`Regime`]. Its memory is laid out for the first model it meets; another model needs
@@ -100,9 +110,7 @@ impl NewtonSolver {
             self.stage = ContactStage::default();
         }
         if self.system.is_none() {
-            let mut forces = vec![0.0; model.kinematics.point_count()];
-            model.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
-            model.lattices.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
+            let forces = model.unit_strain_forces();
             self.unit_strain_force = match self.params.norm {
                 ResidualNorm::Euclidean => forces.iter().map(|f| f * f).sum::<f64>().sqrt(),
                 ResidualNorm::Largest => LARGEST_STRAIN * forces.iter().copied().fold(0.0, f64::max),

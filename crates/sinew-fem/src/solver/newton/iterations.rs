@@ -6,28 +6,22 @@
 //! unfolds: full steps creep there, so they are stretched while the forces still pull along them, and from then on only a part of the negative
 //! curvature is taken out. Accepting a step because the residual fell would walk into saddles, so the residual decides only inside the rounding error
 //! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls. Among contacts the few nodes
-//! that are far from equilibrium move alone first ([`super::mending`]).
+//! that are far from equilibrium move alone first (`linear/mending.rs`).
 
 use std::time::Instant;
 
-use sinew_math::Vec3;
-use sinew_math::parallel::sum;
-
-use super::acceleration::Past;
-use super::assembly::Linearization;
+use super::super::integrator::Regime;
+use super::super::linear::{SolveFailure, TangentAt};
+use super::super::params::ResidualNorm;
+use super::super::problem::Merit;
+use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, creeps};
 use super::cycles::Cycles;
-use super::guide::Guide;
-use super::integrator::Regime;
-use super::newton::ORDINARY_ITERATIONS;
-use super::params::{ResidualNorm, SolverParams};
-use super::problem::{Merit, Problem};
 use super::search::{Caution, Direction, MOST_SHIFT, Step};
-use super::system::{LinearSystem, SolveFailure};
-use crate::interrupt::Interrupt;
-use crate::kinematics::Unknowns;
-use crate::model::{Model, Motion};
-use crate::report::{StepReport, StepTiming};
+use super::vectors::{dot, largest, norm};
+use crate::report::StepReport;
 
+/// Iterations of a step that count as ordinary.
+pub(super) const ORDINARY_ITERATIONS: usize = 50;
 /// Steps shorter than this fraction are slow; so many of them in a row lead nowhere.
 const SLOW_STEP: f64 = 1e-3;
 const MAX_SLOW_STEPS: usize = 10;
@@ -39,10 +33,9 @@ const STALLED_SHARE: f64 = 0.5;
 /// So are those of an iterate from which a whole step would move no node by more than this part of a cell: the energy is too flat to judge it. A frame
 /// in which nothing moves gets there, because its yardstick is what the frame before has left over.
 const STALLED_STRIDE: f64 = 1e-7;
-/// Loosest linear solves. In dynamics inertia makes the first Newton step so good that a tight solve saves the third (beam L: 2.9 against 2.1
-/// steps per frame); in quasistatics the first steps are far from the solution anyway.
+/// Loosest linear solves of dynamics: inertia makes the first Newton step so good that a tight solve saves the third (beam L: 2.9 against 2.1 steps per frame).
 const DYNAMIC_FORCING: f64 = 0.02;
-pub(super) const STATIC_FORCING: f64 = 0.1;
+
 /// Among contacts, which bend the energy too much for more; and the tightest there, after the first iteration.
 const TOUCHING_FORCING: f64 = 0.2;
 const LEAST_TOUCHING_FORCING: f64 = 0.1;
@@ -66,81 +59,6 @@ const LARGEST_SHARE: f64 = 0.03;
 /// What mending must leave of a residual at most, to be tried again before the next iteration.
 const MENDED_SHARE: f64 = 0.7;
 
-/// Vectors of the iteration.
-#[derive(Default)]
-pub(super) struct Work {
-    pub q: Unknowns,
-    pub trial: Unknowns,
-    pub x: Vec<Vec3>,
-    pub trial_x: Vec<Vec3>,
-    pub point_gradient: Vec<Vec3>,
-    pub trial_point_gradient: Vec<Vec3>,
-    pub gradient: Vec<Vec3>,
-    pub trial_gradient: Vec<Vec3>,
-    pub direction: Vec<Vec3>,
-    pub rhs: Vec<Vec3>,
-    /// Motions of what flesh follows, in this step and in the last.
-    pub motions: Vec<Motion>,
-    pub last_motions: Vec<Motion>,
-    /// The old unknowns with what is prescribed, and what the last step added to blend skinning.
-    pub targets: Unknowns,
-    pub correction: Vec<Vec3>,
-    pub past: Past,
-}
-
-impl Work {
-    pub fn resize(&mut self, model: &Model) {
-        let (points, unknowns) = (model.kinematics.point_count(), model.kinematics.unknown_count());
-        for v in [&mut self.x, &mut self.trial_x, &mut self.point_gradient, &mut self.trial_point_gradient] {
-            v.resize(points, Vec3::zero());
-        }
-        for v in [&mut self.gradient, &mut self.trial_gradient, &mut self.direction, &mut self.rhs] {
-            v.resize(unknowns, Vec3::zero());
-        }
-        if !model.following.is_empty() {
-            self.correction.resize(unknowns, Vec3::zero());
-        }
-        if creeps(model) {
-            self.past.resize(unknowns);
-        }
-    }
-}
-
-/// Whether iterations among contacts may creep: rotations of free rigid bodies are no vectors that could be combined.
-fn creeps(model: &Model) -> bool {
-    !model.contact.is_empty() && model.driven.len() == model.rigid_bodies.len()
-}
-
-/// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
-pub(super) enum Failure {
-    NotConverged {
-        iterations: usize,
-        relative_residual: f64,
-    },
-    Exhausted,
-    Interrupted,
-    Stalled {
-        relative_residual: f64,
-    },
-    NotFinite,
-    /// Something prescribed has run into what does not give way.
-    Blocked,
-    Singular(SolveFailure),
-}
-
-pub(super) fn norm(v: &[Vec3]) -> f64 {
-    sum(v.len(), |i| v[i].norm_squared()).sqrt()
-}
-
-/// Largest of some forces.
-pub(super) fn largest(v: &[Vec3]) -> f64 {
-    v.iter().map(|v| v.norm_squared()).fold(0.0, f64::max).sqrt()
-}
-
-pub(super) fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
-    sum(a.len(), |i| a[i].dot(b[i]))
-}
-
 /// The lowest residual so far, and how many iterations ago that was.
 struct Best {
     residual: f64,
@@ -159,27 +77,6 @@ impl Best {
         let restless = self.age.saturating_sub(CALM_AGE) as f64;
         if restless > 0.0 { (CALM_SHIFT * 10f64.powf(restless / CALM_AGE as f64)).min(MOST_SHIFT) } else { 0.0 }
     }
-}
-
-/// One step that is being solved.
-pub(super) struct Attempt<'a> {
-    pub problem: Problem<'a>,
-    pub system: &'a mut LinearSystem,
-    pub params: &'a SolverParams,
-    pub work: &'a mut Work,
-    pub timing: &'a mut StepTiming,
-    pub unit_strain_force: f64,
-    pub guide: &'a mut Option<Option<Guide>>,
-    /// The longest believable step of a node [m].
-    pub max_stride: f64,
-    /// Whether this is the last try.
-    pub is_patient: bool,
-    /// Asked in every iteration.
-    pub interrupt: &'a Interrupt,
-    /// Iterations beyond ordinary ones after which the frame is given up.
-    pub hard_iterations_left: usize,
-    /// Largest force on an unknown when only what is prescribed has moved [N].
-    pub largest_at_start: f64,
 }
 
 impl Attempt<'_> {
@@ -316,7 +213,7 @@ impl Attempt<'_> {
         let least = least.max(LARGEST_SHARE * largest(&self.work.gradient));
         self.problem.linearize_contact(&self.work.x);
         let Work { q, x, point_gradient, gradient, direction, .. } = &mut *self.work;
-        let at = Linearization { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
+        let at = TangentAt { problem: &self.problem, q, x, point_gradient, definite: 1.0 };
         let is_found = self.system.mend(&at, gradient, least, direction);
         self.timing.linear_solve += start.elapsed();
         if !is_found || self.distance() > self.max_stride {
@@ -329,14 +226,6 @@ impl Attempt<'_> {
         let step = self.line_search(merit, slope, report)?;
         report.mendings += 1;
         Some(step.merit)
-    }
-
-    /// Size of some forces, as the tolerance measures them.
-    pub(super) fn size(&self, forces: &[Vec3]) -> f64 {
-        match self.params.norm {
-            ResidualNorm::Euclidean => norm(forces),
-            ResidualNorm::Largest => largest(forces),
-        }
     }
 
     /// Whether a whole step moved no node by more than the tolerance in cells.
@@ -356,16 +245,6 @@ impl Attempt<'_> {
         residual > STALLED_SHARE * before && residual <= STALLED_ROUNDINGS * self.system.rounding_floor(&self.work.q)
     }
 
-    /// How far the direction takes the node that it moves most [m].
-    fn distance(&self) -> f64 {
-        self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max)
-    }
-
-    /// Infinite where nothing has cells [m].
-    fn smallest_cell(&self) -> f64 {
-        self.problem.model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min)
-    }
-
     /// How many iterations are worth while. Shorter steps do not help where quasistatics starts with inverted cells, snaps, or cannot be cut any more;
     /// an energy that falls gets to its minimum some day. In dynamics shorter steps help sooner.
     fn most_iterations(&self, merit: Merit) -> usize {
@@ -379,68 +258,6 @@ impl Attempt<'_> {
             _ => 1,
         };
         patience * self.params.max_newton
-    }
-
-    /// Ends a step whose budget is spent, or that found no way on: keeps the iterate, whose merit is no higher than at the start, or where
-    /// that is not finite the old state; returns the merit there.
-    pub(super) fn settle(&mut self, report: &mut StepReport) -> Merit {
-        report.unconverged = 1;
-        let mut merit = self.gradient_at_iterate();
-        if !(merit.magnitude.is_finite() && norm(&self.work.gradient).is_finite()) {
-            self.work.q.clone_from(&self.problem.ctx.previous.unknowns);
-            self.work.x.copy_from_slice(&self.problem.ctx.previous.positions);
-            merit = self.gradient_at_iterate();
-        }
-        report.residual = norm(&self.work.gradient);
-        merit
-    }
-
-    /// Goes `fraction` of `direction` from the iterate; merit and gradients there.
-    pub(super) fn evaluate_trial(&mut self, fraction: f64) -> Merit {
-        self.place_trial(fraction);
-        self.gradient_at_trial()
-    }
-
-    /// Puts the trial at `fraction` of `direction` from the iterate.
-    pub(super) fn place_trial(&mut self, fraction: f64) {
-        let kinematics = &self.problem.model.kinematics;
-        kinematics.advance(&self.work.q, &self.work.direction, fraction, &mut self.work.trial);
-        let Work { q, trial, direction, .. } = &mut *self.work;
-        self.system.hinges().bend(&q.vectors, direction, fraction, &mut trial.vectors);
-        kinematics.place(&self.work.trial, &mut self.work.trial_x);
-    }
-
-    /// Merit and gradients at the trial, whose points are in place.
-    pub(super) fn gradient_at_trial(&mut self) -> Merit {
-        let kinematics = &self.problem.model.kinematics;
-        let start = Instant::now();
-        let trial = self.problem.evaluate_gradient(&self.work.trial_x, &mut self.work.trial_point_gradient);
-        kinematics.pull_back(&self.work.trial, &self.work.trial_point_gradient, &mut self.work.trial_gradient);
-        kinematics.filter(&mut self.work.trial_gradient);
-        self.system.free().project_forces(&self.work.trial.vectors, &mut self.work.trial_gradient);
-        self.timing.gradient += start.elapsed();
-        trial
-    }
-
-    /// The trial becomes the iterate, with its gradients.
-    pub(super) fn take_trial(&mut self) {
-        let work = &mut *self.work;
-        std::mem::swap(&mut work.q, &mut work.trial);
-        std::mem::swap(&mut work.x, &mut work.trial_x);
-        std::mem::swap(&mut work.point_gradient, &mut work.trial_point_gradient);
-        std::mem::swap(&mut work.gradient, &mut work.trial_gradient);
-    }
-
-    /// Merit, point gradient and filtered gradient over the unknowns at the iterate.
-    pub(super) fn gradient_at_iterate(&mut self) -> Merit {
-        let start = Instant::now();
-        let merit = self.problem.evaluate_gradient(&self.work.x, &mut self.work.point_gradient);
-        let kinematics = &self.problem.model.kinematics;
-        kinematics.pull_back(&self.work.q, &self.work.point_gradient, &mut self.work.gradient);
-        kinematics.filter(&mut self.work.gradient);
-        self.system.free().project_forces(&self.work.q.vectors, &mut self.work.gradient);
-        self.timing.gradient += start.elapsed();
-        merit
     }
 }
 

@@ -18,7 +18,7 @@ use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-use super::assembly::{AssemblyPlan, Filter};
+use super::super::linear::{AssemblyPlan, Filter, filter_scale};
 use crate::control::Control;
 use crate::kinematics::PointMap;
 use crate::model::Model;
@@ -77,7 +77,7 @@ impl Guide {
         if !is_held {
             return None;
         }
-        let scale = super::system::filter_scale(&matrix);
+        let scale = filter_scale(&matrix);
         filter.apply(&mut matrix, scale);
         let fixed = |unknown: usize| if guided[unknown] { kinematics.fixed(unknown) } else { [true; 3] };
         let mut cage = CagePreconditioner::new(&positions, &plan.pattern, &CageParams::default(), fixed, |unknown| {

@@ -1,0 +1,111 @@
+//! Products with K: assembled cells and forces, contacts beside the matrix, lattices as they are, and what is not symmetric.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sinew_math::Vec3;
+use sinew_math::sparse::BlockCsr;
+
+use super::{LinearizationError, LinearizationPlan, Place};
+use crate::force::Linearized;
+use crate::kinematics::Unknowns;
+use crate::material::Tangent;
+use crate::model::Model;
+use crate::solver::{AssemblyScratch, Couplings, LatticeSystem, SolveFailure, SolverParams, TangentAt};
+
+/// K or its transpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Plain,
+    Transposed,
+}
+
+/// K by its products.
+pub(super) struct Operator {
+    /// Everything symmetric but lattices and contacts between bodies, on and below the diagonal.
+    matrix: BlockCsr,
+    couplings: Couplings,
+    /// Products and V-cycles of lattices; behind a lock because both write to its memory.
+    lattices: Option<Mutex<Box<LatticeSystem>>>,
+    /// The antisymmetric part of forces without a potential, between points.
+    skew: Linearized,
+}
+
+impl Operator {
+    pub fn new(at: &TangentAt<'_, '_>, plan: &LinearizationPlan) -> Self {
+        let model = at.problem.model;
+        let mut couplings = Couplings::default();
+        couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
+        let mut matrix = BlockCsr::zeros(plan.assembly.pattern.clone());
+        plan.assembly.assemble(at, &mut AssemblyScratch::default(), &mut matrix);
+        let mut skew = Linearized::default();
+        if at.tangent() == Tangent::Exact {
+            model.forces().for_each(|force| force.linearize_skew(at.x, &at.problem.ctx, &mut skew));
+        }
+        let lattices = (!model.lattices.is_empty()).then(|| {
+            let mut system = Box::new(LatticeSystem::new(model, &plan.assembly, &SolverParams::default()));
+            system.assemble(at, plan.frame(&couplings), &mut AssemblyScratch::default(), false);
+            Mutex::new(system)
+        });
+        Self { matrix, couplings, lattices, skew }
+    }
+
+    /// Whether K is symmetric.
+    pub fn is_symmetric(&self) -> bool {
+        self.skew.blocks().is_empty()
+    }
+
+    /// The symmetric part without contacts between bodies; `None` with lattices.
+    pub fn matrix(&self) -> Option<&BlockCsr> {
+        self.lattices.is_none().then_some(&self.matrix)
+    }
+
+    pub fn couplings(&self) -> &Couplings {
+        &self.couplings
+    }
+
+    /// out = K v, or Kᵀ v.
+    pub fn product(&self, model: &Model, q: &Unknowns, v: &[Vec3], out: &mut [Vec3], side: Side) {
+        self.matrix.multiply_lower(v, out);
+        self.couplings.add_whole_product(v, out);
+        if let Some(lattices) = self.lattices() {
+            lattices.add_product(v, out);
+        }
+        if !self.is_symmetric() {
+            let points = model.kinematics.point_count();
+            let (mut moved, mut forces) = (vec![Vec3::zero(); points], vec![Vec3::zero(); points]);
+            let mut pulled = vec![Vec3::zero(); out.len()];
+            model.kinematics.push_forward(q, v, &mut moved);
+            self.skew.add_product(&moved, &mut forces);
+            model.kinematics.pull_back(q, &forces, &mut pulled);
+            let sign = if side == Side::Plain { 1.0 } else { -1.0 };
+            for (out, &pulled) in out.iter_mut().zip(&pulled) {
+                *out += pulled * sign;
+            }
+        }
+    }
+
+    fn lattices(&self) -> Option<MutexGuard<'_, Box<LatticeSystem>>> {
+        // Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
+        self.lattices.as_ref().map(|lattices| lattices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes the system of lattices ready for [`Self::solve_lattices`].
+    pub fn prepare_lattices(&self, place: &Place<'_>, tangent: Tangent) -> Result<(), LinearizationError> {
+        let Some(mut lattices) = self.lattices() else { return Ok(()) };
+        let prepared = place.look(tangent, |at| lattices.prepare(at, place.plan.frame(&self.couplings), 0.0))?;
+        prepared.map(|_| ()).map_err(|failure| LinearizationError::Singular { reason: failure.to_string() })
+    }
+
+    /// Solves K z = r in f32 to a relative accuracy.
+    pub fn solve_lattices(&self, r: &[Vec3], z: &mut [Vec3], accuracy: f64) -> Result<(), SolveFailure> {
+        let Some(mut lattices) = self.lattices() else { return Ok(()) };
+        lattices.solve_prepared(&self.couplings, accuracy, r, z)
+    }
+
+    /// z = one V-cycle for r.
+    pub fn cycle_lattices(&self, r: &[Vec3], z: &mut [Vec3]) {
+        if let Some(mut lattices) = self.lattices() {
+            lattices.precondition(r, z);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Linear systems: where everything goes, what is assembled, and who solves it.
+//!
+//! | file | says |
+//! |---|---|
+//! | `plan` | where cells and forces go in the matrix |
+//! | `assembly` | the tangent over the unknowns |
+//! | `couplings` | contacts, beside the matrix |
+//! | `free`, `hinge` | parts that nothing holds, and parts that may turn |
+//! | `backend` | what a matrix with its solver must do |
+//! | `direct` | Cholesky, for small models |
+//! | `iterative` | conjugate gradients in f32, with `v_cycle` and `rest_factor` |
+//! | `lattice` | bodies on lattices, alone or beside cells, with `mending` |
+//! | `system` | one of these, chosen for a model |
+
+mod assembly;
+mod backend;
+mod couplings;
+mod direct;
+mod free;
+mod hinge;
+mod iterative;
+mod lattice;
+mod mending;
+mod plan;
+mod rest_factor;
+mod system;
+mod v_cycle;
+
+pub(crate) use assembly::{AssemblyScratch, TangentAt};
+pub(crate) use backend::{Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly};
+pub(crate) use couplings::{CoupledFactor, Couplings};
+pub(crate) use free::{FreeParts, connected_parts};
+pub(crate) use hinge::Hinges;
+pub(crate) use iterative::Iterative;
+pub(crate) use lattice::LatticeSystem;
+pub(crate) use plan::{AssemblyPlan, Filter};
+pub(super) use system::LinearSystem;

@@ -1,0 +1,152 @@
+//! `sinew gradient` as a user meets it: against differences of whole runs, and with mistakes.
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use support::character::{complaint, sinew};
+use support::{fresh_folder, read};
+
+const INPUTS: [&str; 8] = [
+    "tongue.activation.upper",
+    "tongue.activation.lower",
+    "tongue.young",
+    "tongue.poisson",
+    "tongue.density",
+    "gravity.z",
+    "tongue.stiffness",
+    "tongue.pin.x-min.rotation.y",
+];
+const PROBES: [&str; 6] = [
+    "tip.displacement.z",
+    "tongue.volume",
+    "tongue.center.x",
+    "tongue.fiber_stretch.upper",
+    "tongue.force.x-min.z",
+    "tongue.torque.x-min.y",
+];
+
+/// What a command tells in JSON.
+fn told(folder: &Path, arguments: &[&str]) -> Value {
+    let said = sinew(folder, arguments);
+    assert!(said.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&said.stderr));
+    serde_json::from_slice(&said.stdout).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn write_scene(name: &str, change: impl Fn(String) -> String) -> std::path::PathBuf {
+    let folder = fresh_folder(name);
+    std::fs::write(folder.join("tongue.toml"), change(read("scenes/muscle/gradient.toml"))).unwrap();
+    folder
+}
+
+/// Probes at the end of a whole run with one value of the scene replaced.
+fn ended(folder: &Path, change: &str) -> Vec<f64> {
+    let (probes, by) = (PROBES.join(","), "gravity.x");
+    let said = told(folder, &["gradient", "tongue.toml", "--of", &probes, "--by", by, "--set", change, "--json"]);
+    PROBES.iter().map(|probe| said["probes"][probe].as_f64().unwrap()).collect()
+}
+
+/// The value of the scene behind an input, how to write it, and the step to take.
+fn key(input: &str) -> Option<(String, f64, f64)> {
+    let (key, value, step) = match input {
+        "tongue.activation.upper" => ("body.tongue.muscle.upper.activation", 0.3, 1e-4),
+        "tongue.activation.lower" => ("body.tongue.muscle.lower.activation", 0.1, 1e-4),
+        "tongue.young" => ("body.tongue.material.young", 20e3, 4.0),
+        "tongue.poisson" => ("body.tongue.material.poisson", 0.4, 1e-4),
+        "tongue.density" => ("body.tongue.density", 1060.0, 0.2),
+        _ => return None,
+    };
+    Some((key.into(), value, step))
+}
+
+/// Forward and adjoint are the same number, and that of central differences of whole runs: steps of 1e-4 leave 1e-8 of truncation, and runs that
+/// end within 1e-10 of an equilibrium 1e-6 of noise.
+#[test]
+fn gradients_are_those_of_whole_runs() {
+    let folder = write_scene("gradient_runs", |text| text);
+    let (of, by) = (PROBES.join(","), INPUTS.join(","));
+    let said = told(&folder, &["gradient", "tongue.toml", "--of", &of, "--by", &by, "--json"]);
+    assert!(said["disagreement"].as_f64().unwrap() < 1e-8, "{said}");
+    let gradients = said["gradients"].as_array().unwrap();
+    assert_eq!(gradients.len(), PROBES.len() * INPUTS.len());
+    let value = |probe: &str, input: &str| {
+        let own = gradients.iter().find(|gradient| gradient["of"] == probe && gradient["by"] == input).unwrap();
+        (own["forward"].as_f64().unwrap(), own["adjoint"].as_f64().unwrap())
+    };
+    for input in INPUTS {
+        let Some((key, at, step)) = key(input) else { continue };
+        let run = |s: f64| ended(&folder, &format!("{key}={}", at + s));
+        let (plus, minus) = (run(step), run(-step));
+        for (k, probe) in PROBES.iter().enumerate() {
+            let numeric = (plus[k] - minus[k]) / (2.0 * step);
+            let (forward, adjoint) = value(probe, input);
+            let scale = forward.abs().max(1e-9);
+            assert!((forward - adjoint).abs() <= 1e-8 * scale.max(1e-3), "{probe} by {input}: {forward} {adjoint}");
+            assert!((forward - numeric).abs() < 1e-5 * scale, "{probe} by {input}: {forward} and {numeric}");
+        }
+    }
+    // Weight is density times gravity: both derivatives say the same.
+    let (by_density, by_gravity) =
+        (value("tip.displacement.z", "tongue.density").0, value("tip.displacement.z", "gravity.z").0);
+    let same = by_density * 1060.0 - by_gravity * -9.81;
+    assert!(same.abs() < 1e-8 * by_density.abs() * 1060.0, "{same}");
+}
+
+/// On a lattice tangents are f32: differences of whole runs agree to 1e-4, and forward and adjoint, which use the same tangent, to 1e-8.
+#[test]
+fn gradients_of_lattices_are_those_of_whole_runs() {
+    let change = |text: String| {
+        text.replace("cells = [8, 3, 4] }", "cell = \"5 mm\", element = \"lattice\" }")
+            .replace("stable_neo_hookean", "corotated")
+            .replace("tolerance = 1e-10", "tolerance = 1e-9")
+    };
+    let folder = write_scene("gradient_lattice", change);
+    let by = "tongue.activation.upper,tongue.young";
+    let of = "tip.displacement.z";
+    let said = told(&folder, &["gradient", "tongue.toml", "--of", of, "--by", by, "--json"]);
+    assert!(said["disagreement"].as_f64().unwrap() < 1e-8, "{said}");
+    assert!(said["method"].as_str().unwrap().contains("V-cycles"), "{said}");
+    let end = |change: String| {
+        let said =
+            told(&folder, &["gradient", "tongue.toml", "--of", of, "--by", "gravity.x", "--set", &change, "--json"]);
+        said["probes"][of].as_f64().unwrap()
+    };
+    for (k, (key, at, step)) in [key("tongue.activation.upper"), key("tongue.young")].into_iter().flatten().enumerate()
+    {
+        let step = 10.0 * step;
+        let numeric = (end(format!("{key}={}", at + step)) - end(format!("{key}={}", at - step))) / (2.0 * step);
+        let forward = said["gradients"][k]["forward"].as_f64().unwrap();
+        assert!((forward - numeric).abs() < 1e-4 * forward.abs(), "{key}: {forward} and {numeric}");
+    }
+}
+
+/// What does nothing is zero, and told; ends of activation have kinks.
+#[test]
+fn inputs_that_do_nothing_and_kinks_are_told() {
+    let folder = write_scene("gradient_kinks", |text| text.replace("[\"1 s\", 0.3]", "[\"1 s\", 1.0]"));
+    let run = |activation: &str| {
+        let change = format!("body.tongue.muscle.lower.activation={activation}");
+        let by = "tongue.activation.upper,tongue.activation.lower";
+        told(
+            &folder,
+            &["gradient", "tongue.toml", "--of", "tip.displacement.z", "--by", by, "--set", &change, "--json"],
+        )
+    };
+    let said = run("0.1");
+    assert!(said["gradients"][0]["note"].as_str().unwrap().contains("kink"), "{said}");
+    assert!(said["gradients"][0]["forward"].as_f64().unwrap() != 0.0, "{said}");
+    assert!(said["gradients"][1]["note"].is_null(), "{said}");
+}
+
+#[test]
+fn mistakes_are_told_all_at_once() {
+    let folder = write_scene("gradient_wrong", |text| text);
+    let wrong = ["gradient", "tongue.toml", "--of", "tip.displacment.z", "--by", "gravity.zz,tongue.c10,nobody.young"];
+    complaint(&folder, &wrong, &["tip.displacement.z", "gravity.z", "its law has young", "nobody.young"]);
+    let counts = ["gradient", "tongue.toml", "--of", "inverted_cells,tongue.volume", "--by", "gravity.z"];
+    complaint(&folder, &counts, &["inverted_cells", "no derivative"]);
+    let moves = ["gradient", "tongue.toml", "--of", "tip.displacement.z", "--by", "gravity.z", "--set"];
+    let moves: Vec<&str> = moves.into_iter().chain(["solver.type=\"implicit_euler\""]).collect();
+    complaint(&folder, &moves, &["equilibrium", "moves in time", "quasistatic"]);
+}
