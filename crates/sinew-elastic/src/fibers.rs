@@ -11,11 +11,12 @@
 
 #![allow(non_snake_case)]
 
-use sinew_cell::material::{BlockSink, CellVolume, FiberStretch, Material, StretchedFiber, Tangent};
+use sinew_cell::material::{FiberStretch, MaterialPoint, PullBlocks, StretchedFiber, Tangent};
+use sinew_math::lanes::{Isa, LaneKernel, call};
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 use sinew_muscle::{CurveKind, FiberCurves};
 
-use crate::pack::PackView;
+use crate::pack::{CellPoints, MAX_POINTS};
 use crate::{ElasticBlock, PACK};
 
 /// Groups of fibres that a block may have.
@@ -111,6 +112,16 @@ struct Tension<S> {
     slope: S,
 }
 
+impl<S: Scalar> Pull<S> {
+    /// Room for a pull.
+    #[inline(always)]
+    fn zero() -> Self {
+        let zero = S::zero();
+        let fiber = StretchedFiber::at(&Mat3::zero(), Vec3::zero(), FiberStretch::Full);
+        Self { fiber, stored: zero, energy: zero, tension: zero, stiffness: zero }
+    }
+}
+
 impl<S: Scalar> Tension<S> {
     #[inline(always)]
     fn zero() -> Self {
@@ -203,7 +214,7 @@ impl Fibers {
     ///
     /// All fibres of a block answer to the same kind of stretch.
     #[inline(always)]
-    pub fn pull<S: LaneScalar<Element = f64>>(
+    fn pull<S: LaneScalar<Element = f64>>(
         &self,
         (pack, first): (usize, usize),
         F: &Mat3<S>,
@@ -264,68 +275,120 @@ fn lanes_of<S: LaneScalar<Element = f64>>(members: &[u8], member: u8) -> S::Mask
 }
 
 impl<S: Scalar> Pull<S> {
-    /// Adds the blocks of one point of flesh with these fibres: those of `law` under the pressure of both, and of the fibres.
+    /// First Piola–Kirchhoff stress.
     #[inline(always)]
-    pub fn add_blocks<M: Material, const N: usize>(
+    pub fn stress(&self) -> Mat3<S> {
+        self.fiber.stress(self.tension)
+    }
+}
+
+impl<S: LaneScalar<Element = f64>> Pull<S> {
+    /// Writes what the fibres add to the blocks of flesh with the parameters `point`, and returns the pressure that they add to it.
+    #[inline(always)]
+    pub fn blocks<I: Isa>(
         &self,
-        law: &M,
-        volume: &CellVolume<S>,
-        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
         tangent: Tangent,
-        gradients: &[Vec3<S>; N],
+        gradients: &[Vec3<S>],
         weight: S,
-        sink: &mut impl BlockSink<S>,
-    ) {
-        let point = &volume.point;
+        out: &mut PullBlocks<S>,
+    ) -> S {
+        let mut pressure = S::zero();
+        call::<I, Self, _>(WriteBlocks {
+            pull: self,
+            point,
+            tangent,
+            gradients,
+            weight: &weight,
+            out,
+            pressure: &mut pressure,
+        });
+        pressure
+    }
+}
+
+struct WriteBlocks<'a, S> {
+    pull: &'a Pull<S>,
+    point: &'a MaterialPoint<S>,
+    tangent: Tangent,
+    gradients: &'a [Vec3<S>],
+    weight: &'a S,
+    out: &'a mut PullBlocks<S>,
+    pressure: &'a mut S,
+}
+
+impl<S: LaneScalar<Element = f64>> LaneKernel for WriteBlocks<'_, S> {
+    type Output = ();
+    #[inline(always)]
+    fn run<Same: Isa>(self) {
+        let Self { pull: Pull { fiber, tension, stiffness, .. }, point, tangent, gradients, weight, out, pressure } =
+            self;
         match tangent {
             Tangent::Definite => {
                 // A pressure that the definite form cannot have must not come in by the flesh either.
-                let pressure = volume.pressure + self.fiber.pressure(self.tension.max(S::zero()));
-                let mut both = self.fiber.definite_beside(self.tension, self.stiffness, point, gradients, weight, sink);
-                law.definite_blocks_under_pressure(F, point, pressure, gradients, weight, &mut both);
+                *pressure = fiber.pressure(tension.max(S::zero()));
+                fiber.definite_beside(*tension, *stiffness, point, gradients, *weight, out);
             }
             Tangent::Exact => {
-                let pressure = volume.pressure + self.fiber.pressure(self.tension);
-                let mut both = self.fiber.beside(self.tension, self.stiffness, gradients, weight, sink);
-                law.blocks_under_pressure(F, point, pressure, gradients, weight, &mut both);
+                *pressure = fiber.pressure(*tension);
+                fiber.beside(*tension, *stiffness, gradients, *weight, out);
             }
         }
     }
 }
 
-/// The fibres of some lanes of a pack, where they have any, and how they moved.
-pub(crate) struct PulledCell<'a, S, const Q: usize> {
-    fibers: Option<&'a Fibers>,
+/// The fibres of some lanes of a pack, where they have any: room for their pulls at all points.
+pub(crate) struct PulledCells<S> {
+    pulls: [Pull<S>; MAX_POINTS],
     /// F at the start of the step, where force depends on velocity.
-    previous: Option<[Mat3<S>; Q]>,
-    actuation: &'a Actuation<'a>,
-    place: (usize, usize),
+    previous: [Mat3<S>; MAX_POINTS],
 }
 
-impl<'a, S: LaneScalar<Element = f64>, const Q: usize> PulledCell<'a, S, Q> {
+impl<S: LaneScalar<Element = f64>> PulledCells<S> {
     #[inline(always)]
-    pub fn new<M: Material, const N: usize>(
-        view: &PackView<'_, N, Q>,
-        block: &'a ElasticBlock,
-        actuation: &'a Actuation<'a>,
-        place: (usize, usize),
-    ) -> Self {
-        // Laws without fibres compile nothing of what follows.
-        let fibers = if const { M::TAKES_FIBERS } { block.fibers.as_ref() } else { None };
-        let previous = match (fibers, actuation.motion) {
-            (Some(fibers), Some((x, _))) if fibers.need_motion() => {
-                Some(view.deformations::<S>(&view.positions::<S>(x, place.1), place.1).0)
-            }
-            _ => None,
-        };
-        Self { fibers, previous, actuation, place }
+    pub fn new() -> Self {
+        Self { pulls: [Pull::zero(); MAX_POINTS], previous: [Mat3::zero(); MAX_POINTS] }
     }
 
-    /// The pull at quadrature point k under F.
+    /// The pulls at all points of the cells `first …` of a pack; none where the block has no fibres.
     #[inline(always)]
-    pub fn at(&self, k: usize, F: &Mat3<S>) -> Option<Pull<S>> {
-        let fibers = self.fibers?;
-        Some(fibers.pull(self.place, F, self.previous.as_ref().map(|previous| &previous[k]), self.actuation))
+    pub fn evaluate<I: Isa>(
+        &mut self,
+        block: &ElasticBlock,
+        place: (usize, usize),
+        points: &CellPoints<S>,
+        actuation: &Actuation<'_>,
+    ) -> Option<&[Pull<S>]> {
+        let fibers = block.fibers.as_ref()?;
+        call::<I, Self, _>(EvaluatePulls { cells: self, fibers, block, place, points, actuation });
+        Some(&self.pulls[..points.count])
+    }
+}
+
+struct EvaluatePulls<'a, S> {
+    cells: &'a mut PulledCells<S>,
+    fibers: &'a Fibers,
+    block: &'a ElasticBlock,
+    place: (usize, usize),
+    points: &'a CellPoints<S>,
+    actuation: &'a Actuation<'a>,
+}
+
+impl<S: LaneScalar<Element = f64>> LaneKernel for EvaluatePulls<'_, S> {
+    type Output = ();
+    #[inline(always)]
+    fn run<Same: Isa>(self) {
+        let Self { cells: PulledCells { pulls, previous }, fibers, block, place, points, actuation } = self;
+        let mut moved = false;
+        if let Some((x, _)) = actuation.motion
+            && fibers.need_motion()
+        {
+            block.deformations(place, x, previous);
+            moved = true;
+        }
+        for k in 0..points.count {
+            pulls[k] = fibers.pull(place, &points.F[k], if moved { Some(&previous[k]) } else { None }, actuation);
+        }
     }
 }
 

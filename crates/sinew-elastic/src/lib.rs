@@ -13,6 +13,7 @@
 
 mod fibers;
 mod gradient;
+mod law;
 mod pack;
 mod point;
 mod response;
@@ -25,6 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sinew_cell::element::RestGeometry;
 use sinew_cell::material::{Law, MaterialPoint, MaterialSpec, Tangent, VolumeForm};
 use sinew_geometry::CellKind;
+use sinew_math::lanes::{dispatch, without_lanes};
 use sinew_math::parallel::{ScatterPlan, reduce_blocks, sum};
 use sinew_math::sparse::PackReal;
 use sinew_math::{Mat3, Vec3};
@@ -237,7 +239,12 @@ impl ElasticBlock {
         actuation: &Actuation<'_>,
         mut visit: impl FnMut(f64, Mat3, Mat3),
     ) {
-        self.law.visit(PointsOf { block: self, cell, x, actuation, visit: &mut visit });
+        self.visit_points(cell, x, actuation, &mut visit);
+    }
+
+    /// Not generic, so that nobody else compiles laws.
+    fn visit_points(&self, cell: usize, x: &[Vec3], actuation: &Actuation<'_>, visit: &mut dyn FnMut(f64, Mat3, Mat3)) {
+        without_lanes(PointsOf { block: self, cell, x, actuation, visit });
     }
 
     /// Number, weight and deformation gradient of each quadrature point of a cell.
@@ -280,7 +287,7 @@ impl ElasticBlock {
     pub fn summarize(&self, x: &[Vec3], actuation: &Actuation<'_>) -> BlockSummary {
         self.check_positions(x);
         self.check_motion(actuation);
-        let packs = |packs| self.law.visit(SummaryOf { block: self, x, actuation, packs });
+        let packs = |packs| dispatch(SummaryOf { block: self, x, actuation, packs });
         reduce_blocks(self.pack_count(), SUMMARY_PACKS, packs, BlockSummary::join).unwrap_or_default()
     }
 
@@ -296,7 +303,7 @@ impl ElasticBlock {
         self.check_positions(x);
         self.check_motion(actuation);
         self.nodal.for_each_chunk(gradient, |packs, writer| {
-            self.law.visit(GradientOf { block: self, x, actuation, scale, packs, writer, pack_energies });
+            GradientOf { block: self, x, actuation, scale, packs, writer, pack_energies }.run();
         });
         scale * sum(self.pack_count(), |pack| f64::from_bits(pack_energies[pack].load(Ordering::Relaxed)))
     }
@@ -344,7 +351,7 @@ impl ElasticBlock {
         scale: f64,
         sink: &mut dyn PackSink,
     ) {
-        self.law.visit(TangentOf { block: self, x, actuation, tangent, scale, packs, sink });
+        dispatch(TangentOf { block: self, x, actuation, tangent, scale, packs, sink });
     }
 
     /// Largest λ/μ of a cell.

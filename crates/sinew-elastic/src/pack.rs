@@ -1,33 +1,63 @@
 //! One pack of cells in lanes: what every kernel starts from.
 
 use sinew_cell::element::deformation_gradient;
-use sinew_cell::material::{CellVolume, Material, MaterialPoint, VolumeForm};
+use sinew_geometry::CellKind;
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 
 use crate::{ElasticBlock, PACK};
+
+/// Most quadrature points of a cell.
+pub(crate) const MAX_POINTS: usize = 8;
+
+/// The quadrature points of as many cells as there are lanes: what cells hand to laws, and get back.
+pub(crate) struct CellPoints<S> {
+    /// How many points a cell has.
+    pub count: usize,
+    /// Deformation gradients.
+    pub F: [Mat3<S>; MAX_POINTS],
+    /// Weights [m³].
+    pub w: [S; MAX_POINTS],
+    /// Energy densities.
+    pub psi: [S; MAX_POINTS],
+    /// First Piola–Kirchhoff stresses.
+    pub P: [Mat3<S>; MAX_POINTS],
+    /// Energy of the volume term of the whole cell, where that is taken in the mean [J].
+    pub volume_energy: S,
+}
+
+impl<S: Scalar> CellPoints<S> {
+    #[inline(always)]
+    pub fn new(count: usize) -> Self {
+        Self {
+            count,
+            F: [Mat3::zero(); MAX_POINTS],
+            w: [S::zero(); MAX_POINTS],
+            psi: [S::zero(); MAX_POINTS],
+            P: [Mat3::zero(); MAX_POINTS],
+            volume_energy: S::zero(),
+        }
+    }
+}
 
 /// One pack in lanes: gathers positions and evaluates F at the quadrature points.
 pub(crate) struct PackView<'a, const N: usize, const Q: usize> {
     offsets: &'a [u32],
     gradients: &'a [f64],
     weights: &'a [f64],
-    parameters: &'a [f64],
 }
 
 impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
     #[inline(always)]
     pub fn new(block: &'a ElasticBlock, pack: usize) -> Self {
-        let slice = |values: &'a [f64], width: usize| &values[pack * width..(pack + 1) * width];
         Self {
             offsets: &block.offsets[pack * N * PACK..(pack + 1) * N * PACK],
-            gradients: slice(&block.gradients, Q * N * 3 * PACK),
-            weights: slice(&block.weights, Q * PACK),
-            parameters: slice(&block.parameters, block.parameter_count * PACK),
+            gradients: block.gradients_of_pack(pack, N, Q),
+            weights: &block.weights[pack * Q * PACK..(pack + 1) * Q * PACK],
         }
     }
 
     #[inline(always)]
-    pub fn positions<S: LaneScalar<Element = f64>>(&self, x: &[Vec3], first: usize) -> [Vec3<S>; N] {
+    fn positions<S: LaneScalar<Element = f64>>(&self, x: &[Vec3], first: usize) -> [Vec3<S>; N] {
         let x = Vec3::as_flattened(x);
         let mut out = [Vec3::zero(); N];
         for a in 0..N {
@@ -46,32 +76,83 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
     #[inline(always)]
     pub fn shape_gradients<S: LaneScalar<Element = f64>>(&self, k: usize, first: usize) -> [Vec3<S>; N] {
         let mut out = [Vec3::zero(); N];
-        for a in 0..N {
-            let at = |axis: usize| S::load(&self.gradients[((k * N + a) * 3 + axis) * PACK + first..][..S::LANES]);
-            out[a] = Vec3::new(at(0), at(1), at(2));
-        }
+        load_gradients(&self.gradients[k * N * 3 * PACK..], first, &mut out);
         out
     }
 
     /// Deformation gradients and weights at all quadrature points.
     #[inline(always)]
-    pub fn deformations<S: LaneScalar<Element = f64>>(&self, x: &[Vec3<S>; N], first: usize) -> ([Mat3<S>; Q], [S; Q]) {
-        let (mut F, mut w) = ([Mat3::zero(); Q], [S::zero(); Q]);
+    pub fn deform<S: LaneScalar<Element = f64>>(&self, x: &[Vec3], first: usize, points: &mut CellPoints<S>) {
+        self.deformations(x, first, &mut points.F);
         for k in 0..Q {
-            F[k] = deformation_gradient(x, &self.shape_gradients(k, first));
-            w[k] = S::load(&self.weights[k * PACK + first..][..S::LANES]);
+            points.w[k] = S::load(&self.weights[k * PACK + first..][..S::LANES]);
         }
-        (F, w)
     }
 
-    /// What the law M reads, which is all that the table holds.
     #[inline(always)]
-    pub fn parameters<S: LaneScalar<Element = f64>, M: Material>(&self, first: usize) -> MaterialPoint<S> {
-        let mut values = [S::zero(); MaterialPoint::<f64>::LEN];
-        for (k, value) in values.iter_mut().enumerate().take(M::PARAMETERS) {
-            *value = S::load(&self.parameters[k * PACK + first..][..S::LANES]);
+    fn deformations<S: LaneScalar<Element = f64>>(&self, x: &[Vec3], first: usize, F: &mut [Mat3<S>; MAX_POINTS]) {
+        let x = self.positions::<S>(x, first);
+        for k in 0..Q {
+            F[k] = deformation_gradient(&x, &self.shape_gradients(k, first));
         }
-        MaterialPoint::from_array(values)
+    }
+}
+
+/// Gradients of the first nodes from their rows `[node][axis][lane]`.
+#[inline(always)]
+pub(crate) fn load_gradients<S: LaneScalar<Element = f64>>(rows: &[f64], first: usize, out: &mut [Vec3<S>]) {
+    for (rows, out) in rows.chunks_exact(3 * PACK).zip(out) {
+        *out = Vec3::new(
+            S::load(&rows[first..][..S::LANES]),
+            S::load(&rows[PACK + first..][..S::LANES]),
+            S::load(&rows[2 * PACK + first..][..S::LANES]),
+        );
+    }
+}
+
+impl ElasticBlock {
+    /// Deformation gradients and weights at all quadrature points of the cells `first …` of a pack.
+    #[inline(always)]
+    pub(crate) fn deform<S: LaneScalar<Element = f64>>(
+        &self,
+        (pack, first): (usize, usize),
+        x: &[Vec3],
+        points: &mut CellPoints<S>,
+    ) {
+        match self.kind {
+            CellKind::Tet4 => PackView::<4, 1>::new(self, pack).deform(x, first, points),
+            CellKind::Tet10 => PackView::<10, 4>::new(self, pack).deform(x, first, points),
+            CellKind::Hex8 => PackView::<8, 8>::new(self, pack).deform(x, first, points),
+        }
+    }
+
+    /// The same without the weights.
+    #[inline(always)]
+    pub(crate) fn deformations<S: LaneScalar<Element = f64>>(
+        &self,
+        (pack, first): (usize, usize),
+        x: &[Vec3],
+        F: &mut [Mat3<S>; MAX_POINTS],
+    ) {
+        match self.kind {
+            CellKind::Tet4 => PackView::<4, 1>::new(self, pack).deformations(x, first, F),
+            CellKind::Tet10 => PackView::<10, 4>::new(self, pack).deformations(x, first, F),
+            CellKind::Hex8 => PackView::<8, 8>::new(self, pack).deformations(x, first, F),
+        }
+    }
+
+    /// Shape gradients of a pack of cells with N nodes and Q points.
+    #[inline(always)]
+    pub(crate) fn gradients_of_pack(&self, pack: usize, nodes: usize, points: usize) -> &[f64] {
+        let width = points * nodes * 3 * PACK;
+        &self.gradients[pack * width..(pack + 1) * width]
+    }
+
+    /// Parameters of the law in a pack, `[parameter][lane]`.
+    #[inline(always)]
+    pub(crate) fn parameters_of_pack(&self, pack: usize) -> &[f64] {
+        let width = self.parameter_count * PACK;
+        &self.parameters[pack * width..(pack + 1) * width]
     }
 }
 
@@ -79,18 +160,6 @@ impl<'a, const N: usize, const Q: usize> PackView<'a, N, Q> {
 #[inline(always)]
 pub(crate) fn lane_sum(lanes: &[f64; PACK]) -> f64 {
     ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
-}
-
-/// What the points of a cell share. With a single point the mean is the point itself, and nothing of it is compiled.
-#[inline(always)]
-pub(crate) fn cell_volume<M: Material, S: Scalar, const Q: usize>(
-    law: &M,
-    form: VolumeForm,
-    point: &MaterialPoint<S>,
-    F: &[Mat3<S>; Q],
-    w: &[S; Q],
-) -> CellVolume<S> {
-    if Q > 1 && form == VolumeForm::Mean { CellVolume::mean(law, point, F, w) } else { CellVolume::pointwise(point) }
 }
 
 /// Adds w ψ, where padding lanes (w = 0) must not turn an infinite ψ into 0·∞.

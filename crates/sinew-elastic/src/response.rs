@@ -1,7 +1,7 @@
 //! What a material answers to given deformation gradients, with no cells around them: for plots, for fits to measurements, for programs that have elements
 //! of their own.
 
-use sinew_cell::material::{FiberStretch, Material, MaterialPoint, MaterialSpec, MaterialVisitor, StretchedFiber};
+use sinew_cell::material::{FiberStretch, Law, MaterialPoint, MaterialSpec, StretchedFiber};
 use sinew_math::complex_step::STEP;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::for_each_block_mut;
@@ -9,10 +9,15 @@ use sinew_math::{ComplexStep, LaneScalar, Mat3, Scalar, Vec3};
 use sinew_muscle::CurveKind;
 use thiserror::Error;
 
+use crate::law::{Differentials, LawInPack, Stresses};
+use crate::pack::CellPoints;
 use crate::{FiberGroup, PACK};
 
 /// Points per block of work: some hundred microseconds.
 const BLOCK: usize = 4096;
+
+/// Numbers in a table of the parameters of all lanes.
+const PARAMETERS: usize = MaterialPoint::<f64>::LEN * PACK;
 
 /// A law with its parameters, and the fibres in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +109,7 @@ impl Response {
     pub fn energy(&self, points: &Points<'_>, out: &mut [f64]) -> Result<(), ResponseError> {
         let at = self.checked(points)?;
         assert_eq!(out.len(), points.deformations.len(), "one energy per point");
-        for_each_block_mut(out, BLOCK, |start, out| self.spec.visit(Block { at, start, answer: Answer::Energy(out) }));
+        for_each_block_mut(out, BLOCK, |start, out| dispatch(Block { at, start, answer: Answer::Energy(out) }));
         Ok(())
     }
 
@@ -115,7 +120,7 @@ impl Response {
     pub fn stress(&self, points: &Points<'_>, out: &mut [Mat3]) -> Result<(), ResponseError> {
         let at = self.checked(points)?;
         assert_eq!(out.len(), points.deformations.len(), "one stress per point");
-        for_each_block_mut(out, BLOCK, |start, out| self.spec.visit(Block { at, start, answer: Answer::Stress(out) }));
+        for_each_block_mut(out, BLOCK, |start, out| dispatch(Block { at, start, answer: Answer::Stress(out) }));
         Ok(())
     }
 
@@ -132,7 +137,7 @@ impl Response {
         let at = self.checked(points)?;
         assert_eq!(out.len(), points.deformations.len(), "one differential per point");
         for_each_block_mut((directions, out), BLOCK, |start, (dF, out)| {
-            self.spec.visit(Block { at, start, answer: Answer::Differential(dF, out) });
+            dispatch(Block { at, start, answer: Answer::Differential(dF, out) });
         });
         Ok(())
     }
@@ -163,7 +168,7 @@ impl Response {
                 return Err(ResponseError::Direction { index, length });
             }
         }
-        Ok(Asked { points: *points, point: self.spec.point(), muscle: self.muscle.as_ref() })
+        Ok(Asked { points: *points, law, point: self.spec.point(), muscle: self.muscle.as_ref() })
     }
 }
 
@@ -171,6 +176,7 @@ impl Response {
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     points: Points<'a>,
+    law: Law,
     point: MaterialPoint<f64>,
     muscle: Option<&'a (FiberGroup, f64)>,
 }
@@ -189,38 +195,27 @@ struct Block<'a> {
     answer: Answer<'a>,
 }
 
-impl MaterialVisitor for Block<'_> {
-    type Output = ();
-    fn visit<M: Material>(self, law: M) {
-        dispatch(BlockKernel { law, block: self });
-    }
-}
-
-struct BlockKernel<'a, M> {
-    law: M,
-    block: Block<'a>,
-}
-
-impl<M: Material> LaneKernel for BlockKernel<'_, M> {
+impl LaneKernel for Block<'_> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        self.body::<I::F64Register>();
+        self.body::<I, I::F64Register>();
     }
 }
 
-impl<M: Material> BlockKernel<'_, M> {
+impl Block<'_> {
     #[inline(always)]
-    fn body<S: LaneScalar<Element = f64>>(self) {
-        let Block { at, start, answer } = self.block;
+    fn body<I: Isa<F64Register = S>, S: LaneScalar<Element = f64>>(self) {
+        let Self { at, start, answer } = self;
+        let mut points = CellPoints::<S>::new(1);
+        let mut parameters = at.parameters();
         match answer {
             Answer::Energy(out) => {
                 for (k, out) in out.chunks_mut(S::LANES).enumerate() {
-                    let (F, point, pull) = at.load::<S, M>(start + k * S::LANES, out.len());
-                    let mut psi = self.law.energy_density(&F, &point);
-                    if M::TAKES_FIBERS
-                        && let Some(pull) = pull
-                    {
+                    let pull = at.load(start + k * S::LANES, out.len(), &mut points.F[0], &mut parameters);
+                    at.law.visit(Stresses::<I> { law: LawInPack::at_points(&parameters), points: &mut points });
+                    let mut psi = points.psi[0];
+                    if let Some(pull) = pull {
                         psi += pull.energy;
                     }
                     store(psi, out);
@@ -228,25 +223,27 @@ impl<M: Material> BlockKernel<'_, M> {
             }
             Answer::Stress(out) => {
                 for (k, out) in out.chunks_mut(S::LANES).enumerate() {
-                    let (F, point, pull) = at.load::<S, M>(start + k * S::LANES, out.len());
-                    let mut P = self.law.stress(&F, &point);
-                    if M::TAKES_FIBERS
-                        && let Some(pull) = pull
-                    {
-                        P += StretchedFiber::at(&F, pull.direction, pull.measure).stress(pull.tension);
+                    let pull = at.load(start + k * S::LANES, out.len(), &mut points.F[0], &mut parameters);
+                    at.law.visit(Stresses::<I> { law: LawInPack::at_points(&parameters), points: &mut points });
+                    let mut P = points.P[0];
+                    if let Some(pull) = pull {
+                        P += StretchedFiber::at(&points.F[0], pull.direction, pull.measure).stress(pull.tension);
                     }
                     store_matrices(&P, out);
                 }
             }
             Answer::Differential(directions, out) => {
                 for (k, (dF, out)) in directions.chunks(S::LANES).zip(out.chunks_mut(S::LANES)).enumerate() {
-                    let (F, point, pull) = at.load::<S, M>(start + k * S::LANES, out.len());
-                    let dF = load_matrices::<S>(dF);
-                    let mut dP = self.law.stress_differential(&F, &dF, &point);
-                    if M::TAKES_FIBERS
-                        && let Some(pull) = pull
-                    {
-                        dP += pull.stress_differential(&F, &dF);
+                    let pull = at.load(start + k * S::LANES, out.len(), &mut points.F[0], &mut parameters);
+                    let (F, dF, mut dP) = (&points.F[0], load_matrices::<S>(dF), Mat3::zero());
+                    at.law.visit(Differentials::<I> {
+                        law: LawInPack::at_points(&parameters),
+                        F,
+                        dF: &dF,
+                        out: &mut dP,
+                    });
+                    if let Some(pull) = pull {
+                        dP += pull.stress_differential(F, &dF);
                     }
                     store_matrices(&dP, out);
                 }
@@ -289,42 +286,40 @@ impl<S: Scalar> Pull<S> {
 }
 
 impl Asked<'_> {
-    /// F, parameters and fibres of the points from `first`, `count` of which exist; lanes beyond repeat the last one.
+    /// The parameters of the law in all lanes.
+    fn parameters(&self) -> [f64; PARAMETERS] {
+        let values = self.point.into_array();
+        std::array::from_fn(|k| values[k / PACK])
+    }
+
+    /// F, directions of fibres and pull at the points from `first`, `count` of which exist; lanes beyond repeat the last one.
     #[inline(always)]
-    fn load<S: LaneScalar<Element = f64>, M: Material>(
+    fn load<S: LaneScalar<Element = f64>>(
         &self,
         first: usize,
         count: usize,
-    ) -> (Mat3<S>, MaterialPoint<S>, Option<Pull<S>>) {
-        let F = load_matrices::<S>(&self.points.deformations[first..first + count]);
-        let mut point = MaterialPoint::from_f64(self.point);
+        F: &mut Mat3<S>,
+        parameters: &mut [f64; PARAMETERS],
+    ) -> Option<Pull<S>> {
+        *F = load_matrices::<S>(&self.points.deformations[first..first + count]);
         let fibers = self.points.fibers;
-        let mut direction = Vec3::zero();
+        let lanes = &mut parameters[6 * PACK..];
         if !fibers.is_empty() {
-            let mut lanes = [[0.0; PACK]; 3];
             for lane in 0..S::LANES {
                 let fiber = fibers[if fibers.len() == 1 { 0 } else { first + lane.min(count - 1) }];
-                (lanes[0][lane], lanes[1][lane], lanes[2][lane]) = (fiber.x, fiber.y, fiber.z);
-            }
-            direction = Vec3::new(S::load(&lanes[0]), S::load(&lanes[1]), S::load(&lanes[2]));
-            if !M::ISOTROPIC {
-                point.fiber = direction;
+                (lanes[lane], lanes[PACK + lane], lanes[2 * PACK + lane]) = (fiber.x, fiber.y, fiber.z);
             }
         }
-        let pull = match self.muscle {
-            Some((group, stress)) if M::TAKES_FIBERS => {
-                let activations = self.points.activations;
-                let mut lanes = [0.0; PACK];
-                if !activations.is_empty() {
-                    for lane in 0..S::LANES {
-                        lanes[lane] = activations[if activations.len() == 1 { 0 } else { first + lane.min(count - 1) }];
-                    }
-                }
-                Some(pull(group, *stress, &F, direction, S::load(&lanes)))
+        let (group, stress) = self.muscle?;
+        let direction = Vec3::new(S::load(lanes), S::load(&lanes[PACK..]), S::load(&lanes[2 * PACK..]));
+        let activations = self.points.activations;
+        let mut lanes = [0.0; PACK];
+        if !activations.is_empty() {
+            for lane in 0..S::LANES {
+                lanes[lane] = activations[if activations.len() == 1 { 0 } else { first + lane.min(count - 1) }];
             }
-            _ => None,
-        };
-        (F, point, pull)
+        }
+        Some(pull(group, *stress, F, direction, S::load(&lanes)))
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use sinew_cell::material::{Material, MaterialVisitor, VolumeForm};
-use sinew_geometry::CellKind;
-use sinew_math::lanes::{Isa, LaneKernel, dispatch};
+use sinew_math::lanes::{Isa, LaneKernel};
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 
-use crate::fibers::{Actuation, PulledCell};
-use crate::pack::{PackView, cell_volume, lane_sum, weighted_energy};
+use crate::fibers::{Actuation, PulledCells};
+use crate::law::{Lanes, LawInPack, Stresses};
+use crate::pack::{CellPoints, lane_sum, weighted_energy};
 use crate::{ElasticBlock, PACK};
 
 /// Volume ratio up to which a cell counts as flattened.
@@ -109,70 +108,45 @@ pub(crate) struct SummaryOf<'a> {
     pub packs: Range<usize>,
 }
 
-impl MaterialVisitor for SummaryOf<'_> {
+/// Numbers that a quadrature point adds to the sums: energy, volumes, three tensors, potential.
+const SUMMANDS: usize = 3 + 27 + 1;
+
+impl LaneKernel for SummaryOf<'_> {
     type Output = BlockSummary;
-    fn visit<M: Material>(self, law: M) -> BlockSummary {
-        match self.block.kind {
-            CellKind::Tet4 => self.run::<M, 4, 1>(law),
-            CellKind::Hex8 => self.run::<M, 8, 8>(law),
-            CellKind::Tet10 => self.run::<M, 10, 4>(law),
-        }
+    #[inline(always)]
+    fn run<I: Isa>(self) -> BlockSummary {
+        self.body::<I, Lanes<I>>()
     }
 }
 
 impl SummaryOf<'_> {
-    fn run<M: Material, const N: usize, const Q: usize>(self, law: M) -> BlockSummary {
-        dispatch(SummaryKernel::<M, N, Q> { law, of: self })
-    }
-}
-
-struct SummaryKernel<'a, M, const N: usize, const Q: usize> {
-    law: M,
-    of: SummaryOf<'a>,
-}
-
-impl<M: Material, const N: usize, const Q: usize> LaneKernel for SummaryKernel<'_, M, N, Q> {
-    type Output = BlockSummary;
     #[inline(always)]
-    fn run<I: Isa>(self) -> BlockSummary {
-        self.body::<I::F64Register>()
-    }
-}
-
-/// Numbers that a quadrature point adds to the sums: energy, volumes, three tensors, potential.
-const SUMMANDS: usize = 3 + 27 + 1;
-
-impl<M: Material, const N: usize, const Q: usize> SummaryKernel<'_, M, N, Q> {
-    #[inline(always)]
-    fn body<S: LaneScalar<Element = f64>>(self) -> BlockSummary {
+    fn body<I: Isa<F64Register = S>, S: LaneScalar<Element = f64>>(self) -> BlockSummary {
         let mut total = BlockSummary::default();
         let mut sums = [0.0; SUMMANDS];
-        let SummaryOf { block, x, actuation, packs } = self.of;
+        let SummaryOf { block, x, actuation, packs } = self;
+        let mut points = CellPoints::<S>::new(block.points_per_cell());
+        let mut pulled = PulledCells::<S>::new();
         for pack in packs {
-            let view = PackView::<N, Q>::new(block, pack);
             let mut lanes = [[0.0; PACK]; SUMMANDS];
             let (mut lowest, mut highest, mut mises) = ([0.0; PACK], [0.0; PACK], [0.0; PACK]);
             for first in (0..PACK).step_by(S::LANES) {
-                let x = view.positions::<S>(x, first);
-                let point = view.parameters::<S, M>(first);
-                let (deformations, weights) = view.deformations(&x, first);
-                let volume = cell_volume(&self.law, block.volume, &point, &deformations, &weights);
+                block.deform((pack, first), x, &mut points);
+                let law = LawInPack { volume: block.volume, parameters: block.parameters_of_pack(pack), first };
+                block.law.visit(Stresses::<I> { law, points: &mut points });
+                let pulls = pulled.evaluate::<I>(block, (pack, first), &points, actuation);
                 let mut summands = [S::zero(); SUMMANDS];
-                let pulled = PulledCell::<S, Q>::new::<M, N>(&view, block, actuation, (pack, first));
-                (summands[0], summands[30]) = (volume.energy, volume.energy);
+                (summands[0], summands[30]) = (points.volume_energy, points.volume_energy);
                 let (mut low, mut high) = (S::splat(f64::INFINITY), S::splat(f64::NEG_INFINITY));
                 let mut worst = S::zero();
-                for k in 0..Q {
-                    let (w, F) = (weights[k], deformations[k]);
-                    let (mut psi, mut P) = self.law.energy_and_stress(&F, &volume.point);
-                    if Q > 1 && block.volume == VolumeForm::Mean {
-                        P += volume.stress::<M>(&F);
-                    }
+                for k in 0..points.count {
+                    let (w, F) = (points.w[k], points.F[k]);
+                    let (mut psi, mut P) = (points.psi[k], points.P[k]);
                     let mut potential = psi;
-                    if let Some(pull) = pulled.at(k, &F) {
-                        psi += pull.stored;
-                        potential += pull.energy;
-                        P += pull.fiber.stress(pull.tension);
+                    if let Some(pulls) = pulls {
+                        psi += pulls[k].stored;
+                        potential += pulls[k].energy;
+                        P += pulls[k].stress();
                     }
                     let J = F.determinant();
                     let kirchhoff = P.mul_transpose(&F);

@@ -22,7 +22,7 @@
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::mat3::Mat3;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, Work};
 
 /// Step h. 1e-30: h² = 1e-60 vanishes beside any real part in f64, so the derivative is exact to rounding; h⁴ = 1e-120, the
 /// smallest power that second derivatives of square roots meet, is far from underflow; and h itself is normal in f32.
@@ -137,6 +137,11 @@ impl<S: Scalar> Scalar for ComplexStep<S> {
     type Mask = S::Mask;
     const PRECISION: f64 = S::PRECISION;
     const TINY: f64 = S::TINY;
+
+    #[inline(always)]
+    fn apart<W: Work>(work: W) -> W::Output {
+        S::apart(work)
+    }
 
     #[inline(always)]
     fn splat(value: f64) -> Self {

@@ -23,5 +23,5 @@ pub mod vec3;
 pub use complex_step::ComplexStep;
 pub use mat3::Mat3;
 pub use quaternion::Quaternion;
-pub use scalar::{LaneScalar, Real, Scalar};
+pub use scalar::{LaneScalar, Real, Scalar, Work};
 pub use vec3::Vec3;

@@ -147,6 +147,10 @@ pub trait Scalar:
         Self::splat(0.0)
     }
 
+    /// Runs `work` on these numbers as a function of its own, compiled for the instruction set that they belong to. What many kernels use, and is some
+    /// hundred operations long, is then compiled once for all of them.
+    fn apart<W: Work>(work: W) -> W::Output;
+
     /// The constant 1.
     #[inline(always)]
     fn one() -> Self {
@@ -252,6 +256,20 @@ pub trait Real: LaneScalar<Element = Self, Mask = bool> + PartialEq + PartialOrd
     fn atan2(self, x: Self) -> Self;
 }
 
+/// What [`Scalar::apart`] runs. It takes and returns lanes only within structs or behind references.
+pub trait Work {
+    /// What comes out.
+    type Output;
+    /// Does it; put `#[inline(always)]` on it.
+    fn run(self) -> Self::Output;
+}
+
+/// For numbers that need no instruction set.
+#[inline(never)]
+pub(crate) fn run_apart<W: Work>(work: W) -> W::Output {
+    work.run()
+}
+
 macro_rules! impl_real {
     ($float:ident, $ln:path, $exp:path, $rsqrt_estimate:path, $binary_magnitude:path) => {
         impl Scalar for $float {
@@ -259,6 +277,10 @@ macro_rules! impl_real {
             const PRECISION: f64 = $float::EPSILON as f64;
             const TINY: f64 = $float::MIN_POSITIVE as f64;
 
+            #[inline(always)]
+            fn apart<W: Work>(work: W) -> W::Output {
+                run_apart(work)
+            }
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 value as $float

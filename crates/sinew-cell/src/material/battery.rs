@@ -224,15 +224,16 @@ for_every_law!(
         let gradients: [Vec3; 5] = std::array::from_fn(|_| random.vector());
         for kind in [Tangent::Exact, Tangent::Definite] {
             let tangent = material.tangent(F, point, kind);
-            let mut blocks = ElementBlocks::<f64, 5>::zero();
-            material.tangent_blocks(F, point, kind, &gradients, 0.7, &mut blocks);
+            let (mut blocks, mut room) = (ElementBlocks::zero(), ShapeRoom::new());
+            let mut shape = Shape::new(&gradients, 0.7, &mut room);
+            material.tangent_blocks(F, point, (kind, None), &mut shape, &mut blocks);
             let mut seen = 0;
             let mut compare = |a: usize, b: usize, expected: Mat3| {
                 seen += 1;
                 let scale = norm9(&tangent);
-                assert_close(&blocks.blocks[a][b], &expected, scale, 1e-12, M::NAME);
+                assert_close(blocks.at(a, b), &expected, scale, 1e-12, M::NAME);
             };
-            tangent.nodal_blocks(&gradients, 0.7, &mut compare);
+            tangent.nodal_blocks(&shape, &mut compare);
             assert_eq!(seen, 15);
         }
     }
@@ -243,8 +244,9 @@ for_every_law!(
     blocks_under_pressure_have_the_change_of_the_cofactors, |material, F, point, random| {
         let gradients: [Vec3; 3] = std::array::from_fn(|_| random.vector());
         let pressure = 0.6 * point.mu;
-        let mut blocks = ElementBlocks::<f64, 3>::zero();
-        material.blocks_under_pressure(F, point, pressure, &gradients, 0.7, &mut blocks);
+        let (mut blocks, mut room) = (ElementBlocks::zero(), ShapeRoom::new());
+        let mut shape = Shape::new(&gradients, 0.7, &mut room);
+        material.blocks_under_pressure(F, point, Some(pressure), &mut shape, &mut blocks);
         let mut tangent = material.tangent(F, point, Tangent::Exact);
         for column in 0..9 {
             let change = cofactor_differential(F, &unit_direction(column)) * pressure;
@@ -253,8 +255,8 @@ for_every_law!(
             }
         }
         let scale = norm9(&tangent);
-        tangent.nodal_blocks(&gradients, 0.7, &mut |a: usize, b: usize, expected: Mat3| {
-            assert_close(&blocks.blocks[a][b], &expected, scale, 1e-12, M::NAME);
+        tangent.nodal_blocks(&shape, &mut |a: usize, b: usize, expected: Mat3| {
+            assert_close(blocks.at(a, b), &expected, scale, 1e-12, M::NAME);
         });
     }
 );
@@ -308,13 +310,15 @@ fn outputs<M: Material, S: Scalar>(material: &M, F: &Mat3<S>, dF: &Mat3<S>, poin
     write(&mut out[1..10], &material.stress(F, point));
     write(&mut out[10..19], &material.stress_differential(F, dF, point));
     let gradients = [dF.row(0), dF.row(1)];
-    let mut exact = ElementBlocks::<S, 2>::zero();
-    material.nodal_blocks(F, point, &gradients, S::splat(0.3), &mut exact);
-    write(&mut out[19..28], &exact.blocks[1][0]);
-    let mut definite = ElementBlocks::<S, 2>::zero();
-    material.definite_nodal_blocks(F, point, &gradients, S::splat(0.3), &mut definite);
-    write(&mut out[28..37], &definite.blocks[1][0]);
-    write(&mut out[37..46], &definite.blocks[1][1]);
+    let mut room = ShapeRoom::new();
+    let mut shape = Shape::new(&gradients, S::splat(0.3), &mut room);
+    let mut exact = ElementBlocks::zero();
+    material.nodal_blocks(F, point, &mut shape, &mut exact);
+    write(&mut out[19..28], exact.at(1, 0));
+    let mut definite = ElementBlocks::zero();
+    material.definite_nodal_blocks(F, point, None, &mut shape, &mut definite);
+    write(&mut out[28..37], definite.at(1, 0));
+    write(&mut out[37..46], definite.at(1, 1));
     out
 }
 

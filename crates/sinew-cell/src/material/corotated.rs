@@ -4,14 +4,15 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Shape, transform};
 use super::law::{Material, MaterialPoint};
 use super::polar::Polar;
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others,
     sums_of_others, symmetric,
 };
-use super::strain::{Volume, add_to_diagonal, cofactor_differential, transform};
-use super::tangent::{BlockSink, Tangent9};
+use super::strain::{Volume, add_to_diagonal, cofactor_differential};
+use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
 /// Fixed corotated elasticity: the distance of F from the nearest rotation R, and the change of volume.
@@ -70,14 +71,15 @@ impl Material for Corotated {
     /// K = 2μ (gₐ·g_b) I − 2μ Bₐ D⁻¹ B_bᵀ + λ a bᵀ + λ (J − 1) \[F (g_b × gₐ)\]× with a = cof(F) gₐ, where row i of Bₐ is
     /// gₐ × (row i of R).
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
+        let Shape { gradients, weight, vectors: [room, ..], matrices: moments, .. } = shape;
+        let weight = *weight;
         let polar = Polar::of(F);
         let cofactor = F.cofactor();
         let two_mu = (point.mu + point.mu) * weight;
@@ -85,12 +87,11 @@ impl Material for Corotated {
         let pressure = lambda * Volume::of(F).change;
         let spin = polar.spin_compliance * (-two_mu);
         let R = polar.rotation;
-        let spatial = transform(&cofactor, gradients);
-        let mut moments = [Mat3::zero(); N];
-        for (moment, g) in moments.iter_mut().zip(gradients) {
+        let spatial = transform(&cofactor, gradients, room);
+        for (moment, g) in moments.iter_mut().zip(*gradients) {
             *moment = Mat3::from_rows(g.cross(R.row(0)), g.cross(R.row(1)), g.cross(R.row(2)));
         }
-        for a in 0..N {
+        for a in 0..gradients.len() {
             let spin_a = moments[a] * spin;
             let (lambda_a, pressure_a) = (spatial[a] * lambda, gradients[a] * pressure);
             for b in 0..=a {

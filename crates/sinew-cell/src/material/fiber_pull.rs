@@ -7,9 +7,9 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::MAX_NODES;
 use super::law::MaterialPoint;
 use super::strain::add_to_diagonal;
-use super::tangent::BlockSink;
 
 /// Which stretch the tension of fibres answers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ impl<S: Scalar> StretchedFiber<S> {
         tension * self.phi[1] * self.length
     }
 
-    /// A sink that adds the blocks of the tangent, but for the change of C itself, which [`pressure`](Self::pressure) multiplies, to those of the flesh:
+    /// What the tangent adds to the blocks of the flesh, but for the change of C itself, which [`pressure`](Self::pressure) multiplies:
     ///
     /// $$ \delta F : \delta P = \frac{T\varphi}{l} |\delta F\, a|^2 + \alpha\, \mu^2 + 2 \beta\, \mu \nu + \gamma\, \nu^2, \quad
     ///    \mu = m : \delta F,\ \nu = C : \delta F, $$
@@ -93,36 +93,29 @@ impl<S: Scalar> StretchedFiber<S> {
     /// $$ \alpha = \frac{T' \varphi^2}{l^2} - \frac{T \varphi}{l^3}, \quad \beta = \frac{T \varphi'}{l} + T' \varphi \varphi', \quad
     ///    \gamma = T \varphi'' l + T' \varphi'^2 l^2 . $$
     #[inline(always)]
-    pub fn beside<'a, const N: usize, B: BlockSink<S>>(
-        &self,
-        tension: S,
-        stiffness: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
-        sink: &'a mut B,
-    ) -> WithPull<'a, S, N, B> {
+    pub fn beside(&self, tension: S, stiffness: S, gradients: &[Vec3<S>], weight: S, out: &mut PullBlocks<S>) {
         let across = tension * self.phi[0] / self.length;
         let [alpha, beta, gamma] = self.coupling(tension, stiffness);
         let alpha = alpha - across / self.length.square();
-        self.with_form(across, [alpha, beta, gamma], gradients, weight, sink)
+        self.write_form(across, [alpha, beta, gamma], gradients, weight, out);
     }
 
     /// The same with a positive semi-definite form: fibres push neither across nor along, and of the quadratic form in (μ, ν) the negative
     /// eigenvalue is dropped. `point` are the parameters of the flesh: the more it resists a change of volume, the more of the correction is put
     /// there, where it does least.
     ///
-    /// Together with the flesh under the pressure T φ′ l (see [`Material::definite_blocks_under_pressure`](super::Material)) that is a definite tangent
+    /// Together with the flesh under the pressure T φ′ l (see [`Material::definite_nodal_blocks`](super::Material)) that is a definite tangent
     /// of both: the pressure of the fibres and that of the flesh, which all but cancel in a muscle with free sides, are never projected alone.
     #[inline(always)]
-    pub fn definite_beside<'a, const N: usize, B: BlockSink<S>>(
+    pub fn definite_beside(
         &self,
         tension: S,
         stiffness: S,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
+        gradients: &[Vec3<S>],
         weight: S,
-        sink: &'a mut B,
-    ) -> WithPull<'a, S, N, B> {
+        out: &mut PullBlocks<S>,
+    ) {
         let (tension, stiffness) = (tension.max(S::zero()), stiffness.max(S::zero()));
         let across = tension * self.phi[0] / self.length;
         let square = self.length.square();
@@ -132,7 +125,7 @@ impl<S: Scalar> StretchedFiber<S> {
         let [a, b, c] = self.coupling(tension, stiffness);
         let [a, b, c] = positive_form([a * square.square(), b * square * volume, c * volume.square()]);
         let alpha = a / square.square() - across / square;
-        self.with_form(across, [alpha, b / (square * volume), c / volume.square()], gradients, weight, sink)
+        self.write_form(across, [alpha, b / (square * volume), c / volume.square()], gradients, weight, out);
     }
 
     /// The part of (α, β, γ) that T′ makes, and T with the volume.
@@ -147,56 +140,54 @@ impl<S: Scalar> StretchedFiber<S> {
         ]
     }
 
-    /// Adds `across` |δF a|² + α μ² + 2β μν + γ ν².
+    /// Writes down `across` |δF a|² + α μ² + 2β μν + γ ν².
     #[inline(always)]
-    fn with_form<'a, const N: usize, B: BlockSink<S>>(
+    fn write_form(
         &self,
         across: S,
         [alpha, beta, gamma]: [S; 3],
-        gradients: &[Vec3<S>; N],
+        gradients: &[Vec3<S>],
         weight: S,
-        sink: &'a mut B,
-    ) -> WithPull<'a, S, N, B> {
-        let (across, alpha, beta, gamma) = (across * weight, alpha * weight, beta * weight, gamma * weight);
-        let mut out = WithPull {
-            across,
-            along: [S::zero(); N],
-            m: [Vec3::zero(); N],
-            c: [Vec3::zero(); N],
-            from_m: [Vec3::zero(); N],
-            from_c: [Vec3::zero(); N],
-            sink,
-        };
-        for a in 0..N {
-            out.along[a] = self.rest.dot(gradients[a]);
+        out: &mut PullBlocks<S>,
+    ) {
+        let (alpha, beta, gamma) = (alpha * weight, beta * weight, gamma * weight);
+        out.across = across * weight;
+        for (a, gradient) in gradients.iter().enumerate() {
+            out.along[a] = self.rest.dot(*gradient);
             out.m[a] = self.moved * out.along[a];
-            out.c[a] = self.cofactor * gradients[a];
+            out.c[a] = self.cofactor * *gradient;
             out.from_m[a] = out.m[a] * alpha + out.c[a] * beta;
             out.from_c[a] = out.m[a] * beta + out.c[a] * gamma;
         }
-        out
     }
 }
 
-/// Passes on the blocks of flesh with those of its fibres, so that the element matrix is gone through once for both.
-pub struct WithPull<'a, S, const N: usize, B> {
+/// What the fibres at one point add to the blocks of flesh.
+pub struct PullBlocks<S> {
     across: S,
     /// a · g of each node.
-    along: [S; N],
+    along: [S; MAX_NODES],
     /// m g and C g.
-    m: [Vec3<S>; N],
-    c: [Vec3<S>; N],
+    m: [Vec3<S>; MAX_NODES],
+    c: [Vec3<S>; MAX_NODES],
     /// α m g + β C g, and β m g + γ C g.
-    from_m: [Vec3<S>; N],
-    from_c: [Vec3<S>; N],
-    sink: &'a mut B,
+    from_m: [Vec3<S>; MAX_NODES],
+    from_c: [Vec3<S>; MAX_NODES],
 }
 
-impl<S: Scalar, const N: usize, B: BlockSink<S>> BlockSink<S> for WithPull<'_, S, N, B> {
+impl<S: Scalar> PullBlocks<S> {
+    /// Nothing, to be written by [`StretchedFiber::beside`].
     #[inline(always)]
-    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
+    pub fn zero() -> Self {
+        let none = [Vec3::zero(); MAX_NODES];
+        Self { across: S::zero(), along: [S::zero(); MAX_NODES], m: none, c: none, from_m: none, from_c: none }
+    }
+
+    /// The block of flesh with that of the fibres.
+    #[inline(always)]
+    pub fn add_to(&self, a: usize, b: usize, block: Mat3<S>) -> Mat3<S> {
         let pull = Mat3::outer(self.from_m[a], self.m[b]) + Mat3::outer(self.from_c[a], self.c[b]);
-        self.sink.add(a, b, add_to_diagonal(block + pull, self.across * self.along[a] * self.along[b]));
+        add_to_diagonal(block + pull, self.across * self.along[a] * self.along[b])
     }
 }
 

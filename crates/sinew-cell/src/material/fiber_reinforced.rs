@@ -5,11 +5,12 @@
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::StableNeoHookean;
+use super::blocks::{BlockSink, Kept, MAX_NODES, SelectBlocks, Shape};
 use super::invariant::{InvariantDerivatives, InvariantLaw, Invariants};
 use super::law::{Material, MaterialPoint};
 use super::principal::PrincipalTangent;
 use super::strain::{add_to_diagonal, displacement_gradient};
-use super::tangent::{BlockSink, ElementBlocks, SelectBlocks, Tangent9};
+use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
 /// Stretch of the fibres beyond which their tension grows linearly.
@@ -123,26 +124,26 @@ impl<S: Scalar> Fibers<S> {
 }
 
 /// Adds the fibres to the blocks of the matrix.
-struct WithFibers<'a, S, const N: usize, B> {
+struct WithFibers<'a, S, B> {
     /// Weight times the stiffness of the fibres.
     stiffness: Mat3<S>,
     /// a · gₐ.
-    along: [S; N],
+    along: [S; MAX_NODES],
     sink: &'a mut B,
 }
 
-impl<'a, S: Scalar, const N: usize, B> WithFibers<'a, S, N, B> {
+impl<'a, S: Scalar, B> WithFibers<'a, S, B> {
     #[inline(always)]
-    fn new(fibers: &Fibers<S>, gradients: &[Vec3<S>; N], weight: S, sink: &'a mut B) -> Self {
-        let mut along = [S::zero(); N];
-        for (along, gradient) in along.iter_mut().zip(gradients) {
+    fn new(fibers: &Fibers<S>, shape: &Shape<'_, S>, sink: &'a mut B) -> Self {
+        let mut along = [S::zero(); MAX_NODES];
+        for (along, gradient) in along.iter_mut().zip(shape.gradients) {
             *along = fibers.rest.dot(*gradient);
         }
-        Self { stiffness: fibers.stiffness() * weight, along, sink }
+        Self { stiffness: fibers.stiffness() * shape.weight, along, sink }
     }
 }
 
-impl<S: Scalar, const N: usize, B: BlockSink<S>> BlockSink<S> for WithFibers<'_, S, N, B> {
+impl<S: Scalar, B: BlockSink<S>> BlockSink<S> for WithFibers<'_, S, B> {
     #[inline(always)]
     fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
         self.sink.add(a, b, block + self.stiffness * (self.along[a] * self.along[b]));
@@ -190,16 +191,15 @@ impl Material for FiberReinforced {
 
     /// The blocks of the matrix plus (a·gₐ)(a·g_b) times the stiffness of the fibres.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        let mut sum = WithFibers::new(&Fibers::at(F, point), gradients, weight, sink);
-        StableNeoHookean.nodal_blocks(F, point, gradients, weight, &mut sum);
+        let mut sum = WithFibers::new(&Fibers::at(F, point), shape, sink);
+        StableNeoHookean.nodal_blocks(F, point, shape, &mut sum);
     }
 
     #[inline(always)]
@@ -211,45 +211,32 @@ impl Material for FiberReinforced {
         Tangent9::select(exact.is_positive_definite(), exact, separable)
     }
 
-    /// The separable route: the matrix under pressure, projected, plus the fibres as they are.
+    /// Under pressure the separable route: the matrix, projected, plus the fibres as they are.
     #[inline(always)]
-    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+    fn definite_nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        pressure: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
-        sink: &mut impl BlockSink<S>,
-    ) {
-        let mut sum = WithFibers::new(&Fibers::at(F, point), gradients, weight, sink);
-        let matrix = PrincipalTangent::definite_under_pressure(&StableNeoHookean, F, point, pressure);
-        matrix.nodal_blocks(gradients, weight, &mut sum);
-    }
-
-    #[inline(always)]
-    fn definite_nodal_blocks<S: Scalar, const N: usize>(
-        &self,
-        F: &Mat3<S>,
-        point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        pressure: Option<S>,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
         let fibers = Fibers::at(F, point);
+        let mut sum = WithFibers::new(&fibers, shape, sink);
+        if pressure.is_some() {
+            return PrincipalTangent::definite(&StableNeoHookean, F, point, pressure).nodal_blocks(shape, &mut sum);
+        }
         let matrix = PrincipalTangent::exact(&StableNeoHookean, F, point);
-        let mut sum = WithFibers::new(&fibers, gradients, weight, sink);
         // Where the matrix is definite, so is the sum, and both answers agree.
         let is_definite = matrix.hessian.is_definite();
         if S::all(is_definite) {
-            matrix.positive_part().nodal_blocks(gradients, weight, &mut sum);
-            return;
+            return matrix.positive_part().nodal_blocks(shape, &mut sum);
         }
         let is_definite = !is_definite & Self::add_fibers(&fibers, &matrix).is_positive_definite();
-        let mut exact = ElementBlocks::<S, N>::zero();
-        matrix.nodal_blocks(gradients, weight, &mut exact);
-        let mut chosen = SelectBlocks { mask: is_definite, if_true: &exact, sink: &mut sum };
-        matrix.positive_part().nodal_blocks(gradients, weight, &mut chosen);
+        let (mut shape, kept) = shape.split();
+        matrix.nodal_blocks(&mut shape, &mut Kept(kept));
+        let mut chosen = SelectBlocks { mask: is_definite, if_true: kept, sink: &mut sum };
+        matrix.positive_part().nodal_blocks(&mut shape, &mut chosen);
     }
 }
 

@@ -16,12 +16,13 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::svd3::svd3;
+use sinew_math::svd3::svd3_apart;
 use sinew_math::{Mat3, Scalar, Vec3};
 
-use super::jacobi::SymmetricEigen;
+use super::blocks::{BlockSink, Shape};
+use super::jacobi::positive_part_of;
 use super::law::{Material, MaterialPoint};
-use super::tangent::{BlockSink, Tangent9, unit_direction};
+use super::tangent::{Tangent9, unit_direction};
 use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// The invariants of C = FᵀF and a fibre direction.
@@ -137,22 +138,34 @@ impl<L: InvariantLaw> Material for ByInvariants<L> {
         InvariantTangent::exact(&self.0, F, point).apply(dF)
     }
 
+    /// One frame of principal stretches for all nine columns.
+    #[inline(always)]
+    fn nodal_blocks<S: Scalar>(
+        &self,
+        F: &Mat3<S>,
+        point: &MaterialPoint<S>,
+        shape: &mut Shape<'_, S>,
+        sink: &mut impl BlockSink<S>,
+    ) {
+        InvariantTangent::exact(&self.0, F, point).to_tangent9().nodal_blocks(shape, sink);
+    }
+
     #[inline(always)]
     fn definite_tangent<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Tangent9<S> {
         self.definite_under_pressure(F, point, S::zero())
     }
 
     #[inline(always)]
-    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+    fn definite_nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        pressure: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        pressure: Option<S>,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        self.definite_under_pressure(F, point, pressure).nodal_blocks(gradients, weight, sink);
+        let pressure = pressure.unwrap_or(S::zero());
+        self.definite_under_pressure(F, point, pressure).nodal_blocks(shape, sink);
     }
 
     #[inline(always)]
@@ -217,7 +230,7 @@ impl<S: Scalar> InvariantTangent<S> {
     /// The exact tangent at F with fibres along `fiber`, from the derivatives there.
     #[inline(always)]
     pub fn new(F: &Mat3<S>, fiber: Vec3<S>, derivatives: &InvariantDerivatives<S>) -> Self {
-        let svd = svd3(F);
+        let svd = svd3_apart(F);
         let w = svd.v.transpose_mul_vec(fiber);
         let c = svd.sigma.component_mul(svd.sigma);
         let two = S::splat(2.0);
@@ -290,8 +303,8 @@ impl<S: Scalar> InvariantTangent<S> {
     #[inline(always)]
     pub fn positive_part(&self) -> Self {
         Self {
-            stress: Mat3::new(SymmetricEigen::of(self.stress.rows).positive_part()),
-            stiffness: SymmetricEigen::of(self.stiffness).positive_part(),
+            stress: Mat3::new(positive_part_of(&self.stress.rows)),
+            stiffness: positive_part_of(&self.stiffness),
             ..*self
         }
     }

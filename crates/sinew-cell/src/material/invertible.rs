@@ -2,14 +2,15 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::svd3::svd3;
+use sinew_math::svd3::svd3_apart;
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Kept, SelectBlocks, Shape};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PLANES, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, symmetric,
 };
-use super::tangent::{BlockSink, ElementBlocks, SelectBlocks, Tangent9};
+use super::tangent::Tangent9;
 
 /// How a law goes on where a principal stretch is below the threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -234,7 +235,7 @@ impl<L: IsotropicLaw> Invertible<L> {
     /// ψ and P below the threshold.
     #[inline(always)]
     fn extended<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Extended<S> {
-        let svd = svd3(F);
+        let svd = svd3_apart(F);
         let [_, _, epsilon, _] = point.extra;
         let map = Map::new(svd.sigma, point);
         let g = self.0.principal_stress(map.h, point);
@@ -305,23 +306,22 @@ impl<L: IsotropicLaw> Material for Invertible<L> {
     }
 
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
         let is_plain = is_surely_regular(F, point);
         if S::all(is_plain) {
-            self.0.nodal_blocks(F, point, gradients, weight, sink);
+            self.0.nodal_blocks(F, point, shape, sink);
             return;
         }
-        let mut plain = ElementBlocks::<S, N>::zero();
-        self.0.nodal_blocks(F, point, gradients, weight, &mut plain);
-        let mut chosen = SelectBlocks { mask: is_plain, if_true: &plain, sink };
-        PrincipalTangent::exact(self, F, point).nodal_blocks(gradients, weight, &mut chosen);
+        let (mut shape, kept) = shape.split();
+        self.0.nodal_blocks(F, point, &mut shape, &mut Kept(kept));
+        let mut chosen = SelectBlocks { mask: is_plain, if_true: kept, sink };
+        PrincipalTangent::exact(self, F, point).nodal_blocks(&mut shape, &mut chosen);
     }
 
     definite_by_principal_stretches!();

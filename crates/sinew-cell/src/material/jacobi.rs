@@ -4,7 +4,7 @@
 //! below rounding is rotated by exactly nothing, so a lane that has converged keeps its bits while others go on, and lanes
 //! equal plain numbers bit for bit.
 
-use sinew_math::Scalar;
+use sinew_math::{Scalar, Work};
 
 /// Sweeps after which the iteration stops in any case. 3×3 matrices need 4 to 5, 9×9 matrices 6 to 8, in f64.
 const MAX_SWEEPS: usize = 14;
@@ -68,6 +68,22 @@ impl<S: Scalar, const N: usize> SymmetricEigen<S, N> {
             }
         }
         out
+    }
+}
+
+/// The positive semi-definite part of a symmetric matrix, as a function of its own: few cells need it, and many laws have it.
+#[inline(always)]
+pub(super) fn positive_part_of<S: Scalar, const N: usize>(a: &[[S; N]; N]) -> [[S; N]; N] {
+    S::apart(PositivePart(a))
+}
+
+struct PositivePart<'a, S, const N: usize>(&'a [[S; N]; N]);
+
+impl<S: Scalar, const N: usize> Work for PositivePart<'_, S, N> {
+    type Output = [[S; N]; N];
+    #[inline(always)]
+    fn run(self) -> [[S; N]; N] {
+        SymmetricEigen::of(*self.0).positive_part()
     }
 }
 

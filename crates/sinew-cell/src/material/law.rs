@@ -4,8 +4,9 @@
 
 use sinew_math::{ComplexStep, Mat3, Scalar, Vec3, complex_step};
 
+use super::blocks::{BlockSink, Shape};
 use super::strain::cofactor_differential;
-use super::tangent::{BlockSink, Tangent, Tangent9, unit_direction};
+use super::tangent::{Tangent, Tangent9, unit_direction};
 use super::volume::{VolumeTerm, WithPressure, pointwise_lambda};
 
 /// Parameters of a law at one point. They may differ from cell to cell; the type of the law does not.
@@ -112,20 +113,19 @@ pub trait Material: Copy + Send + Sync + 'static {
     }
 
     /// Calls `sink.add(a, b, K)` once for every b ≤ a with the exact blocks of the element matrix,
-    /// K\[i\]\[k\] = weight · Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\]; the block (b, a) is the transpose.
+    /// K\[i\]\[k\] = w Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\]; the block (b, a) is the transpose.
     ///
-    /// `gradients` are the rest-space gradients of the N shape functions. The default contracts the 9×9 tangent; closed forms
+    /// `shape` has the rest-space gradients g of the shape functions and the weight w. The default contracts the 9×9 tangent; closed forms
     /// build each block from a few outer products.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        Tangent9::exact(self, F, point).nodal_blocks(gradients, weight, sink);
+        Tangent9::exact(self, F, point).nodal_blocks(shape, sink);
     }
 
     /// The positive semi-definite part of ∂P/∂F: negative eigenvalues become zero. Default: numerical eigendecomposition of
@@ -135,17 +135,27 @@ pub trait Material: Copy + Send + Sync + 'static {
         Tangent9::exact(self, F, point).positive_part()
     }
 
-    /// Like [`nodal_blocks`](Material::nodal_blocks), of the definite tangent.
+    /// Like [`blocks_under_pressure`](Material::blocks_under_pressure), of the definite tangent.
     #[inline(always)]
-    fn definite_nodal_blocks<S: Scalar, const N: usize>(
+    fn definite_nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        pressure: Option<S>,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        self.definite_tangent(F, point).nodal_blocks(gradients, weight, sink);
+        let Some(pressure) = pressure else {
+            return self.definite_tangent(F, point).nodal_blocks(shape, sink);
+        };
+        let mut tangent = Tangent9::exact(self, F, point);
+        for column in 0..9 {
+            let change = cofactor_differential(F, &unit_direction(column)) * pressure;
+            for row in 0..9 {
+                tangent.0[row][column] += change[(row / 3, row % 3)];
+            }
+        }
+        tangent.positive_part().nodal_blocks(shape, sink);
     }
 
     /// Parameters of ψ₀ = ψ − λ U(θ) for the term that [`VOLUME_TERM`](Material::VOLUME_TERM) names; a negative λ, which constrains
@@ -155,40 +165,19 @@ pub trait Material: Copy + Send + Sync + 'static {
         MaterialPoint { lambda: pointwise_lambda(point), ..*point }
     }
 
-    /// Like [`nodal_blocks`](Material::nodal_blocks), of the energy ψ + pJ with a given number p.
+    /// Like [`nodal_blocks`](Material::nodal_blocks), of the energy ψ + pJ with a given number p, where there is one: what a volume term leaves at
+    /// one point when its argument is the mean over a cell, and what fibres press.
     #[inline(always)]
-    fn blocks_under_pressure<S: Scalar, const N: usize>(
+    fn blocks_under_pressure<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        pressure: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        pressure: Option<S>,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        self.nodal_blocks(F, point, gradients, weight, &mut WithPressure::new(F, pressure, gradients, weight, sink));
-    }
-
-    /// Like [`definite_nodal_blocks`](Material::definite_nodal_blocks), of the energy ψ + pJ with a given number p: what a volume term
-    /// leaves at one point when its argument is the mean over a cell.
-    #[inline(always)]
-    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
-        &self,
-        F: &Mat3<S>,
-        point: &MaterialPoint<S>,
-        pressure: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
-        sink: &mut impl BlockSink<S>,
-    ) {
-        let mut tangent = Tangent9::exact(self, F, point);
-        for column in 0..9 {
-            let change = cofactor_differential(F, &unit_direction(column)) * pressure;
-            for row in 0..9 {
-                tangent.0[row][column] += change[(row / 3, row % 3)];
-            }
-        }
-        tangent.positive_part().nodal_blocks(gradients, weight, sink);
+        let mut sum = WithPressure::new(F, pressure, shape, sink);
+        self.nodal_blocks(F, point, shape, &mut sum);
     }
 
     /// The tangent ∂P/∂F as a 9×9 matrix, exact or definite.
@@ -200,20 +189,19 @@ pub trait Material: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Element blocks of the exact or the definite tangent.
+    /// Element blocks of the exact or the definite tangent of ψ, or of ψ + pJ with a given number p.
     #[inline(always)]
-    fn tangent_blocks<S: Scalar, const N: usize>(
+    fn tangent_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        kind: Tangent,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        (kind, pressure): (Tangent, Option<S>),
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
         match kind {
-            Tangent::Exact => self.nodal_blocks(F, point, gradients, weight, sink),
-            Tangent::Definite => self.definite_nodal_blocks(F, point, gradients, weight, sink),
+            Tangent::Exact => self.blocks_under_pressure(F, point, pressure, shape, sink),
+            Tangent::Definite => self.definite_nodal_blocks(F, point, pressure, shape, sink),
         }
     }
 }

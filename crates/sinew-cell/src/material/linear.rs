@@ -2,11 +2,12 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::{Mat3, Scalar, Vec3};
+use sinew_math::{Mat3, Scalar};
 
+use super::blocks::{BlockSink, Shape};
 use super::law::{Material, MaterialPoint};
 use super::strain::{add_to_diagonal, displacement_gradient};
-use super::tangent::{BlockSink, Tangent9};
+use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
 /// Linear elasticity in the small strain ε = (F + Fᵀ)/2 − I.
@@ -50,16 +51,16 @@ impl Material for Linear {
 
     /// K = μ (a·b) I + μ b aᵀ + λ a bᵀ with a, b the shape gradients.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         _F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
+        let Shape { gradients, weight, .. } = *shape;
         let (mu, lambda) = (point.mu * weight, point.lambda * weight);
-        for a in 0..N {
+        for a in 0..gradients.len() {
             let (mu_a, lambda_a) = (gradients[a] * mu, gradients[a] * lambda);
             for b in 0..=a {
                 let g = gradients[b];
@@ -73,29 +74,16 @@ impl Material for Linear {
         Tangent9::exact(self, F, point)
     }
 
-    #[inline(always)]
-    fn definite_nodal_blocks<S: Scalar, const N: usize>(
-        &self,
-        F: &Mat3<S>,
-        point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
-        sink: &mut impl BlockSink<S>,
-    ) {
-        self.nodal_blocks(F, point, gradients, weight, sink);
-    }
-
     /// Its volume measure tr(F − I) has no second derivative.
     #[inline(always)]
-    fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
+    fn definite_nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        _pressure: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        _pressure: Option<S>,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        self.nodal_blocks(F, point, gradients, weight, sink);
+        self.nodal_blocks(F, point, shape, sink);
     }
 }

@@ -22,6 +22,7 @@
 //! To add a law: write ψ in a new file, add one variant to [`Law`] and one to [`MaterialSpec`], and let the compiler point out
 //! the rest; then replace the complex step defaults by closed forms where speed matters.
 
+mod blocks;
 mod corotated;
 mod fiber_pull;
 mod fiber_reinforced;
@@ -48,8 +49,9 @@ pub mod closed_form;
 #[cfg(test)]
 mod battery;
 
+pub use blocks::{BlockSink, ElementBlocks, MAX_NODES, MAX_PAIRS, Shape, ShapeRoom, pair};
 pub use corotated::Corotated;
-pub use fiber_pull::{FiberStretch, StretchedFiber};
+pub use fiber_pull::{FiberStretch, PullBlocks, StretchedFiber};
 pub use fiber_reinforced::{FiberCurve, FiberReinforced};
 pub use invariant::{ByInvariants, InvariantDerivatives, InvariantLaw, InvariantTangent, Invariants};
 pub use invertible::{Extension, Inversion, Invertible};
@@ -62,6 +64,6 @@ pub use rest_state::{RestDefect, check_rest_state};
 pub use spec::{DEFAULT_FIBER_STIFFENING, ElasticModuli, Law, MaterialError, MaterialSpec, MaterialVisitor};
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
-pub use tangent::{BlockSink, ElementBlocks, ProjectionExcess, Tangent, Tangent9, projection_excess};
+pub use tangent::{ProjectionExcess, Tangent, Tangent9, projection_excess};
 pub use transversely_isotropic::TransverselyIsotropic;
 pub use volume::{CellVolume, VolumeForm, VolumeTerm};

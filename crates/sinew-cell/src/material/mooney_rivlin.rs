@@ -4,14 +4,15 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Shape, transform};
 use super::law::{Material, MaterialPoint};
 use super::neo_hookean::inverse_stretches;
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others,
     sums_of_others,
 };
-use super::strain::{Volume, add_to_diagonal, green_strain, second_invariant, transform};
-use super::tangent::{BlockSink, Tangent9};
+use super::strain::{Volume, add_to_diagonal, green_strain, second_invariant};
+use super::tangent::Tangent9;
 use super::volume::{VolumeTerm, pointwise_lambda};
 
 /// Two-constant rubber on the isochoric part of the deformation, F̄ = J^(−1/3) F.
@@ -141,28 +142,26 @@ impl Material for MooneyRivlin {
 
     /// The differential for δF = eₖ g_bᵀ, applied to gₐ; with f = F g, m = FC g, s = F⁻ᵀ g for each shape gradient.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        self.blocks(F, point, None, gradients, weight, sink);
+        self.blocks(F, point, None, shape, sink);
     }
 
     #[inline(always)]
-    fn blocks_under_pressure<S: Scalar, const N: usize>(
+    fn blocks_under_pressure<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        pressure: S,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        pressure: Option<S>,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
-        self.blocks(F, point, Some(pressure), gradients, weight, sink);
+        self.blocks(F, point, pressure, shape, sink);
     }
 
     /// κ = λ + 2μ/3: what λ leaves resists volume changes as much as shear, so that no motion of the points of a cell is free.
@@ -179,15 +178,16 @@ impl Material for MooneyRivlin {
 impl MooneyRivlin {
     /// Blocks of ψ + pJ, whose last term has the differential pJ [(G:δF) G − G δFᵀ G]: it joins those of G.
     #[inline(always)]
-    fn blocks<S: Scalar, const N: usize>(
+    fn blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
         pressure: Option<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
+        let Shape { gradients, weight, vectors: [f, m, s], .. } = shape;
+        let weight = *weight;
         let (state, G) = State::at(F, point);
         let left = F.mul_transpose(F);
         let [h11, h13, h23, mut h33] = state.coupling(weight);
@@ -196,10 +196,10 @@ impl MooneyRivlin {
             let share = pressure * F.determinant() * weight;
             (h33, q) = (h33 + share, q + share);
         }
-        let f = transform(F, gradients);
-        let m = transform(&left, &f);
-        let s = transform(&G, gradients);
-        for a in 0..N {
+        let f = transform(F, gradients, f);
+        let m = transform(&left, f, m);
+        let s = transform(&G, gradients, s);
+        for a in 0..gradients.len() {
             let from_f = f[a] * h11 + s[a] * h13;
             let from_m = s[a] * h23;
             let from_s = f[a] * h13 + m[a] * h23 + s[a] * h33;

@@ -4,12 +4,13 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Shape, transform};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others, symmetric,
 };
-use super::strain::{Volume, add_to_diagonal, displacement_gradient, transform};
-use super::tangent::{BlockSink, Tangent9};
+use super::strain::{Volume, add_to_diagonal, displacement_gradient};
+use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
 /// Neo-Hookean law with a barrier against collapse.
@@ -63,19 +64,20 @@ impl Material for NeoHookean {
 
     /// K = μ (gₐ·g_b) I + λ a bᵀ + (μ − λ ln J) b aᵀ with a = F⁻ᵀgₐ, b = F⁻ᵀg_b.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
+        let Shape { gradients, weight, vectors: [room, ..], .. } = shape;
+        let weight = *weight;
         let (G, logarithm) = inverse_transpose(F);
         let (mu, lambda) = (point.mu * weight, point.lambda * weight);
         let swap = mu - lambda * logarithm;
-        let spatial = transform(&G, gradients);
-        for a in 0..N {
+        let spatial = transform(&G, gradients, room);
+        for a in 0..gradients.len() {
             let (mu_a, lambda_a, swap_a) = (gradients[a] * mu, spatial[a] * lambda, spatial[a] * swap);
             for b in 0..=a {
                 let block = Mat3::outer(lambda_a, spatial[b]) + Mat3::outer(spatial[b], swap_a);

@@ -6,7 +6,7 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::svd3::svd3;
+use sinew_math::svd3::svd3_apart;
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::strain::add_to_diagonal;
@@ -69,7 +69,7 @@ impl<S: Scalar> Polar<S> {
 #[inline(always)]
 fn nearest_rotation<S: Scalar>(F: &Mat3<S>) -> Mat3<S> {
     let (rotation, accurate) = rotation_from_invariants(F);
-    if S::all(accurate) { rotation } else { Mat3::select(accurate, rotation, svd3(F).rotation()) }
+    if S::all(accurate) { rotation } else { Mat3::select(accurate, rotation, svd3_apart(F).rotation()) }
 }
 
 /// Newton steps for tr S; 3 are enough for stretches between 0.5 and 2.
@@ -168,6 +168,7 @@ fn cayley<S: Scalar>(w: Vec3<S>) -> Mat3<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sinew_math::svd3::svd3;
 
     /// U diag(σ) Vᵀ for two fixed rotations.
     fn sample(stretches: [f64; 3], angle: f64) -> Mat3 {

@@ -12,13 +12,13 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::svd3::svd3;
+use sinew_math::svd3::svd3_apart;
 use sinew_math::{Mat3, Scalar, Vec3};
 
-use super::jacobi::SymmetricEigen;
+use super::blocks::{BlockSink, Shape, transform};
+use super::jacobi::positive_part_of;
 use super::law::{Material, MaterialPoint};
-use super::strain::transform;
-use super::tangent::{BlockSink, Tangent9, unit_direction};
+use super::tangent::{Tangent9, unit_direction};
 
 /// Second derivatives of an isotropic law in the frame of its principal stretches [Pa].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,40 +71,35 @@ impl<S: Scalar> PrincipalTangent<S> {
     /// The exact tangent.
     #[inline(always)]
     pub fn exact<L: IsotropicLaw>(law: &L, F: &Mat3<S>, point: &MaterialPoint<S>) -> Self {
-        let svd = svd3(F);
-        Self { u: svd.u, v: svd.v, hessian: law.principal_hessian(svd.sigma, point) }
+        Self::exact_with_stretches(law, F, point).0
     }
 
-    /// The tangent with negative eigenvalues set to zero.
+    /// The exact tangent, and the principal stretches.
     #[inline(always)]
-    pub fn definite<L: IsotropicLaw>(law: &L, F: &Mat3<S>, point: &MaterialPoint<S>) -> Self {
-        Self::exact(law, F, point).positive_part()
+    fn exact_with_stretches<L: IsotropicLaw>(law: &L, F: &Mat3<S>, point: &MaterialPoint<S>) -> (Self, Vec3<S>) {
+        let svd = svd3_apart(F);
+        (Self { u: svd.u, v: svd.v, hessian: law.principal_hessian(svd.sigma, point) }, svd.sigma)
+    }
+
+    /// The tangent of ψ, or of ψ + pJ with a given number p, with negative eigenvalues set to zero. J = σ₁σ₂σ₃ adds p σₖ to ψᵢⱼ and to the twist of the
+    /// plane (i, j), and takes it from its flip.
+    #[inline(always)]
+    pub fn definite<L: IsotropicLaw>(law: &L, F: &Mat3<S>, point: &MaterialPoint<S>, pressure: Option<S>) -> Self {
+        let mut exact = Self::exact_with_stretches(law, F, point);
+        if let Some(pressure) = pressure {
+            let share = exact.1 * pressure;
+            let hessian = &mut exact.0.hessian;
+            hessian.scaling += symmetric(Vec3::zero(), share);
+            hessian.flip -= share;
+            hessian.twist += share;
+        }
+        exact.0.positive_part()
     }
 
     /// The same with negative eigenvalues set to zero.
     #[inline(always)]
     pub fn positive_part(&self) -> Self {
         Self { hessian: self.hessian.positive_part(), ..*self }
-    }
-
-    /// The tangent of ψ + pJ with negative eigenvalues set to zero. J = σ₁σ₂σ₃ adds p σₖ to ψᵢⱼ and to the twist of the plane (i, j), and
-    /// takes it from its flip.
-    #[inline(always)]
-    pub fn definite_under_pressure<L: IsotropicLaw>(
-        law: &L,
-        F: &Mat3<S>,
-        point: &MaterialPoint<S>,
-        pressure: S,
-    ) -> Self {
-        let svd = svd3(F);
-        let PrincipalHessian { scaling, flip, twist } = law.principal_hessian(svd.sigma, point);
-        let share = svd.sigma * pressure;
-        let hessian = PrincipalHessian {
-            scaling: scaling + symmetric(Vec3::zero(), share),
-            flip: flip - share,
-            twist: twist + share,
-        };
-        Self { u: svd.u, v: svd.v, hessian: hessian.positive_part() }
     }
 
     /// δP = (∂P/∂F) : δF.
@@ -133,10 +128,12 @@ impl<S: Scalar> PrincipalTangent<S> {
     /// Blocks of the element matrix; see [`Material::nodal_blocks`]. In the frame (Vᵀg, Uᵀx) a block has the diagonal
     /// Hᵢᵢ aᵢbᵢ + Σⱼ αᵢⱼ aⱼbⱼ and the entries Hᵢₖ aᵢbₖ + βᵢₖ aₖbᵢ.
     #[inline(always)]
-    pub fn nodal_blocks<const N: usize>(&self, gradients: &[Vec3<S>; N], weight: S, sink: &mut impl BlockSink<S>) {
-        let local = transform(&self.v.transpose(), gradients);
+    pub fn nodal_blocks(&self, shape: &mut Shape<'_, S>, sink: &mut impl BlockSink<S>) {
+        let Shape { gradients, weight, vectors: [room, ..], .. } = shape;
+        let weight = *weight;
+        let local = transform(&self.v.transpose(), gradients, room);
         let H = &self.hessian.scaling;
-        for a in 0..N {
+        for a in 0..gradients.len() {
             for b in 0..=a {
                 let (p, q) = (local[a], local[b] * weight);
                 let mut block =
@@ -167,11 +164,7 @@ impl<S: Scalar> PrincipalTangent<S> {
 #[inline(always)]
 fn positive_part<S: Scalar>(A: &Mat3<S>) -> Mat3<S> {
     let definite = is_positive(A);
-    if S::all(definite) {
-        *A
-    } else {
-        Mat3::select(definite, *A, Mat3::new(SymmetricEigen::of(A.rows).positive_part()))
-    }
+    if S::all(definite) { *A } else { Mat3::select(definite, *A, Mat3::new(positive_part_of(&A.rows))) }
 }
 
 /// Where a symmetric matrix is positive definite: its leading minors.
@@ -208,33 +201,19 @@ macro_rules! definite_by_principal_stretches {
     () => {
         #[inline(always)]
         fn definite_tangent<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> Tangent9<S> {
-            PrincipalTangent::definite(self, F, point).to_tangent9()
+            PrincipalTangent::definite(self, F, point, None).to_tangent9()
         }
 
         #[inline(always)]
-        fn definite_nodal_blocks<S: Scalar, const N: usize>(
+        fn definite_nodal_blocks<S: Scalar>(
             &self,
             F: &Mat3<S>,
             point: &MaterialPoint<S>,
-            gradients: &[Vec3<S>; N],
-            weight: S,
+            pressure: Option<S>,
+            shape: &mut Shape<'_, S>,
             sink: &mut impl BlockSink<S>,
         ) {
-            PrincipalTangent::definite(self, F, point).nodal_blocks(gradients, weight, sink);
-        }
-
-        #[inline(always)]
-        fn definite_blocks_under_pressure<S: Scalar, const N: usize>(
-            &self,
-            F: &Mat3<S>,
-            point: &MaterialPoint<S>,
-            pressure: S,
-            gradients: &[Vec3<S>; N],
-            weight: S,
-            sink: &mut impl BlockSink<S>,
-        ) {
-            let tangent = PrincipalTangent::definite_under_pressure(self, F, point, pressure);
-            tangent.nodal_blocks(gradients, weight, sink);
+            PrincipalTangent::definite(self, F, point, pressure).nodal_blocks(shape, sink);
         }
     };
 }

@@ -4,12 +4,13 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Shape, transform};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others, symmetric,
 };
-use super::strain::{add_to_diagonal, green_strain, transform};
-use super::tangent::{BlockSink, Tangent9};
+use super::strain::{add_to_diagonal, green_strain};
+use super::tangent::Tangent9;
 
 /// Hooke's law in the Green strain E = (FᵀF − I)/2.
 ///
@@ -48,19 +49,20 @@ impl Material for StVenantKirchhoff {
 
     /// K = (a·S b) I + λ (Fa)(Fb)ᵀ + μ (Fb)(Fa)ᵀ + μ (a·b) FFᵀ with a, b the shape gradients.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
+        let Shape { gradients, weight, vectors: [room, ..], .. } = shape;
+        let weight = *weight;
         let (mu, lambda) = (point.mu * weight, point.lambda * weight);
         let stress = second_piola(&green_strain(F), point) * weight;
         let left = F.mul_transpose(F) * mu;
-        let forward = transform(F, gradients);
-        for a in 0..N {
+        let forward = transform(F, gradients, room);
+        for a in 0..gradients.len() {
             let stress_a = stress * gradients[a];
             let (lambda_a, mu_a) = (forward[a] * lambda, forward[a] * mu);
             for b in 0..=a {

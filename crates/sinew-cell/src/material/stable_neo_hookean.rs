@@ -4,14 +4,13 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Shape, transform};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others, symmetric,
 };
-use super::strain::{
-    Volume, add_to_diagonal, cofactor_differential, displacement_gradient, second_invariant, transform,
-};
-use super::tangent::{BlockSink, Tangent9};
+use super::strain::{Volume, add_to_diagonal, cofactor_differential, displacement_gradient, second_invariant};
+use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
 /// Neo-Hookean law with polynomial volume terms [Smith18], in the form
@@ -63,20 +62,21 @@ impl Material for StableNeoHookean {
 
     /// K = μ (gₐ·g_b) I + (λ + μ) a bᵀ + ∂ψ/∂J \[F (g_b × gₐ)\]× with a = cof(F) gₐ, b = cof(F) g_b.
     #[inline(always)]
-    fn nodal_blocks<S: Scalar, const N: usize>(
+    fn nodal_blocks<S: Scalar>(
         &self,
         F: &Mat3<S>,
         point: &MaterialPoint<S>,
-        gradients: &[Vec3<S>; N],
-        weight: S,
+        shape: &mut Shape<'_, S>,
         sink: &mut impl BlockSink<S>,
     ) {
+        let Shape { gradients, weight, vectors: [room, ..], .. } = shape;
+        let weight = *weight;
         let cofactor = F.cofactor();
         let mu = point.mu * weight;
         let bulk = (point.lambda + point.mu) * weight;
         let pressure = Self::pressure(Volume::of(F).change, point) * weight;
-        let spatial = transform(&cofactor, gradients);
-        for a in 0..N {
+        let spatial = transform(&cofactor, gradients, room);
+        for a in 0..gradients.len() {
             let (mu_a, bulk_a, pressure_a) = (gradients[a] * mu, spatial[a] * bulk, gradients[a] * pressure);
             for b in 0..=a {
                 let block = Mat3::outer(bulk_a, spatial[b]) + Mat3::skew(*F * gradients[b].cross(pressure_a));

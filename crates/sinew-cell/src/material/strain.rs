@@ -5,7 +5,7 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::{Mat3, Scalar, Vec3};
+use sinew_math::{Mat3, Scalar};
 
 /// H = F − I, the displacement gradient.
 #[inline(always)]
@@ -94,16 +94,6 @@ pub(super) fn add_to_diagonal<S: Scalar>(mut matrix: Mat3<S>, factor: S) -> Mat3
         matrix[(i, i)] += factor;
     }
     matrix
-}
-
-/// The matrix applied to each vector.
-#[inline(always)]
-pub(super) fn transform<S: Scalar, const N: usize>(matrix: &Mat3<S>, vectors: &[Vec3<S>; N]) -> [Vec3<S>; N] {
-    let mut out = *vectors;
-    for vector in &mut out {
-        *vector = *matrix * *vector;
-    }
-    out
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::{Mat3, Scalar, Vec3};
+use sinew_math::{Mat3, Scalar};
 
-use super::jacobi::SymmetricEigen;
+use super::blocks::{BlockSink, Shape};
+use super::jacobi::positive_part_of;
 use super::law::{Material, MaterialPoint};
 
 /// Which derivative of the stress a solver asks for.
@@ -14,56 +15,6 @@ pub enum Tangent {
     Exact,
     /// ∂P/∂F with its negative eigenvalues set to zero: always gives a direction of descent [Teran05inv].
     Definite,
-}
-
-/// Receives blocks of an element matrix. Implement it with `#[inline(always)]` for kernels on lanes; closures work too, for
-/// code that is not hot.
-pub trait BlockSink<S> {
-    /// Takes the block of row node `a` and column node `b` ≤ `a`; the block (b, a) is its transpose.
-    fn add(&mut self, a: usize, b: usize, block: Mat3<S>);
-}
-
-impl<S, C: FnMut(usize, usize, Mat3<S>)> BlockSink<S> for C {
-    #[inline(always)]
-    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
-        self(a, b, block);
-    }
-}
-
-/// Lower blocks of an element matrix, summed over quadrature points.
-#[derive(Clone, Copy, Debug)]
-pub struct ElementBlocks<S, const N: usize> {
-    /// `blocks[a][b]` for b ≤ a; zero above.
-    pub blocks: [[Mat3<S>; N]; N],
-}
-
-impl<S: Scalar, const N: usize> ElementBlocks<S, N> {
-    /// The zero matrix.
-    #[inline(always)]
-    pub fn zero() -> Self {
-        Self { blocks: [[Mat3::zero(); N]; N] }
-    }
-}
-
-impl<S: Scalar, const N: usize> BlockSink<S> for ElementBlocks<S, N> {
-    #[inline(always)]
-    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
-        self.blocks[a][b] += block;
-    }
-}
-
-/// Passes on the blocks of one tangent where a mask holds, and those that it is given elsewhere: two tangents for one pack.
-pub(super) struct SelectBlocks<'a, S: Scalar, const N: usize, B> {
-    pub mask: S::Mask,
-    pub if_true: &'a ElementBlocks<S, N>,
-    pub sink: &'a mut B,
-}
-
-impl<S: Scalar, const N: usize, B: BlockSink<S>> BlockSink<S> for SelectBlocks<'_, S, N, B> {
-    #[inline(always)]
-    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
-        self.sink.add(a, b, Mat3::select(self.mask, self.if_true.blocks[a][b], block));
-    }
 }
 
 /// ∂P/∂F as a symmetric 9×9 matrix; the entry Fᵢⱼ has index 3i + j.
@@ -109,7 +60,7 @@ impl<S: Scalar> Tangent9<S> {
     /// that have them.
     #[inline(always)]
     pub fn positive_part(&self) -> Self {
-        Self(SymmetricEigen::of(self.0).positive_part())
+        Self(positive_part_of(&self.0))
     }
 
     /// Frobenius norm.
@@ -170,8 +121,9 @@ impl<S: Scalar> Tangent9<S> {
 
     /// Blocks weight · Σⱼₗ gₐ\[j\] (∂Pᵢⱼ/∂Fₖₗ) g_b\[l\] for all b ≤ a; see [`Material::nodal_blocks`].
     #[inline(always)]
-    pub fn nodal_blocks<const N: usize>(&self, gradients: &[Vec3<S>; N], weight: S, sink: &mut impl BlockSink<S>) {
-        for b in 0..N {
+    pub fn nodal_blocks(&self, shape: &Shape<'_, S>, sink: &mut impl BlockSink<S>) {
+        let Shape { gradients, weight, .. } = *shape;
+        for b in 0..gradients.len() {
             // T[ij][k] = Σₗ (∂Pᵢⱼ/∂Fₖₗ) g_b[l], shared by all blocks of column b.
             let g = gradients[b] * weight;
             let mut column = [[S::zero(); 3]; 9];
@@ -181,7 +133,7 @@ impl<S: Scalar> Tangent9<S> {
                     column[row][k] = entries[3 * k] * g.x + entries[3 * k + 1] * g.y + entries[3 * k + 2] * g.z;
                 }
             }
-            for a in b..N {
+            for a in b..gradients.len() {
                 let g = gradients[a];
                 let mut block = Mat3::zero();
                 for i in 0..3 {

@@ -19,9 +19,10 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
+use super::blocks::{BlockSink, Shape};
 use super::law::{Material, MaterialPoint};
 use super::strain::{Volume, displacement_gradient};
-use super::tangent::{BlockSink, Tangent};
+use super::tangent::Tangent;
 
 /// Where the volume term of a law is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -70,19 +71,19 @@ impl<S: Scalar> CellVolume<S> {
     ///
     /// A cell of weight zero, which fills up a pack, has mean volume ratio one.
     #[inline(always)]
-    pub fn mean<M: Material, const Q: usize>(law: &M, point: &MaterialPoint<S>, F: &[Mat3<S>; Q], w: &[S; Q]) -> Self {
+    pub fn mean<M: Material>(law: &M, point: &MaterialPoint<S>, F: &[Mat3<S>], w: &[S]) -> Self {
         let mut volume = S::zero();
-        for k in 0..Q {
-            volume += w[k];
+        for &w in w {
+            volume += w;
         }
         let inverse = S::select(volume.gt(S::zero()), volume, S::one()).recip();
         let (mut change, mut ratio) = (S::zero(), S::zero());
-        for k in 0..Q {
-            let share = w[k] * inverse;
+        for (F, &w) in F.iter().zip(w) {
+            let share = w * inverse;
             if const { matches!(M::VOLUME_TERM, VolumeTerm::Trace) } {
-                change += share * displacement_gradient(&F[k]).trace();
+                change += share * displacement_gradient(F).trace();
             } else {
-                let at = Volume::of(&F[k]);
+                let at = Volume::of(F);
                 change += share * at.change;
                 ratio += share * at.J;
             }
@@ -113,54 +114,32 @@ impl<S: Scalar> CellVolume<S> {
         slope::<M, S>(F) * self.pressure
     }
 
-    /// Adds the blocks of w ∂²(ψ₀ + pθ)/∂F² at one point, exact or definite.
+    /// The number p by which pJ is added to ψ₀ for the tangent at a point; none where the law has no volume term, or one without a second derivative.
     #[inline(always)]
-    pub fn add_point_blocks<M: Material, const N: usize>(
-        &self,
-        law: &M,
-        F: &Mat3<S>,
-        kind: Tangent,
-        gradients: &[Vec3<S>; N],
-        weight: S,
-        sink: &mut impl BlockSink<S>,
-    ) {
-        match kind {
-            Tangent::Definite if const { matches!(M::VOLUME_TERM, VolumeTerm::Inseparable) } => {
-                law.definite_nodal_blocks(F, &self.point, gradients, weight, sink);
-            }
-            Tangent::Definite => {
-                law.definite_blocks_under_pressure(F, &self.point, self.pressure, gradients, weight, sink)
-            }
-            Tangent::Exact if const { matches!(M::VOLUME_TERM, VolumeTerm::Trace | VolumeTerm::Inseparable) } => {
-                law.nodal_blocks(F, &self.point, gradients, weight, sink);
-            }
-            Tangent::Exact => law.blocks_under_pressure(F, &self.point, self.pressure, gradients, weight, sink),
+    pub fn point_pressure<M: Material>(&self) -> Option<S> {
+        match M::VOLUME_TERM {
+            VolumeTerm::Inseparable | VolumeTerm::Trace => None,
+            VolumeTerm::Quadratic | VolumeTerm::Logarithmic => Some(self.pressure),
+        }
+    }
+
+    /// Adds the part of one point to the G of all nodes.
+    #[inline(always)]
+    pub fn add_slopes<M: Material>(&self, F: &Mat3<S>, weight: S, gradients: &[Vec3<S>], G: &mut [Vec3<S>]) {
+        let slope = slope::<M, S>(F) * weight;
+        for (G, gradient) in G.iter_mut().zip(gradients) {
+            *G += slope * *gradient;
         }
     }
 
     /// Adds λ U″/V G ⊗ G, which couples all nodes of the cell; of the definite tangent only where it is positive.
     #[inline(always)]
-    pub fn add_coupling<M: Material, const N: usize, const Q: usize>(
-        &self,
-        F: &[Mat3<S>; Q],
-        gradients: impl Fn(usize) -> [Vec3<S>; N],
-        weights: &[S; Q],
-        kind: Tangent,
-        sink: &mut impl BlockSink<S>,
-    ) {
-        let mut G = [Vec3::zero(); N];
-        for k in 0..Q {
-            let slope = slope::<M, S>(&F[k]) * weights[k];
-            let g = gradients(k);
-            for a in 0..N {
-                G[a] += slope * g[a];
-            }
-        }
+    pub fn add_coupling(&self, G: &[Vec3<S>], kind: Tangent, sink: &mut impl BlockSink<S>) {
         let curvature = match kind {
             Tangent::Exact => self.curvature,
             Tangent::Definite => self.curvature.max(S::zero()),
         };
-        for a in 0..N {
+        for a in 0..G.len() {
             let scaled = G[a] * curvature;
             for b in 0..=a {
                 sink.add(a, b, Mat3::outer(scaled, G[b]));
@@ -169,28 +148,34 @@ impl<S: Scalar> CellVolume<S> {
     }
 }
 
-/// Passes on blocks with the exact ones of w p ∂²J/∂F² for a given number p.
-pub(super) struct WithPressure<'a, S, const N: usize, B> {
+/// Passes on blocks with the exact ones of w p ∂²J/∂F² for a given number p, where there is one.
+pub(super) struct WithPressure<'a, S, B> {
     F: &'a Mat3<S>,
-    gradients: &'a [Vec3<S>; N],
+    gradients: &'a [Vec3<S>],
     /// w p.
-    pressure: S,
+    pressure: Option<S>,
     sink: &'a mut B,
 }
 
-impl<'a, S: Scalar, const N: usize, B: BlockSink<S>> WithPressure<'a, S, N, B> {
+impl<'a, S: Scalar, B: BlockSink<S>> WithPressure<'a, S, B> {
     #[inline(always)]
-    pub fn new(F: &'a Mat3<S>, pressure: S, gradients: &'a [Vec3<S>; N], weight: S, sink: &'a mut B) -> Self {
-        Self { F, gradients, pressure: pressure * weight, sink }
+    pub fn new(F: &'a Mat3<S>, pressure: Option<S>, shape: &Shape<'a, S>, sink: &'a mut B) -> Self {
+        // Written out: a closure would be compiled without the instruction set.
+        let pressure = if let Some(pressure) = pressure { Some(pressure * shape.weight) } else { None };
+        Self { F, gradients: shape.gradients, pressure, sink }
     }
 }
 
-impl<S: Scalar, const N: usize, B: BlockSink<S>> BlockSink<S> for WithPressure<'_, S, N, B> {
+impl<S: Scalar, B: BlockSink<S>> BlockSink<S> for WithPressure<'_, S, B> {
     #[inline(always)]
-    fn add(&mut self, a: usize, b: usize, block: Mat3<S>) {
+    fn add(&mut self, a: usize, b: usize, mut block: Mat3<S>) {
         // Two gradients of one node have no cross product.
-        let turned = self.gradients[b].cross(self.gradients[a] * self.pressure);
-        self.sink.add(a, b, if a == b { block } else { block + Mat3::skew(*self.F * turned) });
+        if let Some(pressure) = self.pressure
+            && a != b
+        {
+            block += Mat3::skew(*self.F * self.gradients[b].cross(self.gradients[a] * pressure));
+        }
+        self.sink.add(a, b, block);
     }
 }
 

@@ -55,7 +55,7 @@ use std::sync::OnceLock;
 pub use pair::Pair;
 pub use portable::{Portable, PortableMask};
 
-use crate::scalar::LaneScalar;
+use crate::scalar::{LaneScalar, Work};
 
 /// Lanes of f32 at every level: one AVX-512 register.
 pub const F32_LANES: usize = 16;
@@ -193,41 +193,92 @@ pub fn active_isa() -> IsaLevel {
 /// Runs the kernel at the active level.
 #[inline]
 pub fn dispatch<K: LaneKernel>(kernel: K) -> K::Output {
-    run_at(active_isa(), kernel)
+    run_at::<K, K>(active_isa(), kernel)
 }
 
 /// Runs the kernel at the given level, or not at all if the processor lacks it. For tests and benchmarks.
 pub fn dispatch_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> Option<K::Output> {
-    level.is_available().then(|| run_at(level, kernel))
+    level.is_available().then(|| run_at::<K, K>(level, kernel))
 }
 
-/// The caller has checked that `level` is available.
-#[inline]
-fn run_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
-    debug_assert!(level.is_available(), "level {level} must be checked before use");
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: both callers pass only levels whose `is_available` was true, so the processor has AVX2 and FMA.
-        IsaLevel::Avx2 => unsafe { run_avx2(kernel) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above, for the AVX-512 subsets named at the function.
-        IsaLevel::Avx512 => unsafe { run_avx512(kernel) },
-        _ => kernel.run::<PortableIsa>(),
+/// Runs the kernel with plain numbers: [`Isa::F64Register`] is f64. For single elements.
+pub fn without_lanes<K: LaneKernel>(kernel: K) -> K::Output {
+    <K as Levels>::portable(kernel)
+}
+
+/// Runs a kernel within another one at the level `I` of that one, as a function of its own: it is compiled once for all that call it. It should do some
+/// hundred operations, and take and return no lanes but behind references. It is compiled with what belongs to the type `Home`.
+#[inline(always)]
+pub fn call<I: Isa, Home: ?Sized, K: LaneKernel>(kernel: K) -> K::Output {
+    // Whoever has an `Isa` got it from a level that is available.
+    run_at::<Home, K>(I::LEVEL, kernel)
+}
+
+/// Work of [`Scalar::apart`](crate::Scalar::apart) as a kernel.
+#[cfg(target_arch = "x86_64")]
+struct Apart<W>(W);
+
+#[cfg(target_arch = "x86_64")]
+impl<W: Work> LaneKernel for Apart<W> {
+    type Output = W::Output;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> W::Output {
+        self.0.run()
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2<K: LaneKernel>(kernel: K) -> K::Output {
-    align_stack();
-    kernel.run::<x86::Avx2>()
+/// The caller has checked that `level` is available.
+#[inline(always)]
+fn run_at<Home: ?Sized, K: LaneKernel>(level: IsaLevel, kernel: K) -> K::Output {
+    debug_assert!(level.is_available(), "level {level} must be checked before use");
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: all callers pass only levels whose `is_available` was true, so the processor has AVX2 and FMA.
+        IsaLevel::Avx2 => unsafe { <Home as Levels>::avx2(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above, for the AVX-512 subsets named at the function.
+        IsaLevel::Avx512 => unsafe { <Home as Levels>::avx512(kernel) },
+        _ => <Home as Levels>::portable(kernel),
+    }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
-fn run_avx512<K: LaneKernel>(kernel: K) -> K::Output {
-    align_stack();
-    kernel.run::<x86::Avx512>()
+/// A kernel at each level, as functions of a type. The compiler collects functions of types by the file of the type, works on one collection per core, and keeps
+/// what has not changed; free functions would all be in one, whatever the kernel.
+trait Levels {
+    /// # Safety
+    /// The processor has AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn avx2<K: LaneKernel>(kernel: K) -> K::Output;
+
+    /// # Safety
+    /// The processor has the subsets named below.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn avx512<K: LaneKernel>(kernel: K) -> K::Output;
+
+    fn portable<K: LaneKernel>(kernel: K) -> K::Output;
+}
+
+impl<Home: ?Sized> Levels for Home {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    #[inline(never)]
+    unsafe fn avx2<K: LaneKernel>(kernel: K) -> K::Output {
+        align_stack();
+        kernel.run::<x86::Avx2>()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
+    #[inline(never)]
+    unsafe fn avx512<K: LaneKernel>(kernel: K) -> K::Output {
+        align_stack();
+        kernel.run::<x86::Avx512>()
+    }
+
+    #[inline(never)]
+    fn portable<K: LaneKernel>(kernel: K) -> K::Output {
+        kernel.run::<PortableIsa>()
+    }
 }
 
 /// Makes the function that this is inlined into align its stack to cache lines. Kernels have more values than there are registers, and what is kept on a stack that is not

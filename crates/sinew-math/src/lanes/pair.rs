@@ -2,7 +2,7 @@
 
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Sub, SubAssign};
 
-use crate::scalar::{LaneScalar, Scalar};
+use crate::scalar::{LaneScalar, Scalar, Work};
 
 /// Twice the lanes of `S`. Two independent chains of operations hide each other's latency, and two narrow registers make
 /// one wide lane type.
@@ -71,6 +71,10 @@ impl<S: Scalar> Scalar for Pair<S> {
     const PRECISION: f64 = S::PRECISION;
     const TINY: f64 = S::TINY;
 
+    #[inline(always)]
+    fn apart<W: Work>(work: W) -> W::Output {
+        S::apart(work)
+    }
     #[inline(always)]
     fn splat(value: f64) -> Self {
         let half = S::splat(value);

@@ -2,9 +2,12 @@
 
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Sub, SubAssign};
 
-use crate::scalar::{LaneScalar, Real, Scalar};
+use crate::scalar::{LaneScalar, Real, Scalar, Work, run_apart};
 
 /// `N` numbers, each treated as if it were alone. Runs on any processor; the reference for the others.
+///
+/// On x86-64, where it is the fallback for processors that are older than AVX2, its operations are function calls: inlined and unrolled for
+/// each lane, this one level would take most of the time to compile a kernel.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Portable<T, const N: usize>([T; N]);
@@ -21,7 +24,8 @@ impl<T: Real, const N: usize> Default for Portable<T, N> {
 }
 
 impl<T: Real, const N: usize> Portable<T, N> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn map(mut self, f: impl Fn(T) -> T) -> Self {
         for value in &mut self.0 {
             *value = f(*value);
@@ -29,7 +33,8 @@ impl<T: Real, const N: usize> Portable<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn zip(mut self, other: Self, f: impl Fn(T, T) -> T) -> Self {
         for (value, other) in self.0.iter_mut().zip(other.0) {
             *value = f(*value, other);
@@ -37,7 +42,8 @@ impl<T: Real, const N: usize> Portable<T, N> {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn compare(self, other: Self, f: impl Fn(T, T) -> bool) -> PortableMask<N> {
         let mut mask = [false; N];
         for (out, (a, b)) in mask.iter_mut().zip(self.0.into_iter().zip(other.0)) {
@@ -81,7 +87,8 @@ impl<T: Real, const N: usize> Neg for Portable<T, N> {
 
 impl<const N: usize> BitAnd for PortableMask<N> {
     type Output = Self;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn bitand(mut self, o: Self) -> Self {
         for (a, b) in self.0.iter_mut().zip(o.0) {
             *a &= b;
@@ -92,7 +99,8 @@ impl<const N: usize> BitAnd for PortableMask<N> {
 
 impl<const N: usize> BitOr for PortableMask<N> {
     type Output = Self;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn bitor(mut self, o: Self) -> Self {
         for (a, b) in self.0.iter_mut().zip(o.0) {
             *a |= b;
@@ -103,7 +111,8 @@ impl<const N: usize> BitOr for PortableMask<N> {
 
 impl<const N: usize> Not for PortableMask<N> {
     type Output = Self;
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn not(mut self) -> Self {
         for a in &mut self.0 {
             *a = !*a;
@@ -118,11 +127,13 @@ impl<T: Real, const N: usize> Scalar for Portable<T, N> {
     const TINY: f64 = T::TINY;
 
     #[inline(always)]
+    fn apart<W: Work>(work: W) -> W::Output {
+        run_apart(work)
+    }
+    #[inline(always)]
     fn splat(value: f64) -> Self {
         Self([T::splat(value); N])
     }
-    // On x86-64 these are library calls or long polynomials for each lane; inlined and unrolled they would swell the fallback
-    // code and the time to compile it.
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn mul_add(mut self, b: Self, c: Self) -> Self {
@@ -165,7 +176,8 @@ impl<T: Real, const N: usize> Scalar for Portable<T, N> {
     fn le(self, o: Self) -> PortableMask<N> {
         self.compare(o, |a, b| a <= b)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn select(mask: PortableMask<N>, if_true: Self, mut if_false: Self) -> Self {
         for (out, (chosen, value)) in if_false.0.iter_mut().zip(mask.0.into_iter().zip(if_true.0)) {
             *out = if chosen { value } else { *out };

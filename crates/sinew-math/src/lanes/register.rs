@@ -7,7 +7,7 @@
 /// hands it out after checking the processor (`run_at`).
 macro_rules! register_lanes {
     (
-        $(#[$doc:meta])* $name:ident, $element:ident, $lanes:literal, $register:ty, $mask_name:ident($mask:ty), bits $bits:ty;
+        $(#[$doc:meta])* $name:ident, $element:ident, $lanes:literal, $register:ty, $mask_name:ident($mask:ty), bits $bits:ty, of $isa:ident;
         splat $splat:ident, load $load:ident, store $store:ident, gather($ga_v:ident, $ga_i:ident) $gather:expr,
         shift($sh_a:ident, $sh_p:ident) $shift:expr;
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident, fma $fma:ident;
@@ -104,6 +104,10 @@ macro_rules! register_lanes {
             const PRECISION: f64 = $element::PRECISION;
             const TINY: f64 = $element::TINY;
 
+            #[inline(always)]
+            fn apart<W: Work>(work: W) -> W::Output {
+                call::<$isa, W, _>(Apart(work))
+            }
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 // SAFETY: the instruction exists, see the macro.

@@ -5,9 +5,9 @@ use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Ne
 
 use super::pair::Pair;
 use super::register::register_lanes;
-use super::{Isa, IsaLevel, sealed};
+use super::{Apart, Isa, IsaLevel, call, sealed};
 use crate::elementary::{self, FloatBits};
-use crate::scalar::{LaneScalar, Scalar};
+use crate::scalar::{LaneScalar, Scalar, Work};
 
 /// AVX2 and fused multiply-add.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ impl Isa for Avx512 {
 
 register_lanes! {
     /// Eight f32 in an AVX register.
-    F32x8, f32, 8, __m256, MaskF32x8(__m256), bits __m256i;
+    F32x8, f32, 8, __m256, MaskF32x8(__m256), bits __m256i, of Avx2;
     splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
     gather(v, i) _mm256_i32gather_ps::<4>(v, _mm256_loadu_si256(i.cast())),
     shift(a, p) {
@@ -62,7 +62,7 @@ register_lanes! {
 
 register_lanes! {
     /// Four f64 in an AVX register.
-    F64x4, f64, 4, __m256d, MaskF64x4(__m256d), bits __m256i;
+    F64x4, f64, 4, __m256d, MaskF64x4(__m256d), bits __m256i, of Avx2;
     splat _mm256_set1_pd, load _mm256_loadu_pd, store _mm256_storeu_pd,
     gather(v, i) _mm256_i32gather_pd::<8>(v, _mm_loadu_si128(i.cast())),
     shift(a, p) {
@@ -87,7 +87,7 @@ register_lanes! {
 
 register_lanes! {
     /// Sixteen f32 in an AVX-512 register.
-    F32x16, f32, 16, __m512, MaskF32x16(__mmask16), bits __m512i;
+    F32x16, f32, 16, __m512, MaskF32x16(__mmask16), bits __m512i, of Avx512;
     splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
     gather(v, i) _mm512_i32gather_ps::<4>(_mm512_loadu_si512(i.cast()), v),
     shift(a, p) _mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(a), _mm512_castps_si512(p)));
@@ -109,7 +109,7 @@ register_lanes! {
 
 register_lanes! {
     /// Eight f64 in an AVX-512 register.
-    F64x8, f64, 8, __m512d, MaskF64x8(__mmask8), bits __m512i;
+    F64x8, f64, 8, __m512d, MaskF64x8(__mmask8), bits __m512i, of Avx512;
     splat _mm512_set1_pd, load _mm512_loadu_pd, store _mm512_storeu_pd,
     gather(v, i) _mm512_i32gather_pd::<8>(_mm256_loadu_si256(i.cast()), v),
     shift(a, p) _mm512_castsi512_pd(_mm512_alignr_epi64::<7>(_mm512_castpd_si512(a), _mm512_castpd_si512(p)));

@@ -16,7 +16,7 @@ pub use batch::{Mat3Block, Svd3Block, svd3_batch, svd3_batch_at};
 
 use crate::lanes::{Isa, LaneKernel, dispatch};
 use crate::mat3::Mat3;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::{Real, Scalar, Work};
 use crate::vec3::Vec3;
 
 /// F = U Σ Vᵀ.
@@ -92,6 +92,22 @@ pub fn svd3<S: Scalar>(f: &Mat3<S>) -> Svd3<S> {
     orthogonalize_last_columns(&mut b, &mut v);
     let (u, sigma) = givens_qr(&b);
     Svd3 { u, sigma: sigma * scale, v }
+}
+
+/// [`svd3`] as a function of its own; see [`Scalar::apart`].
+#[inline(always)]
+pub fn svd3_apart<S: Scalar>(f: &Mat3<S>) -> Svd3<S> {
+    S::apart(Decompose(f))
+}
+
+struct Decompose<'a, S>(&'a Mat3<S>);
+
+impl<S: Scalar> Work for Decompose<'_, S> {
+    type Output = Svd3<S>;
+    #[inline(always)]
+    fn run(self) -> Svd3<S> {
+        svd3(self.0)
+    }
 }
 
 /// [`svd3`] of one matrix of plain numbers, compiled for the active instruction-set level. Same bits, several times faster.

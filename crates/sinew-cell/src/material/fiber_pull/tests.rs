@@ -2,7 +2,9 @@
 
 use super::super::battery::Random;
 use super::super::tangent::{Tangent9, unit_direction};
-use super::super::{ElementBlocks, Material, MaterialSpec, MooneyRivlin, PrincipalTangent};
+use super::super::{
+    BlockSink, ElementBlocks, Material, MaterialSpec, MooneyRivlin, PrincipalTangent, Shape, ShapeRoom,
+};
 use super::*;
 use sinew_math::{ComplexStep, complex_step};
 
@@ -58,10 +60,12 @@ fn stress_is_the_derivative_of_the_energy() {
 }
 
 /// The blocks of the fibres without any flesh.
-fn add_alone<const N: usize>(sink: &mut impl BlockSink<f64>) {
-    for a in 0..N {
-        (0..=a).for_each(|b| sink.add(a, b, Mat3::zero()));
+fn alone(pull: &PullBlocks<f64>) -> ElementBlocks<f64> {
+    let mut blocks = ElementBlocks::zero();
+    for a in 0..3 {
+        (0..=a).for_each(|b| blocks.add(a, b, pull.add_to(a, b, Mat3::zero())));
     }
+    blocks
 }
 
 /// The blocks, and the change of the cofactor matrix under the pressure of the fibres, are the derivative of the stress.
@@ -74,8 +78,9 @@ fn blocks_are_the_derivative_of_the_stress() {
         for measure in MEASURES {
             let stretched = StretchedFiber::at(&F, fiber, measure);
             let [_, tension, stiffness] = curve(stretched.stretch());
-            let mut blocks = ElementBlocks::<f64, 3>::zero();
-            add_alone::<3>(&mut stretched.beside(tension, stiffness, &gradients, 0.7, &mut blocks));
+            let mut pull = PullBlocks::zero();
+            stretched.beside(tension, stiffness, &gradients, 0.7, &mut pull);
+            let blocks = alone(&pull);
             for a in 0..3 {
                 for b in 0..=a {
                     for k in 0..3 {
@@ -87,7 +92,7 @@ fn blocks_are_the_derivative_of_the_stress() {
                         );
                         let turned = super::super::strain::cofactor_differential(&F, &dF) * stretched.pressure(tension);
                         let expected = ((dP - turned) * gradients[a]) * 0.7;
-                        let found = blocks.blocks[a][b].column(k);
+                        let found = blocks.at(a, b).column(k);
                         assert!((found - expected).norm() <= 1e-9 * (dP.norm() + 1e5), "{measure:?} {F:?} {a}{b}{k}");
                     }
                 }
@@ -97,12 +102,12 @@ fn blocks_are_the_derivative_of_the_stress() {
 }
 
 /// With three orthonormal gradients the blocks are ∂P/∂F itself.
-fn tangent(blocks: &ElementBlocks<f64, 3>) -> Tangent9 {
+fn tangent(blocks: &ElementBlocks<f64>) -> Tangent9 {
     let mut out = Tangent9([[0.0; 9]; 9]);
     for row in 0..9 {
         for column in 0..9 {
             let (a, b) = (row % 3, column % 3);
-            let block = if a >= b { blocks.blocks[a][b] } else { blocks.blocks[b][a].transpose() };
+            let block = if a >= b { *blocks.at(a, b) } else { blocks.at(b, a).transpose() };
             out.0[row][column] = block[(row / 3, column / 3)];
         }
     }
@@ -118,11 +123,11 @@ fn definite_blocks_are_definite_on_the_descending_limb_too() {
         let fiber = random.vector().normalized();
         for measure in MEASURES {
             for (tension, stiffness) in [(3e5, 0.0), (3e5, -1e6), (1e4, 1e6), (0.0, 0.0), (3e5, 1e5)] {
-                let mut blocks = ElementBlocks::<f64, 3>::zero();
+                let mut pull = PullBlocks::zero();
                 let point = MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e7 }.point();
                 let stretched = StretchedFiber::at(&F, fiber, measure);
-                add_alone::<3>(&mut stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut blocks));
-                let found = tangent(&blocks);
+                stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut pull);
+                let found = tangent(&alone(&pull));
                 let lost = found.distance(&found.positive_part());
                 assert!(lost <= 1e-9 * (found.norm() + 1.0), "{measure:?} {F:?}: {lost}");
             }
@@ -140,9 +145,10 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     let F = Mat3::identity() * (tension / 3.0 / 2e7 / 3.0_f64).exp();
     let fiber = Vec3::unit(0);
     let stretched = StretchedFiber::at(&F, fiber, FiberStretch::Isochoric);
-    let mut exact = ElementBlocks::<f64, 3>::zero();
-    let mut both = stretched.beside(tension, stiffness, &AXES, 1.0, &mut exact);
-    MooneyRivlin.nodal_blocks(&F, &point, &AXES, 1.0, &mut both);
+    let (mut exact, mut pull, mut room) = (ElementBlocks::zero(), PullBlocks::zero(), ShapeRoom::new());
+    stretched.beside(tension, stiffness, &AXES, 1.0, &mut pull);
+    let mut both = |a: usize, b: usize, block: Mat3| exact.add(a, b, pull.add_to(a, b, block));
+    MooneyRivlin.nodal_blocks(&F, &point, &mut Shape::new(&AXES, 1.0, &mut room), &mut both);
     let mut exact = tangent(&exact);
     for column in 0..9 {
         let turned =
@@ -151,9 +157,11 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
             exact.0[row][column] += turned[(row / 3, row % 3)];
         }
     }
-    let mut definite = ElementBlocks::<f64, 3>::zero();
-    let mut both = stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut definite);
-    MooneyRivlin.definite_blocks_under_pressure(&F, &point, stretched.pressure(tension), &AXES, 1.0, &mut both);
+    let mut definite = ElementBlocks::zero();
+    stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut pull);
+    let mut both = |a: usize, b: usize, block: Mat3| definite.add(a, b, pull.add_to(a, b, block));
+    let pressure = Some(stretched.pressure(tension));
+    MooneyRivlin.definite_nodal_blocks(&F, &point, pressure, &mut Shape::new(&AXES, 1.0, &mut room), &mut both);
     // What keeps the volume, measured apart: the correction sits mostly in the stiffness against its change, which is 20 MPa.
     let error = |found: &Tangent9| {
         let mut error = [[0.0; 9]; 9];
@@ -179,8 +187,8 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     assert!(together < 0.05 * tension, "{together}");
 
     // One by one.
-    let mut apart = ElementBlocks::<f64, 3>::zero();
-    MooneyRivlin.definite_nodal_blocks(&F, &point, &AXES, 1.0, &mut apart);
+    let mut apart = ElementBlocks::zero();
+    MooneyRivlin.definite_nodal_blocks(&F, &point, None, &mut Shape::new(&AXES, 1.0, &mut room), &mut apart);
     let mut fibers = exact;
     let matrix = PrincipalTangent::exact(&MooneyRivlin, &F, &point).to_tangent9();
     for row in 0..9 {
