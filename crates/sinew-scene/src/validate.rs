@@ -21,7 +21,7 @@ use crate::{
     spec::{
         MOST_FRAMES, Scene,
         body::{Body, VolumeTerm},
-        expect::{Expectation, Instant, TimeSpan},
+        expect::{Expectation, Instant, TimeSpan, path_of},
         material::Material,
         mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern},
         motion::Motion,
