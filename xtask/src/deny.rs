@@ -26,7 +26,8 @@ pub fn run(_: &Options) -> Outcome {
         command.current_dir(root());
         command
     };
-    command.args(["check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
+    // Without `--workspace` only the tree of the root package is read, and the Python module is not in it.
+    command.args(["--workspace", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"]);
     let mut outcome = stream(NAME, &mut command);
     outcome.seconds = start.elapsed().as_secs_f64();
     outcome

@@ -1,9 +1,9 @@
-//! Chores of the repository: `cargo xtask test | docs | wheel | demo | bench`.
+//! Chores of the repository: `cargo xtask test | docs | wheel | dist | demo | bench`.
 //!
-//! Standard library only, so that the first `cargo xtask` on a fresh clone compiles in a second.
+//! One small dependency, so that the first `cargo xtask` on a fresh clone compiles in seconds.
 
 mod deny;
-mod json;
+mod dist;
 mod judges;
 mod opensim;
 mod peers;
@@ -29,6 +29,10 @@ Commands:
   docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts, and those of the Python
                                   module where there is Python
   wheel                           Build the Python wheel into target/wheels and print its path
+  dist [OPTIONS]                  Build a stripped program, the wheel and their SHA-256 into target/dist and print their paths; the program is
+                                  static where the musl target of this machine is installed
+                                  --no-wheel        only the program
+                                  --program FILE    take this program instead of building ours
   demo                            Run the demo and write the pictures of README and guide (docs/images/)
   bench                           Run `sinew bench svd3` and `sinew bench beam` and print their JSON
   bench peers [OPTIONS]           Time the beam in other engines and in ours, in one run; installs them below target/peers
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Some("docs") => docs(),
         Some("demo") => demo(),
         Some("wheel") => python::wheel(),
+        Some("dist") => dist::run(rest),
         Some("bench") => bench(rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

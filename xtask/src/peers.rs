@@ -15,7 +15,8 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::json::Json;
+use serde_json::Value;
+
 use crate::step::{binary, cargo, stream};
 use engine::{ENGINES, Engine, Run, Tip};
 use report::{Ours, Report, Row};
@@ -162,7 +163,7 @@ fn time_ours(program: &Path, options: &Options) -> Result<Ours, String> {
     let repeats = options.repeats.max(OWN_REPEATS);
     let measure = |threads| engine::run_ours(program, options.size, repeats, threads, &[]);
     let (all, one) = (measure(None)?, measure(Some(1))?);
-    let number = |json: &Json, key: &str| json.number(key).ok_or(format!("our report has no \"{key}\""));
+    let number = |json: &Value, key: &str| json[key].as_f64().ok_or(format!("our report has no \"{key}\""));
     let ours = Ours {
         threads: number(&all, "threads")? as usize,
         all: number(&all, "seconds_per_frame")?,
@@ -198,7 +199,7 @@ fn time_engine(
 }
 
 /// Writes a report beside the environments, as `NAME.json` and `NAME.md`.
-fn keep(name: &str, json: &Json, table: &str) -> Result<(), String> {
+fn keep(name: &str, json: &Value, table: &str) -> Result<(), String> {
     let folder = engine::folder();
     for (ending, text) in [("json", format!("{json}\n")), ("md", table.into())] {
         let path = folder.join(format!("{name}.{ending}"));

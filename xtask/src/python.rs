@@ -35,7 +35,7 @@ fn install() -> Result<(), String> {
 
 /// Builds the wheel and tells where it is.
 pub fn wheel() -> ExitCode {
-    match built_wheel() {
+    match built_wheel("release") {
         Ok(wheel) => {
             println!("{}", wheel.display());
             ExitCode::SUCCESS
@@ -47,8 +47,8 @@ pub fn wheel() -> ExitCode {
     }
 }
 
-/// The wheel, in a folder of its own, so that it is the only one there.
-fn built_wheel() -> Result<PathBuf, String> {
+/// The wheel by a profile of the workspace, in a folder of its own, so that it is the only one there.
+pub fn built_wheel(profile: &str) -> Result<PathBuf, String> {
     let workshop = workshop();
     workshop.install(&root().join("python/tools/requirements.txt"), &[])?;
     let folder = target().join("wheels");
@@ -58,7 +58,7 @@ fn built_wheel() -> Result<PathBuf, String> {
         return Err(format!("cannot empty {}: {error}", folder.display()));
     }
     let mut maturin = maturin(&workshop, "build");
-    maturin.args(["--release", "--out"]).arg(&folder);
+    maturin.args(["--profile", profile, "--out"]).arg(&folder);
     let outcome = stream("wheel", &mut maturin);
     if outcome.is_failure() {
         return Err("maturin could not build the wheel".into());
@@ -74,7 +74,7 @@ fn maturin(workshop: &Environment, command: &str) -> Command {
 
 /// Rewrites the type stubs and the reference page of the module, or compares them with what is there.
 pub fn pages(is_check: bool) -> Result<(), String> {
-    let wheel = built_wheel()?;
+    let wheel = built_wheel("release")?;
     let workshop = workshop();
     let mut pip = Command::new(workshop.python());
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);

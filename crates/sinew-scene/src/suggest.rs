@@ -43,7 +43,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let known_alias = ALIASES.iter().any(|&(other, ours)| other == plain && ours == candidate);
-        let distance = if known_alias { 0 } else { distance(&plain, &plain_spelling(candidate)) };
+        let distance = if known_alias { 0 } else { strsim::osa_distance(&plain, &plain_spelling(candidate)) };
         if best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
@@ -120,39 +120,9 @@ fn plain_spelling(word: &str) -> String {
     word.chars().take(64).flat_map(char::to_lowercase).map(|c| if c == '-' || c == ' ' { '_' } else { c }).collect()
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for j in 0..=b.len() {
-        rows[0][j] = j;
-    }
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let substitute = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = substitute.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = least;
-        }
-    }
-    rows[a.len()][b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_swap_of_neighbours_costs_one() {
-        assert_eq!(distance("yuong", "young"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-    }
 
     #[test]
     fn near_words_are_found_and_far_words_are_not() {

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
+
 use super::engine::{self, counted_seconds, own_report, run_script};
 use super::options;
 use super::others::Others;
-use super::report::{object, short, threads_text};
-use crate::json::Json;
+use super::report::{short, threads_text};
 
 /// Who can be compared with, as `--only` takes it.
 const PEERS: [&str; 2] = ["ipctk", "mujoco"];
@@ -128,8 +129,8 @@ fn compare(options: &Options) -> Result<Report, String> {
 /// What our program reports: the frame by barriers, with detection on the moment, and the frame by penalty.
 #[derive(Clone, Debug)]
 struct Ours {
-    barrier: Json,
-    penalty: Json,
+    barrier: Value,
+    penalty: Value,
     threads: f64,
     /// Cores that other programs took meanwhile, where that is known.
     others: Option<f64>,
@@ -143,7 +144,7 @@ impl Ours {
             let arguments = [&common[..], &mode_arguments, more].concat();
             let json = own_report(program, "contact", &arguments)?;
             eprintln!("sinew, {mode}: {} s per frame", short(number(&json, "seconds_per_frame")?));
-            Ok::<Json, String>(json)
+            Ok::<Value, String>(json)
         };
         let watch = Others::watch();
         let barrier = measure("barrier", &["--write".into(), moment.display().to_string()])?;
@@ -157,18 +158,15 @@ impl Ours {
         let pairs = [(&mut self.barrier, other.barrier), (&mut self.penalty, other.penalty)];
         for (mine, theirs) in pairs {
             let detection = QUESTIONS.map(|name| {
-                let faster = is_faster(theirs.get(name), mine.get(name), "milliseconds");
+                let faster = is_faster(&theirs[name], &mine[name], "milliseconds");
                 if faster { theirs.get(name) } else { mine.get(name) }.cloned()
             });
-            if is_faster(Some(&theirs), Some(mine), "seconds_per_frame") {
+            if is_faster(&theirs, mine, "seconds_per_frame") {
                 *mine = theirs;
             }
-            if let Json::Object(entries) = mine {
-                for (name, report) in QUESTIONS.iter().zip(detection) {
-                    let entry = entries.iter_mut().find(|(key, _)| key == name);
-                    if let (Some((_, value)), Some(report)) = (entry, report) {
-                        *value = report;
-                    }
+            for (name, report) in QUESTIONS.iter().zip(detection) {
+                if let (Some(value), Some(report)) = (mine.get_mut(name), report) {
+                    *value = report;
                 }
             }
         }
@@ -177,16 +175,16 @@ impl Ours {
 
     #[cfg(test)]
     fn milliseconds(&self, question: &str) -> Option<f64> {
-        self.barrier.get(question)?.number("milliseconds")
+        self.barrier[question]["milliseconds"].as_f64()
     }
 }
 
-fn is_faster(a: Option<&Json>, b: Option<&Json>, key: &str) -> bool {
-    matches!((a.and_then(|a| a.number(key)), b.and_then(|b| b.number(key))), (Some(a), Some(b)) if a < b)
+fn is_faster(a: &Value, b: &Value, key: &str) -> bool {
+    matches!((a[key].as_f64(), b[key].as_f64()), (Some(a), Some(b)) if a < b)
 }
 
-fn number(json: &Json, key: &str) -> Result<f64, String> {
-    json.number(key).ok_or(format!("the report has no \"{key}\""))
+fn number(json: &Value, key: &str) -> Result<f64, String> {
+    json[key].as_f64().ok_or(format!("the report has no \"{key}\""))
 }
 
 /// What a peer reports.
@@ -194,60 +192,52 @@ fn number(json: &Json, key: &str) -> Result<f64, String> {
 struct Peer {
     /// Name and version.
     title: String,
-    json: Json,
+    json: Value,
 }
 
 /// One run of MuJoCo's frames.
 #[derive(Clone, Copy, Debug)]
-struct FrameRun<'a>(&'a Json);
+struct FrameRun<'a>(&'a Value);
 
 impl Peer {
-    fn new(json: Json) -> Result<Self, String> {
-        let text = |key: &str| json.text(key).ok_or(format!("the report has no \"{key}\""));
+    fn new(json: Value) -> Result<Self, String> {
+        let text = |key: &str| json[key].as_str().ok_or(format!("the report has no \"{key}\""));
         Ok(Self { title: format!("{} {}", text("engine")?, text("version")?), json })
     }
 
     /// Its runs, where it was run with several settings.
     fn runs(&self) -> impl Iterator<Item = FrameRun<'_>> {
-        let runs = match self.json.get("runs") {
-            Some(Json::List(runs)) => &runs[..],
-            _ => &[],
-        };
-        runs.iter().map(FrameRun)
+        self.json["runs"].as_array().into_iter().flatten().map(FrameRun)
     }
 }
 
 impl FrameRun<'_> {
     /// The time of a frame that counts [s].
     fn seconds(self) -> Option<f64> {
-        Some(counted_seconds(self.0.number("seconds_per_frame")?, self.0.number("cores")?))
+        Some(counted_seconds(self.0["seconds_per_frame"].as_f64()?, self.0["cores"].as_f64()?))
     }
 
     /// How many times as fast ours is.
-    fn ratio(self, ours: &Json) -> Option<Ratio> {
+    fn ratio(self, ours: &Value) -> Option<Ratio> {
         Some(Ratio {
-            value: self.seconds()? / ours.number("seconds_per_frame")?,
+            value: self.seconds()? / ours["seconds_per_frame"].as_f64()?,
             is_same_problem: rest_agrees(ours, self.0),
         })
     }
 
     /// The setting, and what was complained about.
     fn to_text(self) -> String {
-        let mut text = self.0.text("setting").unwrap_or_default().to_string();
-        if let Some(Json::List(notes)) = self.0.get("notes") {
-            for note in notes {
-                if let Json::Text(note) = note {
-                    text += &format!("; {note}");
-                }
-            }
+        let mut text = self.0["setting"].as_str().unwrap_or_default().to_string();
+        for note in self.0["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            text += &format!("; {note}");
         }
         text.replace('|', "/")
     }
 }
 
 /// Whether two answers of detection tell the same: as many near pairs at the same least distance, or like free shares.
-fn detection_agrees(ours: &Json, theirs: &Json) -> bool {
-    let both = |key: &str| Some((ours.number(key)?, theirs.number(key)?));
+fn detection_agrees(ours: &Value, theirs: &Value) -> bool {
+    let both = |key: &str| Some((ours[key].as_f64()?, theirs[key].as_f64()?));
     let is_near = |key: &str, tolerance: f64| {
         both(key).is_some_and(|(ours, theirs)| (ours - theirs).abs() <= tolerance * ours.abs())
     };
@@ -260,9 +250,9 @@ fn detection_agrees(ours: &Json, theirs: &Json) -> bool {
 }
 
 /// Whether both brought the upper mat to rest on the lower one, in the same number of frames, with friction as the scene has it.
-fn rest_agrees(ours: &Json, theirs: &Json) -> bool {
-    let both = |key: &str| Some((ours.number(key)?, theirs.number(key)?));
-    theirs.get("friction") != Some(&Json::Bool(false))
+fn rest_agrees(ours: &Value, theirs: &Value) -> bool {
+    let both = |key: &str| Some((ours[key].as_f64()?, theirs[key].as_f64()?));
+    theirs["friction"] != false
         && both("frames").is_some_and(|(ours, theirs)| ours == theirs)
         && both("upper_height").is_some_and(|(ours, theirs)| (ours - theirs).abs() <= HEIGHT_TOLERANCE)
         && both("load").is_some_and(|(ours, theirs)| (ours - theirs).abs() <= LOAD_TOLERANCE * ours.abs())
@@ -297,13 +287,13 @@ impl Report {
     fn detection_ratio(&self, question: &str) -> Option<Ratio> {
         let (ours, theirs) = (self.ours.barrier.get(question)?, self.ipctk.as_ref().ok()?.json.get(question)?);
         Some(Ratio {
-            value: theirs.number("milliseconds")? / ours.number("milliseconds")?,
+            value: theirs["milliseconds"].as_f64()? / ours["milliseconds"].as_f64()?,
             is_same_problem: detection_agrees(ours, theirs),
         })
     }
 
     /// Of our frame in one of our modes beside the quickest run of MuJoCo that came to the same rest, or that came to another if none did.
-    fn frame_ratio(&self, ours: &Json) -> Option<Ratio> {
+    fn frame_ratio(&self, ours: &Value) -> Option<Ratio> {
         let ratios: Vec<Ratio> = self.mujoco.as_ref().ok()?.runs().filter_map(|run| run.ratio(ours)).collect();
         let least = |is_same: bool| {
             let ratios = ratios.iter().filter(|ratio| ratio.is_same_problem == is_same).copied();
@@ -316,16 +306,17 @@ impl Report {
     fn to_markdown(&self) -> String {
         let threads = threads_text(self.ours.threads as usize);
         let cell = |value: Option<f64>| value.map_or("–".into(), short);
-        let part = |json: Option<&Json>, key: &str| cell(json.and_then(|json| json.number(key)));
+        let part = |json: Option<&Value>, key: &str| cell(json.and_then(|json| json[key].as_f64()));
         let own = format!("**sinew {}**, {threads}", self.version);
         let mut rows = vec![
             "| detection | question | ms | × ours | pairs nearer than the gap | least distance [mm] | free share |"
                 .into(),
             "|---|---|---|---|---|---|---|".into(),
         ];
-        let detection = |title: &str, question: &str, json: Option<&Json>, ratio: String| {
-            let millimetres = cell(json.and_then(|json| json.number("least_distance")).map(|d| 1e3 * d));
-            let count = json.and_then(|json| json.number("near_pairs")).map_or("–".into(), |count| count.to_string());
+        let detection = |title: &str, question: &str, json: Option<&Value>, ratio: String| {
+            let millimetres = cell(json.and_then(|json| json["least_distance"].as_f64()).map(|d| 1e3 * d));
+            let count =
+                json.and_then(|json| json["near_pairs"].as_f64()).map_or("–".into(), |count| count.to_string());
             let (time, free) = (part(json, "milliseconds"), part(json, "free_share"));
             format!("| {title} | {question} | {time} | {ratio} | {count} | {millimetres} | {free} |")
         };
@@ -344,14 +335,14 @@ impl Report {
             "| frame | s/frame | × ours, penalty | × ours, barrier | lowest / last height of the upper mat [mm] | load [N] |".into(),
         );
         rows.push("|---|---|---|---|---|---|".into());
-        let frame = |title: String, seconds: Option<f64>, ratios: [String; 2], json: &Json| {
+        let frame = |title: String, seconds: Option<f64>, ratios: [String; 2], json: &Value| {
             let [lowest, last] =
-                ["lowest_height", "upper_height"].map(|key| cell(json.number(key).map(|height| 1e3 * height)));
+                ["lowest_height", "upper_height"].map(|key| cell(json[key].as_f64().map(|height| 1e3 * height)));
             let [penalty, barrier] = ratios;
             let (seconds, load) = (cell(seconds), part(Some(json), "load"));
             format!("| {title} | {seconds} | {penalty} | {barrier} | {lowest} / {last} | {load} |")
         };
-        let seconds = |json: &Json| json.number("seconds_per_frame");
+        let seconds = |json: &Value| json["seconds_per_frame"].as_f64();
         let Ours { barrier, penalty, .. } = &self.ours;
         for (name, json) in [("penalty", penalty), ("barrier", barrier)] {
             let ratios = [penalty, barrier].map(|other| match (seconds(json), seconds(other)) {
@@ -367,7 +358,7 @@ impl Report {
             })),
             Err(reason) => rows.push(format!("| MuJoCo | SKIP: {} | | | | |", reason.replace('|', "/"))),
         }
-        let share = |json: &Json| cell(json.number("share_of_detection").map(|share| 100.0 * share));
+        let share = |json: &Value| cell(json["share_of_detection"].as_f64().map(|share| 100.0 * share));
         rows.push(format!(
             "\n{} surface triangles, {} frames. Detection takes {} % of our frame by barriers, {} % of that by penalty.\n",
             self.triangles(),
@@ -385,39 +376,40 @@ impl Report {
     }
 
     fn triangles(&self) -> f64 {
-        self.ours.barrier.number("surface_triangles").unwrap_or(f64::NAN)
+        self.ours.barrier["surface_triangles"].as_f64().unwrap_or(f64::NAN)
     }
 
-    /// Ratios first, then everything that was reported.
-    fn to_json(&self) -> Json {
-        let ratio = |ratio: Option<Ratio>| ratio.map_or(Json::Null, |ratio| Json::Number(ratio.value));
-        let is_same = |ratio: Option<Ratio>| ratio.map_or(Json::Null, |ratio| Json::Bool(ratio.is_same_problem));
-        let of_questions = |value: &dyn Fn(&str) -> Json| object(QUESTIONS.map(|name| (name, value(name))).to_vec());
+    /// Ratios, and everything that was reported.
+    fn to_json(&self) -> Value {
+        let ratio = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.value);
+        let is_same = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.is_same_problem);
+        let of_questions = |value: &dyn Fn(&str) -> Value| -> Value {
+            QUESTIONS.iter().map(|name| (name.to_string(), value(name))).collect()
+        };
         let Ours { barrier, penalty, threads, others } = &self.ours;
-        let share = |json: &Json| json.get("share_of_detection").cloned().unwrap_or(Json::Null);
         let peer = |peer: &Result<Peer, String>| match peer {
             Ok(peer) => peer.json.clone(),
-            Err(reason) => object(vec![("skipped", Json::Text(reason.clone()))]),
+            Err(reason) => json!({ "skipped": reason }),
         };
-        object(vec![
-            ("cells", Json::Number(self.cells as f64)),
-            ("frames", Json::Number(self.frames as f64)),
-            ("surface_triangles", Json::Number(self.triangles())),
-            ("threads", Json::Number(*threads)),
-            ("cores_of_other_programs", others.map_or(Json::Null, Json::Number)),
-            ("version", Json::Text(self.version.clone())),
-            ("detection_over_ipctk", of_questions(&|name| ratio(self.detection_ratio(name)))),
-            ("detection_agrees", of_questions(&|name| is_same(self.detection_ratio(name)))),
-            ("frame_over_mujoco", ratio(self.frame_ratio(penalty))),
-            ("frame_agrees", is_same(self.frame_ratio(penalty))),
-            ("barrier_frame_over_mujoco", ratio(self.frame_ratio(barrier))),
-            ("share_of_detection", share(barrier)),
-            ("share_of_detection_penalty", share(penalty)),
-            ("barrier", barrier.clone()),
-            ("penalty", penalty.clone()),
-            ("ipctk", peer(&self.ipctk)),
-            ("mujoco", peer(&self.mujoco)),
-        ])
+        json!({
+            "cells": self.cells,
+            "frames": self.frames,
+            "surface_triangles": self.triangles(),
+            "threads": threads,
+            "cores_of_other_programs": others,
+            "version": self.version,
+            "detection_over_ipctk": of_questions(&|name| json!(ratio(self.detection_ratio(name)))),
+            "detection_agrees": of_questions(&|name| json!(is_same(self.detection_ratio(name)))),
+            "frame_over_mujoco": ratio(self.frame_ratio(penalty)),
+            "frame_agrees": is_same(self.frame_ratio(penalty)),
+            "barrier_frame_over_mujoco": ratio(self.frame_ratio(barrier)),
+            "share_of_detection": barrier["share_of_detection"],
+            "share_of_detection_penalty": penalty["share_of_detection"],
+            "barrier": barrier,
+            "penalty": penalty,
+            "ipctk": peer(&self.ipctk),
+            "mujoco": peer(&self.mujoco),
+        })
     }
 }
 
@@ -453,11 +445,11 @@ mod tests {
         }
     }
 
-    fn json(text: &str) -> Json {
-        Json::parse(text).expect("valid")
+    fn json(text: &str) -> Value {
+        serde_json::from_str(text).expect("valid")
     }
 
-    fn own(mode: &str, seconds: f64, milliseconds: f64) -> Json {
+    fn own(mode: &str, seconds: f64, milliseconds: f64) -> Value {
         json(&format!(
             r#"{{"mode": "{mode}", "surface_triangles": 51168, "frames": 10, "seconds_per_frame": {seconds}, "share_of_detection": 0.2,
             "upper_height": 0.005, "load": 15.7, "static": {{"milliseconds": {milliseconds}, "near_pairs": 50000, "least_distance": 4e-4}},
@@ -529,14 +521,14 @@ mod tests {
         assert!(table.contains("| ipctk | static | SKIP: pip: a / b |"), "{table}");
         assert!(table.contains("| MuJoCo | SKIP: no memory |"), "{table}");
         let json = report.to_json();
-        assert_eq!(json.get("frame_over_mujoco"), Some(&Json::Null));
-        assert_eq!(json.get("ipctk").and_then(|peer| peer.text("skipped")), Some("pip: a | b"));
+        assert_eq!(json["frame_over_mujoco"], Value::Null);
+        assert_eq!(json["ipctk"]["skipped"], "pip: a | b");
     }
 
     #[test]
     fn the_faster_part_of_two_runs_counts() {
         let both = ours(1.0, 30.0).or_faster(ours(2.0, 20.0));
-        assert_eq!(both.barrier.number("seconds_per_frame"), Some(1.0));
+        assert_eq!(both.barrier["seconds_per_frame"].as_f64(), Some(1.0));
         assert_eq!(both.milliseconds("static"), Some(20.0));
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::json::Json;
+use serde_json::Value;
+
 use crate::step::{root, target};
 use crate::venv::Environment;
 
@@ -59,8 +60,8 @@ pub struct Tip {
 
 impl Tip {
     /// Reads `tip_min` and `tip_end`.
-    pub fn from_json(json: &Json) -> Option<Self> {
-        Some(Self { min: json.number("tip_min")?, end: json.number("tip_end")? })
+    pub fn from_json(json: &Value) -> Option<Self> {
+        Some(Self { min: json["tip_min"].as_f64()?, end: json["tip_end"].as_f64()? })
     }
 
     /// The larger of both differences [m]; infinite when one of them is no number, which `max` would pass over.
@@ -123,20 +124,16 @@ impl Run {
     }
 
     /// Reads the line of a script.
-    pub fn from_json(json: &Json) -> Result<Self, String> {
-        let text = |key: &str| json.text(key).map(String::from).ok_or(format!("the report has no \"{key}\""));
-        let number = |key: &str| json.number(key).ok_or(format!("the report has no \"{key}\""));
-        let notes = match json.get("notes") {
-            Some(Json::List(notes)) => notes,
-            _ => &Vec::new(),
-        };
-        let as_text = |note: &Json| if let Json::Text(text) = note { Some(text.clone()) } else { None };
+    pub fn from_json(json: &Value) -> Result<Self, String> {
+        let text = |key: &str| json[key].as_str().map(String::from).ok_or(format!("the report has no \"{key}\""));
+        let number = |key: &str| json[key].as_f64().ok_or(format!("the report has no \"{key}\""));
+        let notes = json["notes"].as_array().into_iter().flatten();
         Ok(Self {
             engine: text("engine")?,
             version: text("version")?,
             solver: text("solver")?,
             law: text("law")?,
-            is_lagged: json.get("lagged") == Some(&Json::Bool(true)),
+            is_lagged: json["lagged"] == true,
             scheme: text("scheme")?,
             substeps: number("substeps")? as usize,
             tets: number("tets")? as usize,
@@ -145,7 +142,7 @@ impl Run {
             median_frame_seconds: number("median_frame_seconds")?,
             cores: number("cores")?,
             tip: Tip::from_json(json),
-            notes: notes.iter().filter_map(as_text).collect(),
+            notes: notes.filter_map(Value::as_str).map(String::from).collect(),
         })
     }
 }
@@ -156,7 +153,7 @@ pub fn run_script(
     script: &str,
     arguments: &[String],
     cap_seconds: f64,
-) -> Result<Json, String> {
+) -> Result<Value, String> {
     let work = folder().join("work");
     std::fs::create_dir_all(&work).map_err(|error| error.to_string())?;
     let mut command = Command::new(environment.python());
@@ -172,8 +169,8 @@ pub fn run_script(
 }
 
 /// The last line that is a JSON object; engines print what they like before it.
-fn last_report(stdout: &str) -> Option<Json> {
-    stdout.lines().rev().filter(|line| line.starts_with('{')).find_map(|line| Json::parse(line).ok())
+fn last_report(stdout: &str) -> Option<Value> {
+    stdout.lines().rev().filter(|line| line.starts_with('{')).find_map(|line| serde_json::from_str(line).ok())
 }
 
 /// The last thing a failed script said.
@@ -228,7 +225,7 @@ pub fn run_ours(
     repeats: usize,
     threads: Option<usize>,
     overrides: &[String],
-) -> Result<Json, String> {
+) -> Result<Value, String> {
     let mut arguments = vec!["--size".into(), size.into(), "--repeats".into(), repeats.to_string()];
     if let Some(threads) = threads {
         arguments.extend(["--threads".into(), threads.to_string()]);
@@ -238,7 +235,7 @@ pub fn run_ours(
 }
 
 /// Runs one of our program's benchmarks and returns its report.
-pub fn own_report(program: &Path, benchmark: &str, arguments: &[String]) -> Result<Json, String> {
+pub fn own_report(program: &Path, benchmark: &str, arguments: &[String]) -> Result<Value, String> {
     let output = Command::new(program)
         .current_dir(root())
         .args(["bench", benchmark, "--json", "--quiet"])
@@ -260,7 +257,10 @@ mod tests {
     #[test]
     fn the_report_is_found_behind_what_engines_print() {
         let stdout = "Warp initialised\n{not json\n{\"engine\": \"Newton\", \"tip_min\": null}\nbye\n";
-        assert_eq!(last_report(stdout).and_then(|json| json.text("engine").map(String::from)), Some("Newton".into()));
+        assert_eq!(
+            last_report(stdout).and_then(|json| json["engine"].as_str().map(String::from)),
+            Some("Newton".into())
+        );
         assert_eq!(last_report("nothing\n"), None);
     }
 
@@ -269,11 +269,11 @@ mod tests {
         let line = r#"{"engine": "Drake", "version": "1", "solver": "its default", "law": "linear_corotated", "lagged": true,
             "scheme": "newmark 0.5 1.0", "substeps": 1, "tets": 5184, "frames": 60, "seconds_per_frame": 0.1,
             "median_frame_seconds": 0.09, "cores": 1.0, "tip_min": -0.36, "tip_end": -0.2, "notes": ["a", "b"]}"#;
-        let run = Run::from_json(&Json::parse(line).expect("valid")).expect("complete");
+        let run = Run::from_json(&serde_json::from_str(line).expect("valid")).expect("complete");
         assert_eq!((run.frames, run.substeps, run.is_lagged, run.notes.len()), (60, 1, true, 2));
         assert_eq!(run.tip, Some(Tip { min: -0.36, end: -0.2 }));
         let without = line.replace("frames\"", "frame\"");
-        let error = Run::from_json(&Json::parse(&without).expect("valid")).expect_err("incomplete");
+        let error = Run::from_json(&serde_json::from_str(&without).expect("valid")).expect_err("incomplete");
         assert!(error.contains("\"frames\""), "{error}");
     }
 

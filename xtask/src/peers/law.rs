@@ -4,8 +4,9 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::engine::{Run, Tip, environment, run_ours, run_script};
-use crate::json::Json;
 
 /// Differences of the tip up to this are put down to lumping, rounding to f32 and tolerances: 1 % of the first swing [m].
 pub const TOLERANCE: f64 = 0.004;
@@ -94,14 +95,14 @@ fn reference(program: &Path, size: &str, run: &Run, rotation: Rotation) -> Resul
         }
         None => return Err(format!("no reference for {} by {}", run.law, run.scheme)),
     };
-    if json.number("frames") != Some(run.frames as f64) || has_notes(&json) {
+    if json["frames"].as_f64() != Some(run.frames as f64) || has_notes(&json) {
         return Err("the reference was not finished".into());
     }
     Tip::from_json(&json).ok_or_else(|| "the reference has no tip".into())
 }
 
-fn has_notes(json: &Json) -> bool {
-    matches!(json.get("notes"), Some(Json::List(notes)) if !notes.is_empty())
+fn has_notes(json: &Value) -> bool {
+    json["notes"].as_array().is_some_and(|notes| !notes.is_empty())
 }
 
 /// Changes to `scenes/bench/beam.toml` that give a law, a scheme, steps per frame and frames; none where we do not have them.

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use serde_json::{Value, json};
+
 use super::engine::{Run, Tip};
 use super::law::Verdict;
-use crate::json::Json;
 
 /// Our own times, the best of before and after the others [s].
 #[derive(Clone, Copy, Debug)]
@@ -137,65 +138,55 @@ impl Report {
     }
 
     /// The same with all digits.
-    pub fn to_json(&self) -> Json {
-        let ours = object(vec![
-            ("version", Json::Text(self.version.clone())),
-            ("law", Json::Text("neo_hookean".into())),
-            ("threads", Json::Number(self.ours.threads as f64)),
-            ("seconds_per_frame", Json::Number(self.ours.all)),
-            ("seconds_per_frame_one_thread", Json::Number(self.ours.one)),
-            ("tip_min", Json::Number(self.ours.tip.min)),
-            ("tip_end", Json::Number(self.ours.tip.end)),
-        ]);
-        object(vec![
-            ("size", Json::Text(self.size.into())),
-            ("frames", Json::Number(self.frames as f64)),
-            ("ours", ours),
-            ("peers", Json::List(self.rows.iter().map(|row| self.row_to_json(row)).collect())),
-        ])
+    pub fn to_json(&self) -> Value {
+        json!({
+            "size": self.size,
+            "frames": self.frames,
+            "ours": {
+                "version": self.version,
+                "law": "neo_hookean",
+                "threads": self.ours.threads,
+                "seconds_per_frame": self.ours.all,
+                "seconds_per_frame_one_thread": self.ours.one,
+                "tip_min": self.ours.tip.min,
+                "tip_end": self.ours.tip.end,
+            },
+            "peers": self.rows.iter().map(|row| self.row_to_json(row)).collect::<Vec<_>>(),
+        })
     }
 
-    fn row_to_json(&self, row: &Row) -> Json {
+    fn row_to_json(&self, row: &Row) -> Value {
         match row {
-            Row::Skipped { name, reason } => {
-                object(vec![("engine", Json::Text(name.clone())), ("skipped", Json::Text(reason.clone()))])
-            }
-            Row::Ran { run, median_seconds, reference, verdict } => {
-                let tip = |value: Option<f64>| value.map_or(Json::Null, Json::Number);
-                object(vec![
-                    ("engine", Json::Text(run.engine.clone())),
-                    ("version", Json::Text(run.version.clone())),
-                    ("law", Json::Text(run.law.clone())),
-                    ("solver", Json::Text(run.solver.clone())),
-                    ("scheme", Json::Text(run.scheme.clone())),
-                    ("substeps", Json::Number(run.substeps as f64)),
-                    ("tets", Json::Number(run.tets as f64)),
-                    ("frames", Json::Number(run.frames as f64)),
-                    ("seconds_per_frame", Json::Number(run.seconds_per_frame)),
-                    ("counted_seconds_median", Json::Number(*median_seconds)),
-                    ("median_frame_seconds", Json::Number(run.median_frame_seconds)),
-                    ("cores", Json::Number(run.cores)),
-                    ("counted_seconds", Json::Number(run.counted_seconds())),
-                    ("ratio", Json::Number(run.counted_seconds() / self.ours.all)),
-                    ("ratio_one_thread", Json::Number(run.counted_seconds() / self.ours.one)),
-                    ("tip_min", tip(run.tip.map(|tip| tip.min))),
-                    ("tip_end", tip(run.tip.map(|tip| tip.end))),
-                    ("reference_tip_min", tip(reference.map(|tip| tip.min))),
-                    ("reference_tip_end", tip(reference.map(|tip| tip.end))),
-                    ("on_law", Json::Bool(verdict.is_on_law())),
-                    ("verdict", Json::Text(verdict_text(verdict, run, self.frames))),
-                ])
-            }
+            Row::Skipped { name, reason } => json!({ "engine": name, "skipped": reason }),
+            Row::Ran { run, median_seconds, reference, verdict } => json!({
+                "engine": run.engine,
+                "version": run.version,
+                "law": run.law,
+                "solver": run.solver,
+                "scheme": run.scheme,
+                "substeps": run.substeps,
+                "tets": run.tets,
+                "frames": run.frames,
+                "seconds_per_frame": run.seconds_per_frame,
+                "counted_seconds_median": median_seconds,
+                "median_frame_seconds": run.median_frame_seconds,
+                "cores": run.cores,
+                "counted_seconds": run.counted_seconds(),
+                "ratio": run.counted_seconds() / self.ours.all,
+                "ratio_one_thread": run.counted_seconds() / self.ours.one,
+                "tip_min": run.tip.map(|tip| tip.min),
+                "tip_end": run.tip.map(|tip| tip.end),
+                "reference_tip_min": reference.map(|tip| tip.min),
+                "reference_tip_end": reference.map(|tip| tip.end),
+                "on_law": verdict.is_on_law(),
+                "verdict": verdict_text(verdict, run, self.frames),
+            }),
         }
     }
 }
 
 pub(super) fn threads_text(threads: usize) -> String {
     if threads == 1 { "one thread".into() } else { format!("{threads} threads") }
-}
-
-pub(super) fn object(entries: Vec<(&str, Json)>) -> Json {
-    Json::Object(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
 #[cfg(test)]
@@ -265,10 +256,10 @@ mod tests {
     #[test]
     fn the_report_for_programs_keeps_all_digits() {
         let json = report(vec![ran(run(), Verdict::OnLaw { miss: 0.001 })]).to_json();
-        let Some(Json::List(peers)) = json.get("peers") else { panic!("no peers") };
-        assert_eq!(peers[0].number("ratio"), Some(0.3 / 0.01));
-        assert_eq!(peers[0].get("on_law"), Some(&Json::Bool(true)));
-        assert_eq!(Json::parse(&json.to_string()).as_ref(), Ok(&json));
+        let peers = &json["peers"];
+        assert_eq!(peers[0]["ratio"].as_f64(), Some(0.3 / 0.01));
+        assert_eq!(peers[0]["on_law"], true);
+        assert_eq!(serde_json::from_str::<Value>(&json.to_string()).expect("valid"), json);
     }
 
     #[test]

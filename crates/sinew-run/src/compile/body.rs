@@ -379,7 +379,6 @@ pub(super) fn center_of(mesh: &CellMesh, cell: usize) -> Vec3 {
     nodes.iter().map(|&n| mesh.positions()[n as usize]).sum::<Vec3>() / nodes.len() as f64
 }
 
-/// v + ω × (x − c) about the centre of volume; empty when at rest.
 /// Places of the nodes before the first step; empty when the body starts at rest.
 fn start(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     let Some(given) = &body.start else { return Vec::new() };
@@ -392,6 +391,7 @@ fn start(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     scrambled(mesh, shape, given.noise, given.seed as u64)
 }
 
+/// v + ω × (x − c) about the center of volume; empty when at rest.
 fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     if body.velocity == [0.0; 3] && body.angular_velocity == [0.0; 3] {
         return Vec::new();
