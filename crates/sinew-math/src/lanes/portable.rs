@@ -4,7 +4,7 @@ use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Ne
 
 use crate::scalar::{LaneScalar, Real, Scalar};
 
-/// `N` numbers, each treated as if it were alone. Runs on any processor; the reference for the others.
+/// `N` numbers, each computed on its own. Runs on any processor; the reference for the other lane types.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Portable<T, const N: usize>([T; N]);
@@ -121,8 +121,8 @@ impl<T: Real, const N: usize> Scalar for Portable<T, N> {
     fn splat(value: f64) -> Self {
         Self([T::splat(value); N])
     }
-    // On x86-64 these are library calls or long polynomials for each lane; inlined and unrolled they would swell the fallback
-    // code and the time to compile it.
+    // On x86-64 these are library calls or long polynomials per lane; inlining and unrolling them would bloat the
+    // fallback code and its compile time.
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
     fn mul_add(mut self, b: Self, c: Self) -> Self {
