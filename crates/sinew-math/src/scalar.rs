@@ -160,8 +160,8 @@ pub trait Scalar:
         self * self
     }
 
-    /// `self^exponent = exp(exponent · ln self)` for positive `self`. The relative error grows like `|exponent · ln
-    /// self|` units in the last place.
+    /// `self^exponent = exp(exponent · ln self)` for positive `self`. The relative error grows like
+    /// `|exponent · ln self|` units in the last place.
     #[inline(always)]
     fn powf(self, exponent: f64) -> Self {
         (self.ln() * Self::splat(exponent)).exp()

@@ -72,8 +72,9 @@ pub struct SurfaceTree {
 }
 
 impl SurfaceTree {
-    /// A tree over `triangles`, where `groups[t]` is the group (body) of triangle t, and `is_paired[g * group_count +
-    /// h]` is whether groups g and h may touch (symmetric; the diagonal allows a group to touch itself).
+    /// A tree over `triangles`, where `groups[t]` is the group (body) of triangle t, and
+    /// `is_paired[g * group_count + h]` is whether groups g and h may touch (symmetric; the diagonal allows a group to
+    /// touch itself).
     ///
     /// Triangles that share a vertex belong to one group.
     ///
