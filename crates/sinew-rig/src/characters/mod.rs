@@ -2,7 +2,7 @@
 //!
 //! - `field`: bodies as smooth unions of lumps along bones
 //! - `mesher`: their surfaces, closed and manifold
-//! - `body`: joints, lumps and motions of a character, and the resulting [`Rig`]
+//! - `body`: joints, lumps and motions of a character, and the resulting [`Rig`](crate::Rig)
 //! - `weights`: skin weights
 //! - `motion`: timing and rotations of animations
 //! - `poses`: random poses within the limits of joints
