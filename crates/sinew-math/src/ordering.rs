@@ -21,7 +21,7 @@ pub use elimination::factor_size;
 /// separators do not pay.
 const LEAF_SIZE: usize = 100;
 
-/// What is wrong with an adjacency list.
+/// Why an adjacency list or a permutation is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderingError {
     /// Row offsets must start at zero, never decrease, and end at the number of neighbors.

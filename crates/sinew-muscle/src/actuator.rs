@@ -97,7 +97,7 @@ pub enum ActuatorError {
         degrees: f64,
     },
     /// A curve has the wrong kind.
-    #[error("the {expected:?} curve is one of kind {found:?}")]
+    #[error("the {expected:?} curve has the kind {found:?}")]
     WrongCurve {
         /// Expected kind.
         expected: CurveKind,
@@ -141,7 +141,7 @@ pub enum ActuatorError {
         active: f64,
     },
     /// The tendon's curve never reaches a force.
-    #[error("the tendon carries no {force} N at any strain")]
+    #[error("the tendon reaches a force of {force} N at no strain")]
     TendonTooWeak {
         /// The force \[N\].
         force: f64,

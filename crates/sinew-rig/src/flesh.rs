@@ -103,10 +103,10 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FleshError {
     /// Nothing is skinned.
-    #[error("nothing is moved by a skeleton: no node that is shown has both a surface with weights and a skin")]
+    #[error("nothing is moved by a skeleton: no visible node has both a surface with weights and a skin")]
     NoSkin,
     /// No surface has this name.
-    #[error("there is no skinned surface \"{name}\"; it has {known}")]
+    #[error("there is no skinned surface \"{name}\"; known surfaces: {known}")]
     NoSurface {
         /// The name.
         name: String,
@@ -114,7 +114,7 @@ pub enum FleshError {
         known: String,
     },
     /// A joint transform is singular.
-    #[error("joint \"{joint}\" is scaled to nothing in the pose without animation")]
+    #[error("joint \"{joint}\" has zero scale in the pose without animation")]
     Flat {
         /// The joint.
         joint: String,

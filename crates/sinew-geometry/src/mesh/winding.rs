@@ -128,7 +128,7 @@ mod tests {
                 continue;
             }
             let expected = if distance < 0.0 { 1.0 } else { 0.0 };
-            // Sum over some thousand arctangents.
+            // Sum over a few thousand arctangents.
             assert!((torus.winding_number(p) - expected).abs() < 1e-11);
             assert!((winding.at(p) - expected).abs() < 0.05, "{} at {p:?}", winding.at(p));
             assert_eq!(winding.is_inside(p), distance < 0.0);

@@ -84,7 +84,7 @@ mod sealed {
 
 /// Work that is compiled once per instruction-set level.
 pub trait LaneKernel {
-    /// What the kernel returns.
+    /// Return type of the kernel.
     type Output;
 
     /// Does the work with the lane types of `I`. Put `#[inline(always)]` on it and on everything generic that it calls.
