@@ -79,7 +79,7 @@ fn column_index(grid: &CubeGrid, axis: usize, cube: [usize; 3]) -> usize {
     cube[u] * grid.cubes[v] + cube[v]
 }
 
-/// Side of the point p of the directed edge from a to b; zero only for edges without length.
+/// Side of the directed edge from a to b on which p lies; zero only for edges without length.
 fn side(a: [f64; 2], b: [f64; 2], p: [f64; 2]) -> i32 {
     let sign = |x: f64| i32::from(x > 0.0) - i32::from(x < 0.0);
     match sign(orient2d(a, b, p)) {

@@ -8,7 +8,7 @@ use super::{LatticeError, MAX_CUBES};
 /// Cubes of one size over a body.
 ///
 /// One cube may hold several cells (copies) when different parts of the body pass through it. Cells are connected by
-/// shared nodes, never by their place. Cells are sorted by place, nodes by theirs with z first.
+/// shared nodes, never by their place. Cells are sorted by place, nodes by place with z as the primary key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HexLattice {
     /// Lower corner \[m\].
