@@ -131,7 +131,7 @@ fn weights_that_are_no_shares_are_divided_by_their_sum() {
             &format!("weights of 2 of {count} vertices do not sum to one"),
             "the worst to 0.200",
             &format!("3 of {count} vertices have no weight (5, 6, 900)"),
-            "move as the skin around them",
+            "move with the skin around them",
         ],
     );
     for vertex in 0..count {
@@ -204,7 +204,7 @@ fn triangles_of_no_area_are_done_without() {
     // Triangles around a vertex that was moved are thin, which barriers see.
     let barrier = ["--cell", "2.5 cm", "--duration", "0 s", "--frame-rate", "4", "--contact", "barrier"];
     let said = skinned(&folder, &rig, &barrier);
-    assert_says(&said, &["triangles have no area, and the flesh does without them"]);
+    assert_says(&said, &["triangles have no area and are ignored"]);
 
     let mut sheet = arm();
     positions(&mut sheet).iter_mut().for_each(|x| x.z = 0.0);

@@ -409,7 +409,7 @@ fn lattices_that_cannot_be_are_refused() {
     complaint("lattice_large", &scene(&fill("1 m"), ""), &skin(cube(0)), &["whole body", "25 mm or less"]);
     let block = r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm", element = "lattice" }"#;
     let outside = "attach = [{ points = [[\"1 cm\", 0, \"9 cm\"]], to = \"world\", stiffness = 1 }]\n";
-    complaint("lattice_outside", &scene(block, outside), &[], &["attach", "outside of the mesh"]);
+    complaint("lattice_outside", &scene(block, outside), &[], &["attach", "outside the mesh"]);
     let nothing = "attach = [{ to = \"world\", stiffness = 1 }]\n";
     complaint("lattice_nothing", &scene(block, nothing), &[], &["`region` or `points`"]);
     let uneven = block.replace("[\"4 cm\"", "[\"4.4 cm\"");

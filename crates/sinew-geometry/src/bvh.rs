@@ -1,13 +1,13 @@
 //! A flat bounding volume hierarchy over boxes.
 //!
-//! Built by halving the longest axis at the median, so depth is ⌈log₂ n⌉ whatever the input looks like, and the same input
-//! always gives the same tree.
+//! Built by splitting the longest axis at the median, so the depth is ⌈log₂ n⌉ for any input, and the same input always
+//! gives the same tree.
 
 use sinew_math::Vec3;
 
 use crate::mesh::Aabb;
 
-/// Most items in a leaf: below this, testing boxes one by one is as cheap as descending.
+/// Largest number of items in a leaf: below this, testing boxes one by one is as cheap as descending.
 const LEAF_SIZE: usize = 4;
 
 /// One node of the tree: a leaf when `right` is zero.
@@ -75,8 +75,7 @@ impl Bvh {
         }
     }
 
-    /// The item nearest to `p` by the squared distance that `distance_squared` gives for an item; ties go to the item with
-    /// the smaller number.
+    /// The item nearest to `p` by the squared distance `distance_squared`; ties go to the lower item number.
     pub fn nearest(&self, p: Vec3, mut distance_squared: impl FnMut(u32) -> f64) -> Option<(u32, f64)> {
         let mut best: Option<(u32, f64)> = None;
         let mut stack = Vec::with_capacity(64);

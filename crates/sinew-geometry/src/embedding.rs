@@ -2,8 +2,8 @@
 //!
 //! $$x_p = \sum_i w_{pi}\, x_i, \qquad f_i = \sum_p w_{pi}\, f_p, \qquad \sum_i w_{pi} = 1$$
 //!
-//! Positions go down by the weights, forces come back by their transpose, so power is the same on both sides and total force
-//! and momentum are kept.
+//! Positions are interpolated by the weights, forces are transferred by their transpose. So power is equal on both
+//! sides, and total force and momentum are conserved.
 
 use rayon::prelude::*;
 use sinew_math::{Mat3, Vec3};
@@ -15,25 +15,27 @@ use crate::mesh::{
     tet10_gradient, tet10_weights,
 };
 
-/// Weights (of a quadratic cell: barycentric coordinates) below this are rounding of zero: points on a face are inside both cells beside it.
+/// Weights (in a quadratic cell: barycentric coordinates) above minus this count as inside: points on a face are inside
+/// both adjacent cells.
 const INSIDE_TOLERANCE: f64 = 1e-10;
 
-/// Farther outside than this multiple of the longest edge of its cell, a point follows the nearest point of the boundary
-/// instead of extrapolating: weights would grow without bound and small strains would throw the point about.
+/// A point farther outside than this multiple of the longest edge of its cell follows the nearest point of the boundary
+/// instead of extrapolating. Otherwise weights would grow without bound, and small strains would move the point far.
 const EXTRAPOLATION_REACH: f64 = 1.0;
 
-/// Weights larger than this throw a point about with small strains of its cell. Points as far away as a well-shaped cell is long need two
-/// or so.
+/// With larger weights, small strains of its cell would move a point far. Points as far away as a well-shaped cell is
+/// long need about two.
 const LARGEST_WEIGHT: f64 = 4.0;
 
-/// Newton steps for the local coordinates in a hexahedron or a curved tetrahedron. Convergence is quadratic; valid cells need five or so.
+/// Newton steps for the local coordinates in a hexahedron or a curved tetrahedron. Convergence is quadratic; valid
+/// cells need about five.
 const NEWTON_STEPS: usize = 30;
 
-/// What to do with points outside of the mesh.
+/// Treatment of points outside the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// Extrapolate from the nearest cell, so that the point keeps its place at rest; points farther away than the cell is long, and the
-    /// few beside very flat cells that would need large weights, are clamped.
+    /// Extrapolate from the nearest cell, so that the point keeps its rest position. Points farther away than the cell
+    /// is long are clamped, and so are the few beside very flat cells that would need large weights.
     #[default]
     Extrapolate,
     /// Move the point to the nearest point of the boundary.
@@ -51,36 +53,36 @@ pub enum EmbeddingError {
         /// The point.
         point: usize,
     },
-    /// A point is outside and [`Outside::Reject`] was asked for.
-    #[error("point {point} is outside of the mesh by {distance:.3e} m")]
+    /// A point is outside and [`Outside::Reject`] is set.
+    #[error("point {point} is outside the mesh by {distance:.3e} m")]
     Outside {
         /// The point.
         point: usize,
-        /// Its distance from the mesh [m].
+        /// Its distance from the mesh \[m\].
         distance: f64,
     },
     /// More points than indices can address.
     #[error("there are {points} points to bind, more than the limit of {limit}")]
     TooLarge {
-        /// How many there are.
+        /// Number of points.
         points: usize,
-        /// How many there may be.
+        /// Largest number allowed.
         limit: usize,
     },
 }
 
-/// What was noticed while binding.
+/// Summary of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EmbeddingReport {
-    /// Points outside of the mesh.
+    /// Points outside the mesh.
     pub outside: usize,
-    /// Those of them that were moved to the boundary.
+    /// Number of outside points moved to the boundary.
     pub clamped: usize,
-    /// Largest distance of a point from the mesh [m].
+    /// Largest distance of a point from the mesh \[m\].
     pub max_distance: f64,
 }
 
-/// For each embedded point its nodes and weights, in compressed rows.
+/// Nodes and weights of each embedded point, in compressed rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedding {
     offsets: Vec<u32>,
@@ -94,7 +96,7 @@ pub struct Embedding {
 struct Binding {
     cell: u32,
     weights: [f64; MAX_CELL_NODES],
-    /// Distance from the mesh [m]; zero inside.
+    /// Distance from the mesh \[m\]; zero inside.
     distance: f64,
     is_clamped: bool,
 }
@@ -105,7 +107,7 @@ impl Embedding {
         Self::bind_with(mesh, points, Outside::Extrapolate)
     }
 
-    /// Binds each point to the cell that contains it; of several, to the one with the smallest number.
+    /// Binds each point to the cell that contains it; if several do, to the one with the lowest number.
     pub fn bind_with(mesh: &CellMesh, points: &[Vec3], outside: Outside) -> Result<Self, EmbeddingError> {
         let limit = MAX_ENTRIES / MAX_CELL_NODES;
         if points.len() > limit {
@@ -150,7 +152,8 @@ impl Embedding {
         }
     }
 
-    /// Weights that were found before: the entries of point p end at `ends[p]`. `None` when the arrays do not fit together.
+    /// An embedding from stored weights: the entries of point p end at `ends[p]`. `None` when the arrays are
+    /// inconsistent.
     pub fn from_rows(ends: &[u32], nodes: Vec<u32>, weights: Vec<f64>, cells: Vec<u32>) -> Option<Self> {
         let fits = ends.is_sorted()
             && ends.last().copied().unwrap_or(0) as usize == nodes.len()
@@ -196,16 +199,16 @@ impl Embedding {
         &self.cells
     }
 
-    /// How many points were outside of the mesh.
+    /// How many points were outside the mesh.
     pub fn report(&self) -> &EmbeddingReport {
         &self.report
     }
 
-    /// Positions of the points [m] for these node positions; linear, so velocities and displacements go the same way.
+    /// Positions of the points \[m\] for these node positions. Linear, so it also maps velocities and displacements.
     ///
     /// `out` must have one entry for each point.
     pub fn positions(&self, node_positions: &[Vec3], out: &mut [Vec3]) {
-        debug_assert_eq!(out.len(), self.len(), "one output for each embedded point");
+        debug_assert_eq!(out.len(), self.len(), "one output per embedded point");
         for (point, x) in out.iter_mut().enumerate() {
             let (nodes, weights) = self.entries(point);
             let mut sum = Vec3::zero();
@@ -216,9 +219,9 @@ impl Embedding {
         }
     }
 
-    /// Adds forces at the points [N] to the forces at the nodes, by the transpose of the weights.
+    /// Adds forces at the points \[N\] to the forces at the nodes, by the transpose of the weights.
     pub fn add_forces_back(&self, point_forces: &[Vec3], node_forces: &mut [Vec3]) {
-        debug_assert_eq!(point_forces.len(), self.len(), "one force for each embedded point");
+        debug_assert_eq!(point_forces.len(), self.len(), "one force per embedded point");
         for (point, force) in point_forces.iter().enumerate() {
             let (nodes, weights) = self.entries(point);
             for (node, weight) in nodes.iter().zip(weights) {
@@ -228,14 +231,14 @@ impl Embedding {
     }
 }
 
-/// Finds cells by place.
+/// Finds the cell at a point.
 struct Locator<'a> {
     mesh: &'a CellMesh,
     cells: Bvh,
     boundary: Vec<[u32; 3]>,
     boundary_cells: Vec<u32>,
     triangles: Bvh,
-    /// Margin of the search boxes [m], so that points on a face are not lost to rounding.
+    /// Margin of the search boxes \[m\], so that points on a face are not lost to rounding.
     margin: f64,
 }
 
@@ -274,7 +277,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// From the nearest triangle of the boundary to its cell.
+    /// Binds a point to the cell of the nearest boundary triangle.
     fn bind_outside(&self, p: Vec3, outside: Outside) -> Binding {
         let corners = |t: u32| self.boundary[t as usize].map(|node| self.mesh.positions()[node as usize]);
         let at = |x: [Vec3; 3], w: [f64; 3]| x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
@@ -288,7 +291,8 @@ impl<'a> Locator<'a> {
         let distance = distance_squared.sqrt();
         let on_triangle = closest_on_triangle(p, corners(triangle));
         if outside == Outside::Extrapolate && distance <= EXTRAPOLATION_REACH * self.longest_edge(cell) {
-            // Beside a distorted cell Newton's method finds nothing, or local coordinates so far away that the weights are large.
+            // Beside a distorted cell Newton's method may fail, or find local coordinates so far away that the weights
+            // are large.
             let exact = self.weights(cell, p).map(|(weights, _)| weights);
             let moderate = exact.filter(are_moderate);
             if let Some(weights) = moderate.or_else(|| self.affine_weights(triangle, on_triangle, p)).or(exact) {
@@ -304,12 +308,15 @@ impl<'a> Locator<'a> {
         Binding { cell, weights, distance, is_clamped: true }
     }
 
-    /// Weights at p by the tangent of the cell's map at a place ξ* of its boundary, where p itself has no local coordinates or distant ones:
+    /// Weights at p by linearizing the cell's map at a boundary point ξ*, for points p without local coordinates or
+    /// with distant ones:
     ///
-    /// $$w = N(\xi^*) + \frac{\partial N}{\partial \xi}(\xi^*)\, J^{-1} (p - x(\xi^*)), \qquad J = \frac{\partial x}{\partial \xi}(\xi^*)$$
+    /// $$w = N(\xi^*) + \frac{\partial N}{\partial \xi}(\xi^*)\, J^{-1} (p - x(\xi^*)), \qquad
+    /// J = \frac{\partial x}{\partial \xi}(\xi^*)$$
     ///
-    /// They sum to one, reproduce p and all affine functions, and grow linearly with the distance. The place is given by weights of the
-    /// corners of a boundary triangle; its ξ* is the same mean of their local coordinates. `None` where a weight would be too large.
+    /// They sum to one, reproduce p and all affine functions, and grow linearly with the distance. The boundary point
+    /// is given by weights on the corners of a boundary triangle; ξ* is the same mean of their local coordinates.
+    /// `None` when a weight would be too large.
     fn affine_weights(&self, triangle: u32, on_triangle: [f64; 3], p: Vec3) -> Option<[f64; MAX_CELL_NODES]> {
         let cell = self.boundary_cells[triangle as usize] as usize;
         let (kind, cell_nodes) = (self.mesh.cell_kind(cell), self.mesh.cell_nodes(cell));
@@ -341,7 +348,7 @@ impl<'a> Locator<'a> {
         edges.iter().map(|[a, b]| corners[*a].distance(corners[*b])).fold(0.0, f64::max)
     }
 
-    /// Shape functions of the cell at p, and whether p is inside; `None` where the local coordinates were not found.
+    /// Shape functions of the cell at p, and whether p is inside; `None` if the local coordinates were not found.
     fn weights(&self, cell: u32, p: Vec3) -> Option<([f64; MAX_CELL_NODES], bool)> {
         let corners = self.mesh.corners(self.mesh.cell_nodes(cell as usize));
         let mut weights = [0.0; MAX_CELL_NODES];
@@ -366,7 +373,7 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// Whether no weight is large; NaN is.
+/// Whether all weights are moderate; false for NaN.
 fn are_moderate(weights: &[f64; MAX_CELL_NODES]) -> bool {
     weights.iter().all(|weight| weight.abs() <= LARGEST_WEIGHT)
 }
@@ -420,12 +427,12 @@ fn tet_weights(p: Vec3, [a, b, c, d]: [Vec3; 4]) -> [f64; 4] {
     let (u, v, w, q) = (a - d, b - d, c - d, p - d);
     let determinant = u.dot(v.cross(w));
     let weights = [q.dot(v.cross(w)) / determinant, u.dot(q.cross(w)) / determinant, u.dot(v.cross(q)) / determinant];
-    // The last as a difference: the sum is one to the last bit or two.
+    // The last weight as a difference: the sum is one to the last bit or two.
     [weights[0], weights[1], weights[2], 1.0 - weights[0] - weights[1] - weights[2]]
 }
 
-/// Barycentric coordinates L with x(L) = p in a quadratic tetrahedron: those of its corners, which are exact for straight edges, then
-/// Newton's method; `None` when it does not converge, which happens only outside of curved cells.
+/// Barycentric coordinates L with x(L) = p in a quadratic tetrahedron: start from those of its corners, which are exact
+/// for straight edges, then Newton's method. `None` when it does not converge, which happens only outside curved cells.
 fn tet10_local(p: Vec3, nodes: &[Vec3; MAX_CELL_NODES]) -> Option<[f64; 4]> {
     let scale = nodes[0].distance(nodes[1]) + nodes[0].distance(nodes[2]) + nodes[0].distance(nodes[3]);
     let mut local = tet_weights(p, [nodes[0], nodes[1], nodes[2], nodes[3]]);
@@ -436,7 +443,7 @@ fn tet10_local(p: Vec3, nodes: &[Vec3; MAX_CELL_NODES]) -> Option<[f64; 4]> {
         }
         let [a, b, c] = tet10_gradient(nodes, Vec3::new(local[1], local[2], local[3]));
         let step = Mat3::from_columns(a, b, c).inverse() * (p - x);
-        // Weights grow with the square of the distance: beyond two cells they are of no use.
+        // Weights grow with the square of the distance: beyond two cells they are useless.
         if !step.is_finite() || local.iter().any(|l| l.abs() > 4.0) {
             return None;
         }
@@ -449,7 +456,8 @@ fn tet10_local(p: Vec3, nodes: &[Vec3; MAX_CELL_NODES]) -> Option<[f64; 4]> {
     (x.distance(p) <= 1e-11 * scale + 8.0 * f64::EPSILON * p.norm()).then_some(local)
 }
 
-/// Local coordinates ξ with x(ξ) = p by Newton's method; `None` when it does not converge, which happens only far outside.
+/// Local coordinates ξ with x(ξ) = p by Newton's method; `None` when it does not converge, which happens only far
+/// outside.
 fn hex_local(p: Vec3, corners: &[Vec3; MAX_CELL_NODES]) -> Option<Vec3> {
     let mut xi = Vec3::zero();
     let mut previous = f64::INFINITY;
@@ -467,7 +475,7 @@ fn hex_local(p: Vec3, corners: &[Vec3; MAX_CELL_NODES]) -> Option<Vec3> {
         }
         xi += step;
         let length = step.norm();
-        // Stop at the first step that no longer halves: rounding is reached.
+        // Stop at the first step that no longer halves: rounding error dominates.
         if length < 1e-9 && length > 0.5 * previous || length == 0.0 {
             break;
         }
@@ -497,7 +505,7 @@ mod tests {
             .collect()
     }
 
-    /// A brick of hexahedra with every inner and outer node moved by a smooth map: no face is flat.
+    /// A brick of hexahedra with every node moved by a smooth map: no face is flat.
     fn warped_hexes() -> CellMesh {
         let brick = box_hexes(Vec3::splat(1.0), [3, 3, 3]).unwrap();
         brick.mapped(|x| x + Vec3::new((2.0 * x.y * x.z).sin(), (1.5 * x.z).cos() * x.x, x.x * x.y) * 0.15).unwrap().0
@@ -509,7 +517,7 @@ mod tests {
         brick.mapped(|x| x + Vec3::new((2.0 * x.y * x.z).sin(), (1.5 * x.z).cos() * x.x, x.x * x.y) * 0.1).unwrap().0
     }
 
-    /// Straight quadratic cells carry quadratic functions: Σ w_i g(x_i) = g(p) for g of degree two.
+    /// Straight quadratic cells reproduce quadratic functions: Σ w_i g(x_i) = g(p) for g of degree two.
     #[test]
     fn weights_of_quadratic_cells_reproduce_quadratic_functions() {
         let mesh = box_tets(Vec3::splat(1.0), [3, 2, 4], TetPattern::Bcc).unwrap().to_quadratic().unwrap();
@@ -536,7 +544,7 @@ mod tests {
         ];
         let g = |x: Vec3| 0.3 + 2.0 * x.x - 1.7 * x.y + 0.9 * x.z;
         for mesh in meshes {
-            // Among the points some are slightly outside of the warped brick: extrapolation is linear too.
+            // Some of the points are slightly outside the warped brick: extrapolation is linear too.
             let points = scattered(500, 1.0);
             let embedding = Embedding::bind(&mesh, &points).unwrap();
             assert_eq!(embedding.report().clamped, 0);
@@ -549,7 +557,7 @@ mod tests {
         }
     }
 
-    /// Power is kept, f_p · v_p = f_i · v_i, and so are total force and torque.
+    /// Power is conserved, f_p · v_p = f_i · v_i, and so are total force and torque.
     #[test]
     fn force_transfer_is_the_transpose_of_position_transfer() {
         let mesh = warped_hexes();
@@ -610,8 +618,8 @@ mod tests {
         points
     }
 
-    /// The corner cells of rounded sections and curved cells have no local coordinates for some points beside them, where the tangent
-    /// of their map steps in: Σ w = 1, Σ w x = p, and Σ w A(x) = A(p) for affine A.
+    /// The corner cells of rounded sections and curved cells have no local coordinates for some points beside them.
+    /// There the linearized map takes over: Σ w = 1, Σ w x = p, and Σ w A(x) = A(p) for affine A.
     #[test]
     fn points_beside_distorted_cells_keep_their_place() {
         let typical = |shape| MuscleParams { cells: MuscleCells::Hexes, ..MuscleParams::typical(shape) };

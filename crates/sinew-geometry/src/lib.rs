@@ -1,14 +1,15 @@
-//! Shapes without time: meshes, procedural bodies, fibres, embedding, filling, colliders and regions.
+//! Time-independent geometry: meshes, procedural bodies, fibers, embedding, filling, colliders and regions.
 //!
 //! - [`mesh`]: [`CellMesh`] (volumes) and [`TriMesh`] (surfaces), checked on construction
 //! - [`procedural`]: boxes, spheres, cylinders, tori and whole muscles from a few numbers
-//! - [`embedding`]: points bound to cells; positions go down, forces come back
-//! - [`fibers`]: directions of muscle fibres, from B-spline solids and from Laplace's equation
-//! - [`fill`]: a closed surface becomes a lattice of tetrahedra with the surface bound to it
-//! - [`lattice`]: a closed surface becomes cubes that keep apart what shares a cube but no flesh, on many levels
+//! - [`embedding`]: points bound to cells; positions are interpolated, forces transferred back
+//! - [`fibers`]: directions of muscle fibers, from B-spline solids and from Laplace's equation
+//! - [`fill`]: fills a closed surface with a lattice of tetrahedra and binds the surface to it
+//! - [`lattice`]: covers a closed surface with cubes, on several levels; parts that share a cube but no flesh stay
+//!   separate
 //! - [`proximity`]: closest points, safe motion and contact candidates of moving triangles
 //! - [`shape`]: planes, spheres, capsules and cuboids by signed distance
-//! - [`region`]: which nodes of a mesh a name or a shape selects
+//! - [`region`]: selects nodes of a mesh by name or shape
 
 mod bvh;
 mod predicates;

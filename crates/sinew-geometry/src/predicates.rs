@@ -1,7 +1,8 @@
-//! Exact signs of determinants: on which side of a plane or line does a point lie?
+//! Exact signs of determinants: the side of a plane or line on which a point lies.
 //!
-//! A floating-point evaluation decides almost always; where its error bound does not, the determinant is evaluated without
-//! any rounding as a sum of non-overlapping doubles [Shewchuk97]. Valid while no product under- or overflows.
+//! A floating-point evaluation almost always decides. Where its error bound is too large, the determinant is evaluated
+//! without rounding as a sum of nonoverlapping doubles \[Shewchuk97\]. Valid as long as no product underflows or
+//! overflows.
 
 use sinew_math::Vec3;
 
@@ -18,7 +19,7 @@ fn two_product(a: f64, b: f64) -> (f64, f64) {
     (product, a.mul_add(b, -product))
 }
 
-/// An exact number: the sum of non-overlapping doubles in increasing magnitude, zeros removed.
+/// An exact number: the sum of nonoverlapping doubles in increasing magnitude, zeros removed.
 #[derive(Clone, Debug, Default)]
 struct Expansion(Vec<f64>);
 
@@ -80,7 +81,7 @@ impl Expansion {
     }
 }
 
-/// The determinant det[b−a, c−a, d−a] where rounding leaves no doubt about its sign, else zero.
+/// The determinant det\[b−a, c−a, d−a\] if its sign is certain despite rounding, otherwise zero.
 #[inline]
 pub(crate) fn orient3d_if_certain(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     let (u, v, w) = (b - a, c - a, d - a);
@@ -89,12 +90,13 @@ pub(crate) fn orient3d_if_certain(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
         + (v.z * w.y).abs() * u.x.abs()
         + ((v.z * w.x).abs() + (v.x * w.z).abs()) * u.y.abs()
         + ((v.x * w.y).abs() + (v.y * w.x).abs()) * u.z.abs();
-    // Rounding of the differences, products and sums stays below 8e-16 of the permanent [Shewchuk97]; twice that is safe.
+    // Rounding of the differences, products and sums stays below 8e-16 of the permanent [Shewchuk97]; twice that is
+    // safe.
     if determinant.abs() > 2e-15 * permanent { determinant } else { 0.0 }
 }
 
-/// A number with the exact sign of det[b−a, c−a, d−a]: positive where d lies on the side of the plane abc from which the
-/// triangle is seen counter-clockwise.
+/// A number with the exact sign of det\[b−a, c−a, d−a\]: positive if d lies on the side of the plane abc from which the
+/// triangle appears counterclockwise.
 pub(crate) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     let determinant = orient3d_if_certain(a, b, c, d);
     if determinant != 0.0 {
@@ -106,7 +108,7 @@ pub(crate) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     u[0].product(&minor(1, 2)).plus(&u[1].product(&minor(2, 0))).plus(&u[2].product(&minor(0, 1))).estimate()
 }
 
-/// Twice the area of the triangle abc in the plane where rounding leaves no doubt about its sign, else zero.
+/// Twice the area of the planar triangle abc if its sign is certain despite rounding, otherwise zero.
 #[inline]
 pub(crate) fn orient2d_if_certain(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
     let (left, right) = ((b[0] - a[0]) * (c[1] - a[1]), (b[1] - a[1]) * (c[0] - a[0]));
@@ -114,7 +116,7 @@ pub(crate) fn orient2d_if_certain(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 
     if determinant.abs() > 1e-15 * (left.abs() + right.abs()) { determinant } else { 0.0 }
 }
 
-/// A number with the exact sign of the area of the triangle abc in the plane: positive when counter-clockwise.
+/// A number with the exact sign of the area of the planar triangle abc: positive when counterclockwise.
 pub(crate) fn orient2d(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
     let determinant = orient2d_if_certain(a, b, c);
     if determinant != 0.0 {
@@ -137,7 +139,7 @@ mod tests {
         assert!(orient2d([0.0, 0.0], [1.0, 0.0], [0.0, 1.0]) > 0.0);
     }
 
-    /// Points of the plane x + y + z = 3 with few bits are exactly coplanar; one ulp off the plane must be seen.
+    /// Points of the plane x + y + z = 3 with few bits are exactly coplanar; one ulp off the plane must be detected.
     #[test]
     fn one_ulp_off_a_plane_is_seen() {
         let a = Vec3::new(0.5, 0.75, 1.75);
@@ -150,7 +152,7 @@ mod tests {
         assert!(orient3d(a, b, c, up) * orient3d(a, b, c, down) < 0.0);
     }
 
-    /// Collinear points 1/3 apart are not exactly collinear in binary; the sign must be antisymmetric all the same.
+    /// Collinear points 1/3 apart are not exactly collinear in binary; the sign must still be antisymmetric.
     #[test]
     fn swapping_two_points_flips_the_sign_exactly() {
         let p = |t: f64| [0.1 + t * 0.3, 0.2 + t * 0.7];

@@ -1,4 +1,4 @@
-//! Which nodes of a mesh at rest a place, a label or a name selects.
+//! Selection of nodes of a mesh at rest by place, label or name.
 
 use std::str::FromStr;
 
@@ -7,26 +7,26 @@ use thiserror::Error;
 
 use crate::mesh::{CellMesh, MAX_COORDINATE};
 
-/// Nodes closer to a face of the bounding box than this fraction of its diagonal belong to the face. A hundred times the
-/// rounding of positions written with single precision.
+/// Nodes closer to a face of the bounding box than this fraction of its diagonal belong to the face. A hundred times
+/// the rounding of positions stored in single precision.
 const FACE_TOLERANCE: f64 = 1e-5;
 
-/// Deepest nesting of set operations; far more than anyone writes, and safe for the stack.
+/// Largest nesting depth of set operations; far more than anyone writes, and safe for the stack.
 const MAX_DEPTH: usize = 64;
 
 /// Why a region cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum RegionError {
     /// The mesh has no node set of this name.
-    #[error("there is no node set {name:?}; known are: {}", known.join(", "))]
+    #[error("there is no node set {name:?}; known sets: {}", known.join(", "))]
     UnknownNodeSet {
         /// The name.
         name: String,
-        /// The names there are.
+        /// Existing names.
         known: Vec<String>,
     },
     /// A size or coordinate is NaN, negative or absurdly large.
-    #[error("{name} is {value}, which is no usable length")]
+    #[error("{name} is {value}, which is not a usable length")]
     Parameter {
         /// Name of the parameter.
         name: &'static str,
@@ -38,16 +38,16 @@ pub enum RegionError {
     EmptyBox {
         /// The axis, 0 to 2.
         axis: usize,
-        /// Lower corner along the axis [m].
+        /// Lower corner along the axis \[m\].
         min: f64,
-        /// Upper corner along the axis [m].
+        /// Upper corner along the axis \[m\].
         max: f64,
     },
     /// Set operations are nested too deeply.
     #[error("regions are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A text names no side of the bounding box.
-    #[error("{text:?} is no side of a box; expected x-min, x-max, y-min, y-max, z-min or z-max")]
+    /// The text is not a side of the bounding box.
+    #[error("{text:?} is not a side of a box; expected x-min, x-max, y-min, y-max, z-min or z-max")]
     UnknownSide {
         /// The text.
         text: String,
@@ -107,16 +107,16 @@ impl FromStr for BoxSide {
     }
 }
 
-/// What distances are measured to.
+/// Reference of a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// A point [m].
+    /// A point \[m\].
     Point(Vec3),
-    /// The straight line from one point to another [m].
+    /// The straight line from one point to another \[m\].
     Segment(Vec3, Vec3),
-    /// The plane through a point [m] with a normal of any length but zero.
+    /// The plane through a point \[m\] with a nonzero normal of any length.
     Plane {
-        /// A point of the plane [m].
+        /// A point of the plane \[m\].
         point: Vec3,
         /// Its normal.
         normal: Vec3,
@@ -124,7 +124,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Distance from the target to p [m].
+    /// Distance from the target to p \[m\].
     pub fn distance(&self, p: Vec3) -> f64 {
         match *self {
             Self::Point(q) => p.distance(q),
@@ -146,23 +146,23 @@ pub enum Region {
     All,
     /// Nodes in an axis-aligned box, border included.
     Box {
-        /// Lower corner [m].
+        /// Lower corner \[m\].
         min: Vec3,
-        /// Upper corner [m].
+        /// Upper corner \[m\].
         max: Vec3,
     },
     /// Nodes in a ball, border included.
     Sphere {
-        /// Centre [m].
+        /// Center \[m\].
         center: Vec3,
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// Nodes at most this far from a point, segment or plane.
     Distance {
-        /// What is near.
+        /// The reference.
         to: Target,
-        /// How near [m].
+        /// Largest distance \[m\].
         within: f64,
     },
     /// Nodes of cells with this label.
@@ -180,7 +180,7 @@ pub enum Region {
 }
 
 impl Region {
-    /// The selected nodes, sorted. None selected is not an error here: the caller knows what the selection is for.
+    /// The selected nodes, sorted. An empty selection is not an error here; the caller decides.
     pub fn nodes(&self, mesh: &CellMesh) -> Result<Vec<u32>, RegionError> {
         let mask = self.node_mask(mesh)?;
         Ok((0..mesh.node_count() as u32).filter(|node| mask[*node as usize]).collect())
@@ -191,7 +191,7 @@ impl Region {
         Ok(self.node_mask(mesh)?.iter().filter(|selected| **selected).count())
     }
 
-    /// For each node whether it is selected.
+    /// For each node, whether it is selected.
     pub fn node_mask(&self, mesh: &CellMesh) -> Result<Vec<bool>, RegionError> {
         self.mask(mesh, 0)
     }
@@ -205,7 +205,7 @@ impl Region {
         Ok((0..triangles.len() as u32).filter(|t| is_selected(&triangles[*t as usize])).collect())
     }
 
-    /// Cells whose nodes are all selected; a [`Region::Label`] alone selects exactly the cells that have it.
+    /// Cells whose nodes are all selected; a [`Region::Label`] selects exactly the cells with this label.
     pub fn cells(&self, mesh: &CellMesh) -> Result<Vec<u32>, RegionError> {
         if let Self::Label(label) = self {
             let labels = mesh.cell_labels();
@@ -236,7 +236,7 @@ impl Region {
                 by_position(&|x| bounds.contains(x))
             }
             Self::Sphere { center, radius } => {
-                check_vector("sphere centre", *center)?;
+                check_vector("sphere center", *center)?;
                 check_extent("sphere radius", *radius)?;
                 by_position(&|x| x.distance(*center) <= *radius)
             }
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(Region::Label(1).cells(&mesh).unwrap(), [5]);
         assert_eq!(Region::NodeSet("tip".into()).nodes(&mesh).unwrap(), [43, 44]);
         let error = Region::NodeSet("tap".into()).nodes(&mesh).unwrap_err();
-        assert_eq!(error.to_string(), "there is no node set \"tap\"; known are: tip");
+        assert_eq!(error.to_string(), "there is no node set \"tap\"; known sets: tip");
     }
 
     #[test]

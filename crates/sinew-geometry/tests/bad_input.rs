@@ -1,4 +1,4 @@
-//! Whatever arrays and numbers come in, the answer is a value or an error, never a panic and never an endless allocation.
+//! For any input arrays and numbers, the result is a value or an error, never a panic and never an endless allocation.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +12,8 @@ use sinew_geometry::shape::{Capsule, Cuboid, Plane, Pose, Sphere};
 use sinew_geometry::{CellBlock, CellKind, CellMesh, Region, TriMesh};
 use sinew_math::Vec3;
 
-/// Mostly ordinary numbers on a coarse grid, so that coincidences and degenerate cells are common; sometimes the worst.
+/// Mostly ordinary numbers on a coarse grid, so that coincidences and degenerate cells are common; sometimes extreme
+/// values.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         12 => (-3_i32..=3).prop_map(f64::from),
@@ -34,14 +35,14 @@ fn points(number: impl Strategy<Value = f64>, n: usize) -> impl Strategy<Value =
     vec(number, 3 * n).prop_map(|x| x.chunks(3).map(|c| Vec3::new(c[0], c[1], c[2])).collect())
 }
 
-/// Everything that can be asked of a valid mesh.
+/// Every query of a valid mesh.
 fn use_mesh(mesh: &CellMesh) {
     assert!(mesh.cell_volumes().iter().all(|volume| *volume > 0.0));
     assert!(mesh.volume().is_finite());
     let quality = mesh.quality();
     assert!(quality.min_dihedral >= 0.0 && quality.max_aspect.is_finite());
     let (surface, _) = mesh.boundary_surface().unwrap();
-    // Outward triangles of cells that do not share faces: every edge is used as often in one sense as in the other.
+    // Outward triangles of cells that do not share faces: every edge is used equally often in both directions.
     assert!(surface.boundary_edges().is_empty());
     let _ = (mesh.face_adjacency(), mesh.node_cells(), mesh.components());
     let centers: Vec<Vec3> = mesh.boundary_nodes().iter().map(|node| mesh.positions()[*node as usize]).collect();
@@ -129,7 +130,7 @@ proptest! {
 
     #[test]
     fn any_parameters_make_a_body_or_an_error(a in number(), b in number(), c in number(), d in number()) {
-        // Sizes from the grid of numbers, cells no smaller than a tenth: absurd ones are refused, the rest are small.
+        // Sizes from the grid of numbers, cells no smaller than a tenth: absurd ones are rejected, the rest are small.
         let cell = if d.abs() < 0.1 && d != 1e-300 { 0.3 } else { d };
         let _ = sphere(a, cell);
         let _ = cylinder(a, b, cell);

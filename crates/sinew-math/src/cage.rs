@@ -1,12 +1,12 @@
-//! A coarse grid around a mesh: the second level of a preconditioner that does not slow down as meshes grow.
+//! A coarse grid around a mesh: the second level of a preconditioner whose iteration count does not grow with the mesh.
 //!
-//! The mesh is wrapped in a grid of cubes some four mesh cells wide. What a smooth error looks like to the nodes is a trilinear
-//! function on the cubes, x = P c, so the part of an error that Jacobi's method cannot reduce is solved for on the few grid nodes, with the
-//! Galerkin matrix Pᵀ A P. Two parts of a body that meet in one cube without touching (fingers, an arm beside the trunk) get cubes of
-//! their own: a cube holds one piece per connected part, and corners of neighbouring pieces are one node only where the mesh runs from
-//! one piece into the other.
+//! The mesh is covered by a grid of cubes about four mesh cells wide. Trilinear interpolation on the cubes, x = P c,
+//! represents smooth errors well. Jacobi's method cannot reduce those, so they are solved for on the few grid nodes
+//! with the Galerkin matrix Pᵀ A P. Two parts of a body that lie in one cube without touching (fingers, an arm beside
+//! the trunk) get separate copies of the cube: a cube holds one piece per connected part, and neighboring pieces share
+//! a corner node only where a mesh edge runs from one piece to the other.
 //!
-//! Grids can be nested: the nodes of one are the mesh of the next.
+//! Grids can be nested: the nodes of one grid are the mesh of the next.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use transfer::Groups;
 
 /// Corners of a cube.
 const CORNERS: usize = 8;
-/// No piece: nodes that take no part in the coarse level.
+/// Marks nodes outside the coarse level.
 const NONE: u32 = u32::MAX;
-/// Length of the edges of a mesh in the mean of their inverse squares, over the distance of its nodes, (volume per node)^⅓, for Kuhn's
-/// tetrahedra; irregular ones have a little less.
+/// Mean edge length of a mesh of Kuhn tetrahedra (root mean inverse square) over its node spacing, (volume per node)^⅓.
+/// Irregular meshes have slightly less.
 const EDGE_OVER_SPACING: f64 = 1.2;
 
 /// Trilinear interpolation from grid nodes to mesh nodes.
@@ -36,7 +36,7 @@ const EDGE_OVER_SPACING: f64 = 1.2;
 pub struct Cage {
     /// Grid nodes of each piece, in the order of the bits x, y, z.
     corners: Vec<[u32; CORNERS]>,
-    /// Piece that holds each mesh node; [`NONE`] for nodes that are left out.
+    /// Piece of each mesh node; [`NONE`] for nodes outside the coarse level.
     piece_of: Vec<u32>,
     /// Weights of each mesh node on the corners of its piece.
     weights: Vec<[f32; CORNERS]>,
@@ -45,24 +45,26 @@ pub struct Cage {
     piece_starts: Vec<u32>,
     /// The same in groups of sixteen, for the transfer between grid and mesh.
     groups: Groups,
-    /// For each grid node the corners of pieces that it is: 8 · piece + corner.
+    /// For each grid node, its corners in pieces: 8 · piece + corner.
     corner_starts: Vec<u32>,
     corners_of: Vec<u32>,
-    /// Rest places of the grid nodes.
+    /// Rest positions of the grid nodes.
     positions: Vec<Vec3>,
     /// Which grid nodes are coupled.
     pattern: Arc<BlockPattern>,
-    /// For each block on or below the diagonal of the mesh matrix: which neighbour of the row's piece the column's piece is.
+    /// For each block on or below the diagonal of the mesh matrix: index of the column's piece among the neighbors of
+    /// the row's piece.
     neighbor_of_slot: Vec<u8>,
-    /// Number of neighbours of each piece, itself included.
+    /// Number of neighbors of each piece, itself included.
     neighbor_counts: Vec<u32>,
-    /// Where the corner pairs of each piece and its neighbours go in the coarse matrix.
+    /// Where the corner pairs of each piece and its neighbors go in the coarse matrix.
     plan: ScatterPlan,
 }
 
 impl Cage {
-    /// Wraps a mesh: `positions` of its nodes at rest, `pattern` of its matrix, cubes `ratio` node distances wide; nodes with
-    /// `takes_part` false have no place in it. `None` when there is nothing to wrap, or a piece has too many neighbours for its table.
+    /// Builds the grid around a mesh from its rest `positions` and the `pattern` of its matrix, with cubes `ratio` node
+    /// spacings wide. Nodes with `takes_part` false are left out. Returns `None` when no node takes part, or when a
+    /// piece has too many neighbors for its table.
     pub fn new(
         positions: &[Vec3],
         pattern: &BlockPattern,
@@ -75,7 +77,7 @@ impl Cage {
         let mut fraction = vec![[0.0f64; 3]; nodes];
         let mut part_of = vec![NONE; nodes];
         let mut grids: Vec<Grid> = Vec::new();
-        // Parts of the mesh that nothing connects: a grid for each, fitted to its box.
+        // One grid per connected part of the mesh, fitted to its bounding box.
         let mut stack = Vec::new();
         let mut part = Vec::new();
         for seed in 0..nodes {
@@ -109,7 +111,7 @@ impl Cage {
         if grids.is_empty() {
             return None;
         }
-        // Pieces: connected nodes of one cube.
+        // Pieces: connected nodes within one cube.
         let mut piece_of = vec![NONE; nodes];
         let mut piece_cells: Vec<(u32, [u32; 3])> = Vec::new();
         for seed in 0..nodes {
@@ -130,7 +132,7 @@ impl Cage {
                 }
             }
         }
-        // Corners of two pieces are one grid node where a mesh edge runs between the pieces.
+        // Pieces share a grid node where a mesh edge runs between them.
         let mut union = Union::new(piece_cells.len() * CORNERS);
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         for node in (0..nodes).filter(|&node| piece_of[node] != NONE) {
@@ -217,12 +219,12 @@ impl Cage {
         &self.pattern
     }
 
-    /// Rest places of the grid nodes.
+    /// Rest positions of the grid nodes.
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
 
-    /// Number of nodes of the mesh that was wrapped.
+    /// Number of nodes of the mesh.
     pub fn mesh_node_count(&self) -> usize {
         self.piece_of.len()
     }
@@ -234,9 +236,10 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid of cells `ratio` edges wide whose border is the box of the points, so that no cell sticks out.
+    /// The grid of cells `ratio` edges wide over the bounding box of the points; no cell extends beyond the box.
     ///
-    /// Where edges are short along an axis the planes across it lie close: meshes graded along their axes are to the grid what even ones are.
+    /// Planes are closer together where edges are short, so a mesh graded along an axis gets a grid graded the same
+    /// way.
     fn around(
         points: impl Iterator<Item = Vec3>,
         edges: impl Iterator<Item = (Vec3, Vec3)> + Clone,
@@ -250,7 +253,7 @@ impl Grid {
         Self { planes: std::array::from_fn(|axis| planes(axis, low[axis], high[axis], edges.clone(), ratio)) }
     }
 
-    /// Cell of a point and its place inside, 0 to 1 along each axis.
+    /// Cell of a point and its local coordinates there, 0 to 1 along each axis.
     fn locate(&self, point: Vec3) -> ([u32; 3], [f64; 3]) {
         let mut cell = [0; 3];
         let mut fraction = [0.0; 3];
@@ -281,8 +284,8 @@ fn planes(axis: usize, low: f64, high: f64, edges: impl Iterator<Item = (Vec3, V
     if !(extent > 0.0) {
         return vec![low, low + 1.0];
     }
-    // The mean of inverse squares looks at the short edges: cubes too small for the long ones cost grid nodes, cubes too large for the short
-    // ones cost iterations.
+    // The mean of inverse squares favors short edges: cubes too small for the long edges cost grid nodes, cubes too
+    // large for the short ones cost iterations.
     let mut sums = [(0.0f64, 0.0f64); SLICES];
     for (a, b) in edges {
         let middle = 0.5 * (a[axis] + b[axis]);
@@ -294,7 +297,7 @@ fn planes(axis: usize, low: f64, high: f64, edges: impl Iterator<Item = (Vec3, V
             *count += 1.0;
         }
     }
-    // Slices without edges take those around them.
+    // Slices without edges take the length of their neighbors.
     let mut lengths = [0.0f64; SLICES];
     for (k, length) in lengths.iter_mut().enumerate() {
         for reach in SLICES / 64.. {
@@ -306,7 +309,7 @@ fn planes(axis: usize, low: f64, high: f64, edges: impl Iterator<Item = (Vec3, V
             }
         }
     }
-    // Cells passed from the border to the end of each slice.
+    // Number of cells from the lower border to the end of each slice.
     let mut passed = [0.0f64; SLICES + 1];
     for k in 0..SLICES {
         passed[k + 1] = passed[k] + extent / SLICES as f64 / (ratio * lengths[k]);
@@ -330,14 +333,14 @@ fn vertex_of(cell: [u32; 3], corner: usize) -> [u32; 3] {
     std::array::from_fn(|axis| cell[axis] + ((corner >> axis) & 1) as u32)
 }
 
-/// Weights of the corners at a place in the unit cube.
+/// Corner weights at a point of the unit cube.
 fn trilinear(f: &[f64; 3]) -> [f32; CORNERS] {
     std::array::from_fn(|corner| {
         (0..3).map(|axis| if (corner >> axis) & 1 == 1 { f[axis] } else { 1.0 - f[axis] }).product::<f64>() as f32
     })
 }
 
-/// Makes the grid vertices that both pieces have one node.
+/// Merges the grid vertices that two pieces share into one node each.
 fn merge_shared_corners(cells: &[(u32, [u32; 3])], p: u32, q: u32, union: &mut Union) {
     let ((part_p, cell_p), (part_q, cell_q)) = (cells[p as usize], cells[q as usize]);
     if part_p != part_q {
@@ -369,7 +372,7 @@ fn sort_by_piece(piece_of: &[u32], pieces: usize) -> (Vec<u32>, Vec<u32>) {
     (starts, members)
 }
 
-/// Neighbours of each piece from the sorted pairs; each piece is its own first neighbour.
+/// Neighbors of each piece from the sorted pairs; each piece is its own first neighbor.
 fn neighbor_lists(pairs: &[(u32, u32)], pieces: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; pieces + 1];
     let mut neighbors = Vec::with_capacity(pairs.len());
@@ -383,7 +386,7 @@ fn neighbor_lists(pairs: &[(u32, u32)], pieces: usize) -> (Vec<u32>, Vec<u32>) {
     (starts, neighbors)
 }
 
-/// For each slot on or below the diagonal, the place of the column's piece among the neighbours of the row's piece.
+/// For each slot on or below the diagonal, the index of the column's piece among the neighbors of the row's piece.
 fn number_slots(
     pattern: &BlockPattern,
     piece_of: &[u32],
@@ -426,7 +429,7 @@ fn transpose(corners: &[[u32; CORNERS]], grid_nodes: usize) -> (Vec<u32>, Vec<u3
     (starts, corners_of)
 }
 
-/// Sets that can be merged.
+/// Disjoint sets (union–find).
 struct Union {
     parent: Vec<u32>,
 }

@@ -1,12 +1,12 @@
 //! Sparse Cholesky factors A = L Lᵀ of block matrices.
 //!
-//! The order of elimination is our own [nested dissection](crate::ordering) of the nodes; factorisation and triangular solves are faer's
-//! supernodal (or, for very sparse factors, simplicial) kernels. The symbolic part depends on the pattern alone and is shared; numeric
-//! factors are recomputed in place. A pivot that is not positive is an error, never a number to be corrected: it proves that the matrix
-//! is not positive definite, and Newton's method acts on that.
+//! The elimination order is our own [nested dissection](crate::ordering) of the nodes. Factorization and triangular
+//! solves use the supernodal kernels of faer (simplicial ones for very sparse factors). The symbolic part depends only
+//! on the pattern and is shared; numeric factors are recomputed in place. A nonpositive pivot is an error and is never
+//! corrected: it shows that the matrix is not positive definite, and Newton's method reacts to that.
 //!
-//! Everything runs on the calling thread. The factorisation hardly gains from more threads at our sizes, and the same bits for any
-//! number of threads come for free.
+//! Everything runs on the calling thread. At our sizes the factorization gains little from more threads, and the bits
+//! are the same for any number of threads by construction.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ mod symmetric;
 use factor::{Factor, Symbolic};
 pub use symmetric::{SymmetricCholesky, SymmetricMatrix};
 
-/// A number that factors can be computed in: `f32` or `f64`.
+/// A number type for factors: `f32` or `f64`.
 pub trait FactorReal: Real + faer::traits::RealField {}
 
 impl FactorReal for f32 {}
 impl FactorReal for f64 {}
 
-/// Why there is no factor or no solution.
+/// Why a factorization or a solve failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CholeskyError {
     /// A pivot was zero or negative: the matrix is not (numerically) positive definite.
@@ -42,8 +42,8 @@ pub enum CholeskyError {
         /// The column, in the numbering of the matrix: 3 · node + axis for block matrices.
         index: usize,
     },
-    /// The matrix has another pattern than the symbolic factor.
-    #[error("the matrix does not have the pattern that was analysed")]
+    /// The pattern of the matrix differs from that of the symbolic factor.
+    #[error("the matrix does not have the pattern that was analyzed")]
     PatternMismatch,
     /// A right-hand side of the wrong length.
     #[error("the factor has {expected} rows, the right-hand side {actual}")]
@@ -53,13 +53,13 @@ pub enum CholeskyError {
         /// Rows of the right-hand side.
         actual: usize,
     },
-    /// A solve after a factorisation that failed.
-    #[error("there is no valid factor: the last factorisation failed")]
+    /// A solve after a failed factorization.
+    #[error("there is no valid factor: the last factorization failed")]
     NotFactored,
-    /// A permutation or list of entries that does not fit the matrix.
+    /// A permutation or list of entries that does not match the matrix.
     #[error(transparent)]
     Ordering(#[from] OrderingError),
-    /// The factor does not fit memory or 32-bit indices.
+    /// The factor does not fit into memory or exceeds 32-bit indices.
     #[error("the factor of a matrix with {size} rows does not fit into memory")]
     TooLarge {
         /// Rows of the matrix.
@@ -67,7 +67,7 @@ pub enum CholeskyError {
     },
 }
 
-/// Order of elimination and structure of the factor of a block pattern; computed once and shared (cloning is cheap).
+/// Elimination order and structure of the factor of a block pattern. Computed once and shared; cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct SymbolicCholesky {
     pattern: Arc<BlockPattern>,
@@ -75,7 +75,7 @@ pub struct SymbolicCholesky {
 }
 
 impl SymbolicCholesky {
-    /// Analyses a pattern, with nested dissection as the order.
+    /// Analyzes a pattern, ordered by nested dissection.
     ///
     /// # Errors
     /// [`CholeskyError::TooLarge`] when the factor would not fit.
@@ -84,16 +84,18 @@ impl SymbolicCholesky {
         Self::with_permutation(pattern, &order)
     }
 
-    /// Analyses a pattern with a given order of the nodes.
+    /// Analyzes a pattern with a given order of the nodes.
     ///
     /// # Errors
-    /// [`CholeskyError::LengthMismatch`] when the permutation has another length; [`CholeskyError::TooLarge`].
+    /// [`CholeskyError::LengthMismatch`] when the length of the permutation is not the number of nodes;
+    /// [`CholeskyError::TooLarge`].
     pub fn with_permutation(pattern: &Arc<BlockPattern>, order: &Permutation) -> Result<Self, CholeskyError> {
         let node_count = pattern.node_count();
         if order.len() != node_count {
             return Err(CholeskyError::LengthMismatch { expected: node_count, actual: order.len() });
         }
-        // Lower triangle by columns. Column (j, b) holds rows (i, a) with i > j, and (j, a) with a ≥ b; see `copy_lower_triangle`.
+        // Lower triangle by columns. Column (j, b) holds rows (i, a) with i > j, and (j, a) with a ≥ b; see
+        // `copy_lower_triangle`.
         let mut column_offsets = Vec::with_capacity(3 * node_count + 1);
         let mut rows = Vec::new();
         column_offsets.push(0u32);
@@ -122,10 +124,10 @@ impl SymbolicCholesky {
         self.symbolic.factor_entry_count()
     }
 
-    /// Memory for a factor, to be filled by [`Cholesky::refactor`].
+    /// Allocates a factor for [`Cholesky::refactor`] to fill.
     ///
     /// # Errors
-    /// [`CholeskyError::TooLarge`] when there is not enough memory.
+    /// [`CholeskyError::TooLarge`] when memory does not suffice.
     pub fn prepare<S: FactorReal>(&self) -> Result<Cholesky<S>, CholeskyError> {
         Ok(Cholesky { pattern: self.pattern.clone(), factor: Factor::prepare(self.symbolic.clone())? })
     }
@@ -150,10 +152,10 @@ pub struct Cholesky<S: FactorReal = f64> {
 }
 
 impl<S: FactorReal> Cholesky<S> {
-    /// Replaces the factor by that of `matrix`, without allocating. Only the upper block triangle of the matrix is read.
+    /// Replaces the factor by that of `matrix`, without allocating. Reads only the upper block triangle.
     ///
     /// # Errors
-    /// As [`SymbolicCholesky::factor`]; afterwards there is no valid factor until another call succeeds.
+    /// As [`SymbolicCholesky::factor`]; afterward there is no valid factor until another call succeeds.
     pub fn refactor(&mut self, matrix: &BlockCsr<S>) -> Result<(), CholeskyError> {
         if !Arc::ptr_eq(matrix.pattern(), &self.pattern) && **matrix.pattern() != *self.pattern {
             return Err(CholeskyError::PatternMismatch);
@@ -161,12 +163,12 @@ impl<S: FactorReal> Cholesky<S> {
         self.factor.refactor(|values| copy_lower_triangle(matrix, values))
     }
 
-    /// Whether the last factorisation succeeded.
+    /// Whether the last factorization succeeded.
     pub fn is_factored(&self) -> bool {
         self.factor.is_factored()
     }
 
-    /// Solves A x = b; `x` holds b before and the solution after. No allocation.
+    /// Solves A x = b in place: `x` holds b on entry and the solution on return. No allocation.
     ///
     /// # Errors
     /// [`CholeskyError::LengthMismatch`] or [`CholeskyError::NotFactored`]; `x` is then unchanged.
@@ -174,7 +176,7 @@ impl<S: FactorReal> Cholesky<S> {
         self.solve_columns_in_place(&mut [x])
     }
 
-    /// Solves for several right-hand sides at once, which reads the factor only once.
+    /// Solves for several right-hand sides while reading the factor only once.
     ///
     /// # Errors
     /// As [`Self::solve_in_place`].
@@ -204,9 +206,10 @@ impl<S: FactorReal> Cholesky<S> {
     }
 }
 
-/// Writes the lower triangle by columns: A_ij for i ≥ j is read as A_jiᵀ from row j, so that memory is passed once from front to back.
+/// Writes the lower triangle by columns: A_ij for i ≥ j is read as A_jiᵀ from row j, so that memory is read once from
+/// front to back.
 ///
-/// Returns the first column with a number that is not finite.
+/// Returns the first column with a nonfinite entry.
 fn copy_lower_triangle<S: FactorReal>(matrix: &BlockCsr<S>, values: &mut [S]) -> Option<usize> {
     let pattern = matrix.pattern();
     let mut place = 0;
@@ -230,12 +233,13 @@ fn copy_lower_triangle<S: FactorReal>(matrix: &BlockCsr<S>, values: &mut [S]) ->
     bad_column
 }
 
-/// Exact solves as a preconditioner. After a failed factorisation it does nothing (z = r), which is still positive definite.
+/// Exact solves as a preconditioner. After a failed factorization it is the identity (z = r), which is still positive
+/// definite.
 impl<S: FactorReal> Preconditioner<S> for Cholesky<S> {
     fn apply(&mut self, r: &[Vec3<S>], z: &mut [Vec3<S>]) {
         z.copy_from_slice(r);
         let solved = self.solve_in_place(z);
-        debug_assert!(solved.is_ok(), "preconditioning without a factor: {solved:?}");
+        debug_assert!(solved.is_ok(), "the preconditioner must be factored: {solved:?}");
     }
 }
 

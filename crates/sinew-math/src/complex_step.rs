@@ -7,13 +7,13 @@
 //!
 //! # Traps
 //!
-//! * The code that is differentiated must be analytic: no conjugation (|v|² = Σ vᵢ²), comparisons act on real parts, `abs`
-//!   flips the sign by the real part. [`Scalar`] guarantees all that.
-//! * ln of a negative number has an imaginary part of order one, which would read as a derivative of 1/h. Here both parts
-//!   become NaN instead, so that inverted elements with ln J show themselves.
-//! * For tiny h, (eʰ − e⁻ʰ)/2 is zero in floating point. `exp` and `ln` use power series in the imaginary part, so imaginary
-//!   parts must be small (below 10⁻³ of the real part): these are steps, not general complex numbers.
-//! * Products of n steps are of the order hⁿ, and a square root squares once more: second derivatives need f64.
+//! * The differentiated code must be analytic: no conjugation (|v|² = Σ vᵢ²), comparisons act on real parts, `abs`
+//!   flips the sign by the real part. [`Scalar`] guarantees all of that.
+//! * ln of a negative number has an imaginary part of order one, which would read as a derivative of 1/h. Here both
+//!   parts become NaN instead, so that inverted elements with ln J are noticed.
+//! * For tiny h, (eʰ − e⁻ʰ)/2 is zero in floating point. `exp` and `ln` use power series in the imaginary part, so
+//!   imaginary parts must be small (below 10⁻³ of the real part): these are steps, not general complex numbers.
+//! * Products of n steps are of order hⁿ, and a square root squares once more: second derivatives need f64.
 //! * Multicomplex numbers have zero divisors, such as i₁ + i₂ = i₁ (1 − i₁i₂). Square roots of their squares work
 //!   (√(x²) at x = 0), their reciprocals do not.
 //!
@@ -24,8 +24,8 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 use crate::mat3::Mat3;
 use crate::scalar::{Scalar, Work};
 
-/// Step h. 1e-30: h² = 1e-60 vanishes beside any real part in f64, so the derivative is exact to rounding; h⁴ = 1e-120, the
-/// smallest power that second derivatives of square roots meet, is far from underflow; and h itself is normal in f32.
+/// Step h. 1e-30: h² = 1e-60 vanishes beside any real part in f64, so the derivative is exact to rounding; h⁴ = 1e-120,
+/// the smallest power in second derivatives of square roots, is far from underflow; and h itself is normal in f32.
 pub const STEP: f64 = 1e-30;
 
 /// The number `re + i im`, where `im` carries a derivative times [`STEP`].
@@ -51,7 +51,7 @@ impl<S: Scalar> ComplexStep<S> {
         Self::new(value, S::zero())
     }
 
-    /// `value + i h direction`: an input that moves with speed `direction`.
+    /// `value + i h direction`: an input that moves with velocity `direction`.
     #[inline(always)]
     pub fn moving(value: S, direction: S) -> Self {
         Self::new(value, direction * S::splat(STEP))
@@ -156,15 +156,15 @@ impl<S: Scalar> Scalar for ComplexStep<S> {
         )
     }
 
-    /// With r = √(a² + b²) and t = √((r + |a|)/2): √(a + ib) = t + ib/(2t), or |b|/(2t) ± it left of the imaginary axis.
-    /// Zero at zero, where the derivative is undefined.
+    /// With r = √(a² + b²) and t = √((r + |a|)/2): √(a + ib) = t + ib/(2t), or |b|/(2t) ± it left of the imaginary
+    /// axis. Zero at zero, where the derivative is undefined.
     #[inline(always)]
     fn sqrt(self) -> Self {
         let (a, b) = (self.re, self.im);
         let r = (a * a + b * b).sqrt();
         let t = ((r + a.abs()) * S::splat(0.5)).sqrt();
         let positive = t.gt(S::zero());
-        // The guard keeps 0/0 out: at zero the quotient is 0/1.
+        // The guard avoids 0/0: at zero the quotient is 0/1.
         let quotient = b / S::select(positive, t + t, S::one());
         let left = a.lt(S::zero());
         Self::new(S::select(left, quotient.abs(), t), S::select(left, S::select(b.lt(S::zero()), -t, t), quotient))
@@ -235,7 +235,7 @@ impl<S: Scalar> Scalar for ComplexStep<S> {
 }
 
 impl<S: Scalar> Mat3<ComplexStep<S>> {
-    /// `value + i h direction`: a matrix that moves with speed `direction`.
+    /// `value + i h direction`: a matrix that moves with velocity `direction`.
     #[inline(always)]
     pub fn moving(value: &Mat3<S>, direction: &Mat3<S>) -> Self {
         let mut out = Self::zero();
@@ -349,7 +349,7 @@ mod tests {
         for exponent in 9..=100 {
             let h = 10.0_f64.powi(-exponent);
             let value = f(ComplexStep::new(4.0, h)).im / h;
-            // f′ is 1/30 of the terms it is the difference of: 30 times a few roundings is about 1e-14.
+            // f′ is 1/30 of the two terms it is the difference of: 30 times a few roundings is about 1e-14.
             assert!(relative_error(value, first) <= 5e-14, "h = {h:e}: {:e}", relative_error(value, first));
         }
         assert!(relative_error(derivative(f, 4.0), first) <= 5e-14);
@@ -400,8 +400,8 @@ mod tests {
         }
     }
 
-    /// Cauchy–Riemann form: X + ihE becomes the real 6×6 matrix [[X, −hE], [hE, X]], and Im of the inverse is the lower-left
-    /// block of its inverse. A real routine differentiates itself.
+    /// Cauchy–Riemann form: X + ihE becomes the real 6×6 matrix \[\[X, −hE\], \[hE, X\]\], and Im of the inverse is the
+    /// lower-left block of its inverse. A real routine computes its own derivative.
     #[test]
     fn cauchy_riemann_form_of_the_inverse_gives_the_same_derivative() {
         let mut real = [[0.0; 12]; 6];

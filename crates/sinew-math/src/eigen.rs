@@ -1,14 +1,14 @@
-//! Lowest modes of K φ = ω² M φ by a block Krylov method with Rayleigh–Ritz projection [Golub77, Bathe96].
+//! Lowest modes of K φ = ω² M φ by a block Krylov method with Rayleigh–Ritz projection \[Golub77, Bathe96\].
 //!
-//! Powers of A = (K + s M)⁻¹ M, s ≥ 0, enlarge the components of low frequency: an eigenpair (ω², φ) of the problem is an eigenpair
-//! (1/(ω² + s), φ) of A. From a block X of a few more vectors than modes are wanted, one cycle
+//! Powers of A = (K + s M)⁻¹ M, s ≥ 0, amplify low frequencies: an eigenpair (ω², φ) of the problem is an eigenpair
+//! (1/(ω² + s), φ) of A. From a block X of a few more vectors than requested modes, one cycle
 //!
-//! 1. spans V = [X, A X, A² X], made orthonormal in the product xᵀM y;
+//! 1. spans V = \[X, A X, A² X\], made orthonormal in the product xᵀM y;
 //! 2. projects, H = VᵀK V, and solves the small dense problem by Jacobi rotations ([`symmetric_eigen`]);
-//! 3. starts again from the Ritz vectors of the lowest values.
+//! 3. restarts from the Ritz vectors of the lowest values.
 //!
-//! A block, and not a single vector, is what finds repeated frequencies: the two bending modes of a square beam, the six rigid modes of a
-//! free body. K may be singular (a free body) when the shift s is positive.
+//! A block, not a single vector, finds repeated frequencies: the two bending modes of a square beam, the six rigid
+//! modes of a free body. K may be singular (a free body) if the shift s is positive.
 
 use crate::cholesky::{CholeskyError, SymbolicCholesky};
 use crate::krylov::add_scaled;
@@ -23,14 +23,15 @@ pub use jacobi::{SymmetricEigen, symmetric_eigen};
 /// What to compute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EigenParams {
-    /// Number of modes wanted, at least 1; at most three per node exist. Default 10.
+    /// Number of modes, at least 1; at most three per node exist. Default 10.
     pub count: usize,
-    /// Shift s ≥ 0 [1/s²] of the factored matrix K + s M. Zero (the default) when K is positive definite; for free bodies something like
-    /// the square of the lowest expected angular frequency.
+    /// Shift s ≥ 0 \[1/s²\] of the factored matrix K + s M. Zero (the default) when K is positive definite; for free
+    /// bodies about the square of the lowest expected angular frequency.
     pub shift: f64,
-    /// Largest ‖(ω² + s) A φ − φ‖ in the norm of M, with ‖φ‖ = 1. Default 1e-7; the error of ω² is of the order of its square.
+    /// Largest ‖(ω² + s) A φ − φ‖ in the norm of M, with ‖φ‖ = 1. Default 1e-7; the error of ω² is of the order of its
+    /// square.
     pub tolerance: f64,
-    /// Cycles after which to give up. Default 50; a few suffice unless many frequencies are close to the last wanted one.
+    /// Largest number of cycles. Default 50; a few suffice unless many frequencies are close to the last requested one.
     pub max_iterations: usize,
     /// Seed of the first block of vectors.
     pub seed: u64,
@@ -45,46 +46,46 @@ impl Default for EigenParams {
 /// Modes in ascending order of frequency.
 #[derive(Clone, Debug)]
 pub struct EigenModes {
-    /// ω² [1/s²].
+    /// ω² \[1/s²\].
     pub eigenvalues: Vec<f64>,
-    /// φ with φᵀM φ = 1, one vector for each eigenvalue; the component of largest size is positive.
+    /// φ with φᵀM φ = 1, one vector per eigenvalue; the component of largest magnitude is positive.
     pub modes: Vec<Vec<Vec3>>,
     /// ‖(ω² + s) A φ − φ‖ in the norm of M, for each mode.
     pub residuals: Vec<f64>,
-    /// Cycles that were needed.
+    /// Number of cycles.
     pub iterations: usize,
 }
 
-/// Why there are no modes.
+/// Why no modes were found.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EigenError {
     /// K + s M could not be factored.
     #[error("the shifted stiffness cannot be factored ({0}); hint: a body that is free to move needs a positive shift")]
     Factorization(#[from] CholeskyError),
-    /// A mass that is not positive.
+    /// A nonpositive mass.
     #[error("node {node} has mass {mass}, which is not positive")]
     BadMass {
-        /// The node at fault.
+        /// The node.
         node: usize,
         /// Its mass \[kg\].
         mass: f64,
     },
-    /// Number of masses and nodes differ, or more modes are wanted than exist.
+    /// Numbers of masses and nodes differ, or more modes are requested than exist.
     #[error("{mass_count} masses for {node_count} nodes and {mode_count} modes")]
     SizeMismatch {
         /// Nodes of the stiffness.
         node_count: usize,
         /// Number of masses.
         mass_count: usize,
-        /// Modes wanted.
+        /// Requested modes.
         mode_count: usize,
     },
     /// The residuals stayed above the tolerance.
     #[error("after {iterations} cycles the largest residual is {residual}, above the tolerance")]
     NotConverged {
-        /// Cycles made.
+        /// Number of cycles.
         iterations: usize,
-        /// Largest residual of a wanted mode.
+        /// Largest residual of a requested mode.
         residual: f64,
     },
 }
@@ -92,7 +93,7 @@ pub enum EigenError {
 /// Blocks of the Krylov space in one cycle: X, A X, A² X.
 const DEPTH: usize = 3;
 
-/// A vector that keeps less than this share of its length when others are taken out is a combination of them.
+/// A vector that keeps less than this share of its length after orthogonalization is linearly dependent.
 const DEPENDENT: f64 = 1e-9;
 
 /// The lowest modes for a stiffness K and a lumped mass \[kg\] per node; see the [module](self).
@@ -114,7 +115,7 @@ pub fn lowest_modes(stiffness: &BlockCsr<f64>, mass: &[f64], params: &EigenParam
     }
     let mut cholesky = SymbolicCholesky::new(stiffness.pattern())?.factor(&shifted)?;
 
-    // Guard vectors speed up the last wanted modes and complete groups of equal frequency.
+    // Guard vectors speed up the last requested modes and complete groups of equal frequency.
     let block_size = (wanted + 8.max(wanted / 3)).min(3 * node_count);
     let mut space = Space::new(mass);
     space.extend((0..block_size).map(|k| random_vector(node_count, params.seed, k)).collect());
@@ -158,12 +159,12 @@ fn scaled_by_mass(vector: &[Vec3], mass: &[f64]) -> Vec<Vec3> {
     vector.iter().zip(mass).map(|(v, &m)| *v * m).collect()
 }
 
-/// Makes the component of largest size positive, so that modes can be compared.
+/// Makes the component of largest magnitude positive, so that modes can be compared.
 fn fix_sign(mode: &mut [Vec3]) {
     let mut largest = 0.0f64;
     for v in mode.iter() {
         for component in v.to_array() {
-            // Strictly larger beyond rounding, so that the first of several equal components decides.
+            // Strictly larger beyond rounding, so that the first of several equal components determines the sign.
             if component.abs() > largest.abs() * (1.0 + 1e-6) {
                 largest = component;
             }
@@ -202,11 +203,11 @@ impl<'a> Space<'a> {
         sum(self.mass.len(), |i| a[i].dot(b[i]) * self.mass[i])
     }
 
-    /// Adds the parts of `vectors` that are new; vectors that bring nothing new are dropped.
+    /// Adds the parts of `vectors` outside the space; linearly dependent vectors are dropped.
     fn extend(&mut self, vectors: Vec<Vec<Vec3>>) {
         for mut vector in vectors {
             let before = self.product(&vector, &vector).sqrt();
-            // Twice is enough [Parlett98]: the second round removes what rounding left in the first.
+            // Twice is enough [Parlett98]: the second pass removes the rounding error of the first.
             for _ in 0..2 {
                 for member in &self.basis {
                     let overlap = self.product(member, &vector);

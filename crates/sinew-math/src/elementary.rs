@@ -1,4 +1,5 @@
-//! Logarithm, exponential, arctangent and rough reciprocal square root, with the same bits in plain numbers and in every lane.
+//! Logarithm, exponential, arctangent and rough reciprocal square root, with the same bits in plain numbers and in
+//! every lane.
 //!
 //! Written once over [`FloatBits`]: arithmetic that rounds like IEEE 754 everywhere plus integer operations on the bit
 //! patterns. No fused operations, so that plain code on a generic processor is not slowed by calls into the C library.
@@ -27,9 +28,9 @@ pub(crate) trait FloatBits: Scalar {
     fn bits_and(a: Self::Bits, b: Self::Bits) -> Self::Bits;
     /// Bitwise or.
     fn bits_or(a: Self::Bits, b: Self::Bits) -> Self::Bits;
-    /// Shift towards the high end by a constant.
+    /// Shift toward the high end by a constant.
     fn bits_shl(a: Self::Bits, count: u32) -> Self::Bits;
-    /// Shift towards the low end by a constant, filling with zeros.
+    /// Shift toward the low end by a constant, filling with zeros.
     fn bits_shr(a: Self::Bits, count: u32) -> Self::Bits;
 }
 
@@ -99,8 +100,8 @@ struct Format {
     exp_max: f64,
     /// Below this, exp rounds to zero.
     exp_min: f64,
-    /// First guess of the reciprocal square root is this minus half the bit pattern: minus half the exponent, corrected by
-    /// the constant that balances the error over the fraction (Blinn 1997, Lomont 2003).
+    /// The first guess of the reciprocal square root is this minus half the bit pattern: minus half the exponent,
+    /// corrected by the constant that balances the error over the fraction (Blinn 1997, Lomont 2003).
     rsqrt_magic: u64,
 }
 
@@ -123,7 +124,7 @@ const F32: Format = Format {
     min_normal: f32::MIN_POSITIVE as f64,
     ln2_high: 0.693_145_751_953_125,
     ln2_low: 1.428_606_820_309_417_2e-6,
-    // The f32 neighbours of 128 ln 2 and −150 ln 2 towards zero.
+    // The f32 neighbors of 128 ln 2 and −150 ln 2 toward zero.
     exp_max: 88.722_83,
     exp_min: -103.972_08,
     rsqrt_magic: 0x5f37_5a86,
@@ -201,7 +202,7 @@ fn polynomial<S: Scalar>(x: S, coefficients: &[f64]) -> S {
 fn ln<S: FloatBits>(x: S, format: &Format, coefficients: &[f64]) -> S {
     let width = f64::from(format.fraction_bits + 1);
     let power = (1_u64 << (format.fraction_bits + 1)) as f64;
-    // Subnormal numbers are lifted into the normal range first.
+    // Scale subnormal numbers into the normal range first.
     let lift = x.lt(S::splat(format.min_normal));
     let lifted = S::select(lift, x * S::splat(power), x);
 
@@ -210,7 +211,8 @@ fn ln<S: FloatBits>(x: S, format: &Format, coefficients: &[f64]) -> S {
     let shifted = S::bits_add(lifted.to_bits(), S::bits(one - format.sqrt_half));
     let fraction = S::bits_and(shifted, S::bits((1 << format.fraction_bits) - 1));
     let m = S::from_bits(S::bits_add(fraction, S::bits(format.sqrt_half)));
-    // An integer n < 2^p in the fraction field of the number 2^p reads as 2^p + n: conversion without an instruction for it.
+    // An integer n < 2^p in the fraction field of the number 2^p reads as 2^p + n: an integer-to-float conversion
+    // without an instruction.
     let anchor_bits = (format.bias + u64::from(format.fraction_bits)) << format.fraction_bits;
     let anchor = (1_u64 << format.fraction_bits) as f64 + format.bias as f64;
     let biased = S::from_bits(S::bits_or(S::bits_shr(shifted, format.fraction_bits), S::bits(anchor_bits)));
@@ -236,7 +238,7 @@ fn exp<S: FloatBits>(x: S, format: &Format, coefficients: &[f64]) -> S {
     let clamped = S::select(x.gt(S::splat(format.exp_max)), S::splat(format.exp_max), x);
     let clamped = S::select(clamped.lt(S::splat(format.exp_min)), S::splat(format.exp_min), clamped);
 
-    // Adding 1.5 · 2^p (p = bits of the fraction) leaves no room for fractions: the sum is rounded to an integer, which sits in the low bits.
+    // Adding 1.5 · 2^p (p = bits of the fraction) rounds the sum to an integer, which sits in the low bits.
     let anchor = S::splat(1.5 * (1_u64 << format.fraction_bits) as f64);
     let n = (clamped * S::splat(std::f64::consts::LOG2_E) + anchor) - anchor;
     let high = clamped - n * S::splat(format.ln2_high);
@@ -255,14 +257,14 @@ fn exp<S: FloatBits>(x: S, format: &Format, coefficients: &[f64]) -> S {
     S::select(x.lt(S::splat(format.exp_min)), S::zero(), value)
 }
 
-/// 2ᵐ for an integer m given as `anchored = 1.5 · 2^p + m`. The shift moves the low bits of m into the exponent field and
-/// everything else out of the number.
+/// 2ᵐ for an integer m given as `anchored = 1.5 · 2^p + m`. The shift moves the low bits of m into the exponent field
+/// and everything else out of the number.
 #[inline(always)]
 fn power_of_two<S: FloatBits>(anchored: S, format: &Format) -> S {
     S::from_bits(S::bits_shl(S::bits_add(anchored.to_bits(), S::bits(format.bias)), format.fraction_bits))
 }
 
-/// arctan x by what is left of |x| beyond 0, π/4 or π/2: t, (t − 1)/(t + 1) or −1/t, none above tan π/8.
+/// arctan x by reducing |x| to the nearest of 0, π/4 or π/2: t, (t − 1)/(t + 1) or −1/t, none above tan π/8.
 #[inline(always)]
 pub(crate) fn arctan<S: Scalar>(x: S) -> S {
     let one = S::one();

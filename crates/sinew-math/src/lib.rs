@@ -1,8 +1,8 @@
 //! Numbers for Sinew: scalars that are also lanes or derivatives, small vectors and matrices, batched singular values,
-//! sparse matrices and the solvers on them.
+//! sparse matrices and their solvers.
 //!
-//! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with lanes
-//! ([`lanes::dispatch`]) to run it on 8 or 16 elements at a time.
+//! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with
+//! lanes ([`lanes::dispatch`]) to process 8 or 16 elements at a time.
 
 pub mod cage;
 pub mod cholesky;

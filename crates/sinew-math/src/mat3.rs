@@ -28,7 +28,7 @@ impl<S: Scalar> Mat3<S> {
         Self { rows: [[S::zero(); 3]; 3] }
     }
 
-    /// The unit matrix.
+    /// The identity matrix.
     #[inline(always)]
     pub fn identity() -> Self {
         Self::diagonal(Vec3::splat(S::one()))
@@ -66,7 +66,7 @@ impl<S: Scalar> Mat3<S> {
         Self::from_rows(b * a.x, b * a.y, b * a.z)
     }
 
-    /// The skew-symmetric matrix \[v\]× that takes w to v × w.
+    /// The skew-symmetric matrix \[v\]× that maps w to v × w.
     #[inline(always)]
     pub fn skew(v: Vec3<S>) -> Self {
         let o = S::zero();
@@ -118,7 +118,7 @@ impl<S: Scalar> Mat3<S> {
         Self::from_rows(b.cross(c), c.cross(a), a.cross(b))
     }
 
-    /// Inverse. The caller guarantees a non-zero determinant; otherwise the entries are infinite or NaN.
+    /// Inverse. The caller guarantees a nonzero determinant; otherwise the entries are infinite or NaN.
     #[inline(always)]
     pub fn inverse(&self) -> Self {
         let cofactor = self.cofactor();

@@ -1,11 +1,12 @@
-//! Nested dissection: an elimination order for sparse Cholesky factors of small size [George73, Karypis98].
+//! Nested dissection: an elimination order for sparse Cholesky factors of small size \[George73, Karypis98\].
 //!
-//! Eliminating vertex v of a graph connects all its remaining neighbours; each new edge is an entry of the factor that the matrix does
-//! not have. If a small set S of vertices separates the graph into A and B, and S is eliminated last, no edge ever joins A and B. So:
-//! find a small balanced separator, order A and B in the same way, append S. Small remainders are ordered by minimum
-//! degree. On three-dimensional meshes with n vertices the factor then has O(n^{4/3}) entries.
+//! Eliminating vertex v of a graph connects all its remaining neighbors; each new edge is an entry of the factor that
+//! the matrix does not have. If a small set S of vertices separates the graph into A and B, and S is eliminated last,
+//! no edge ever joins A and B. So: find a small balanced separator, order A and B in the same way, append S. Small
+//! subgraphs are ordered by minimum degree. On three-dimensional meshes with n vertices the factor then has O(n^{4/3})
+//! entries.
 //!
-//! Nothing is random and ties go to the lower index: the same graph gives the same order.
+//! Nothing is random, and ties go to the lower index: the same graph always gives the same order.
 
 use std::ops::Range;
 
@@ -16,38 +17,38 @@ mod separator;
 
 pub use elimination::factor_size;
 
-/// Largest remainder ordered by minimum degree. Neighbour sets are the bits of a `u128`; smaller separators than those of a hundred
-/// vertices are not worth searching.
+/// Largest subgraph ordered by minimum degree. Neighbor sets are the bits of a `u128`; below a hundred vertices,
+/// separators do not pay.
 const LEAF_SIZE: usize = 100;
 
-/// What is wrong with an adjacency list.
+/// Why an adjacency list or a permutation is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderingError {
-    /// Row offsets must start at zero, never fall, and end at the number of neighbours.
+    /// Row offsets must start at zero, never decrease, and end at the number of neighbors.
     #[error("row offsets are wrong at vertex {vertex}")]
     BadOffsets {
         /// The first vertex with a wrong offset.
         vertex: usize,
     },
-    /// A neighbour that does not exist.
-    #[error("vertex {vertex} has neighbour {neighbor}, but there are only {vertex_count} vertices")]
+    /// A neighbor that does not exist.
+    #[error("vertex {vertex} has neighbor {neighbor}, but there are only {vertex_count} vertices")]
     NeighborOutOfRange {
-        /// The vertex at fault.
+        /// The vertex.
         vertex: usize,
-        /// What it refers to.
+        /// The missing neighbor.
         neighbor: usize,
-        /// How many vertices there are.
+        /// Number of vertices.
         vertex_count: usize,
     },
     /// A list that is not a permutation of 0..n.
     #[error("entry {index} is out of range or appears twice in the permutation")]
     NotAPermutation {
-        /// Position of the first entry at fault.
+        /// Position of the first bad entry.
         index: usize,
     },
 }
 
-/// An undirected graph: sorted neighbours without loops or repetitions, each edge stored from both ends.
+/// An undirected graph: sorted neighbors without loops or repetitions, each edge stored from both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     offsets: Vec<u32>,
@@ -55,10 +56,11 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of A + Aᵀ for a matrix pattern in compressed rows. Loops are dropped, order and repetitions do not matter.
+    /// The graph of A + Aᵀ for a matrix pattern in compressed rows. Loops are dropped; order and repetitions do not
+    /// matter.
     ///
     /// # Errors
-    /// When the offsets are not those of compressed rows, or a neighbour does not exist.
+    /// When the offsets are invalid, or a neighbor does not exist.
     pub fn from_rows(row_offsets: &[u32], columns: &[u32]) -> Result<Self, OrderingError> {
         if row_offsets.first() != Some(&0) {
             return Err(OrderingError::BadOffsets { vertex: 0 });
@@ -97,7 +99,7 @@ impl Graph {
                 }
             }
         }
-        // A symmetric pattern names each edge twice from both ends: sort, and keep one of each.
+        // A symmetric pattern lists each edge twice from both ends: sort, and keep one of each.
         let mut write = 0;
         for v in 0..vertex_count {
             let range = offsets[v] as usize..offsets[v + 1] as usize;
@@ -120,7 +122,7 @@ impl Graph {
         self.offsets.len() - 1
     }
 
-    /// Neighbours of a vertex, ascending.
+    /// Neighbors of a vertex, ascending.
     #[inline]
     pub fn neighbors(&self, vertex: usize) -> &[u32] {
         &self.neighbors[self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize]
@@ -135,7 +137,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation that puts `old_from_new[k]` at place k.
+    /// The permutation with `old_from_new[k]` at position k.
     ///
     /// # Errors
     /// [`OrderingError::NotAPermutation`] when an index is missing or repeated.
@@ -150,7 +152,7 @@ impl Permutation {
         Ok(Self { old_from_new, new_from_old })
     }
 
-    /// Everything stays in place.
+    /// The identity permutation.
     pub fn identity(length: usize) -> Self {
         let list: Vec<u32> = (0..length as u32).collect();
         Self { old_from_new: list.clone(), new_from_old: list }
@@ -161,17 +163,17 @@ impl Permutation {
         self.old_from_new.len()
     }
 
-    /// Whether there is nothing to permute.
+    /// Whether the permutation is empty.
     pub fn is_empty(&self) -> bool {
         self.old_from_new.is_empty()
     }
 
-    /// Old index at each new place.
+    /// Old index at each new position.
     pub fn old_from_new(&self) -> &[u32] {
         &self.old_from_new
     }
 
-    /// New place of each old index.
+    /// New position of each old index.
     pub fn new_from_old(&self) -> &[u32] {
         &self.new_from_old
     }
@@ -191,7 +193,7 @@ pub fn nested_dissection(graph: &Graph) -> Permutation {
     // Ranges of `order` are split in place into [A | B | S]; when no range is left, `order` is the elimination order.
     let mut order: Vec<u32> = (0..vertex_count as u32).collect();
     let mut local = vec![u32::MAX; vertex_count];
-    // A list of ranges instead of recursion: neither depth nor shape of the graph can exhaust the stack.
+    // A list of ranges instead of recursion: no graph can exhaust the stack.
     let mut pending: Vec<Range<usize>> = Vec::new();
     pending.push(0..vertex_count);
     while let Some(range) = pending.pop() {
@@ -212,7 +214,7 @@ pub fn nested_dissection(graph: &Graph) -> Permutation {
         if sizes[0] > 0 && sizes[1] > 0 {
             push_ranges(&mut pending, range.start, &sizes[..2]);
         }
-        // Otherwise nothing separates these vertices (a complete graph, say): each order is as good.
+        // Otherwise nothing separates these vertices (a complete graph, say), and any order is as good.
     }
     elimination::sort_by_postorder(graph, &mut order);
     let mut new_from_old = local;
@@ -252,10 +254,10 @@ fn stable_partition(vertices: &mut [u32], labels: &[u32], label_count: usize) ->
     sizes
 }
 
-/// Eliminates, again and again, a vertex with the fewest remaining neighbours (exact degrees; ties to the lower place).
+/// Repeatedly eliminates a vertex with the fewest remaining neighbors (exact degrees; ties go to the lower position).
 fn order_by_minimum_degree(graph: &Graph, vertices: &mut [u32], local: &mut [u32]) {
     let count = vertices.len();
-    debug_assert!(count <= 128, "neighbour sets are 128 bits wide");
+    debug_assert!(count <= 128, "neighbor sets are 128 bits wide");
     for (k, &v) in vertices.iter().enumerate() {
         local[v as usize] = k as u32;
     }
@@ -280,7 +282,7 @@ fn order_by_minimum_degree(graph: &Graph, vertices: &mut [u32], local: &mut [u32
     }
 }
 
-/// Places of the set bits, ascending.
+/// Positions of the set bits, ascending.
 fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {

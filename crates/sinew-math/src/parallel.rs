@@ -1,15 +1,17 @@
 //! Deterministic parallelism: the same bits for one thread and for many.
 //!
-//! Floating-point addition is not associative, so a sum may only be split in a way that does not depend on who computes which part.
-//! Everything here cuts its work into blocks whose borders depend on the length alone, and combines the results of the blocks in a
-//! fixed order (a balanced binary tree, or one owner per result). Threads come from rayon's current pool: the caller chooses it with
-//! `ThreadPool::install`. Work is split by `rayon::join`, which keeps its jobs on the stack, so that nothing allocates.
+//! Floating-point addition is not associative, so how a sum is split must not depend on the threads. Everything here
+//! cuts its work into blocks whose boundaries depend only on the length, and combines the results of the blocks in a
+//! fixed order (a balanced binary tree, or one owner per result). Threads come from rayon's current pool; the caller
+//! chooses it with `ThreadPool::install`. Work is split by `rayon::join`, which keeps its jobs on the stack, so nothing
+//! allocates.
 //!
 //! Three patterns cover the solvers:
 //!
 //! * [`sum`], [`sum_blocks`], [`sum_blocks_mut`]: reductions over fixed blocks;
-//! * [`GatherPlan`]: each node sums what its elements wrote down for it, in element order;
-//! * [`ScatterPlan`]: elements add straight into shared results; chunks of elements that touch the same entry never run together.
+//! * [`GatherPlan`]: each node sums the stored contributions of its elements, in element order;
+//! * [`ScatterPlan`]: elements add directly into shared results; chunks of elements that touch the same entry never run
+//!   at the same time.
 
 use std::marker::PhantomData;
 use std::ops::{AddAssign, Range};
@@ -22,32 +24,32 @@ pub use scatter::{ChunkWriter, ScatterPlan};
 
 /// Entries per block of a deterministic sum.
 ///
-/// 4096 additions take a few microseconds, which hides the cost of handing a block to another thread (well below one microsecond),
-/// and bodies of up to 4096 nodes stay on one thread, where two are no faster.
+/// 4096 additions take a few microseconds, which hides the cost of handing a block to another thread (well below one
+/// microsecond). Bodies of up to 4096 nodes stay on one thread, where two are no faster.
 pub const SUM_BLOCK: usize = 4096;
 
-/// What goes wrong when a plan is built from connectivity.
+/// Why a plan cannot be built from the connectivity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// An element names an entry that does not exist.
     #[error("element {element} refers to entry {index}, but there are only {length}")]
     IndexOutOfRange {
-        /// The element at fault.
+        /// The element.
         element: usize,
-        /// What it refers to.
+        /// The missing entry.
         index: usize,
-        /// How many entries there are.
+        /// Number of entries.
         length: usize,
     },
     /// More entries than 32-bit indices can name.
     #[error("{count} entries do not fit 32-bit indices")]
     TooLarge {
-        /// The number of entries asked for.
+        /// Number of entries.
         count: usize,
     },
 }
 
-/// Something that can be cut in two at an index: slices, and tuples of slices of equal length that are cut together.
+/// A sequence that can be split at an index: slices, and tuples of slices of equal length that are split together.
 pub trait Splittable: Sized + Send {
     /// Number of entries.
     fn length(&self) -> usize;
@@ -78,7 +80,7 @@ macro_rules! splittable_tuple {
         impl<$($name: Splittable),+> Splittable for ($($name,)+) {
             fn length(&self) -> usize {
                 let length = self.0.length();
-                $(assert_eq!(self.$index.length(), length, "slices that are cut together have equal lengths");)+
+                $(assert_eq!(self.$index.length(), length, "slices split together must have equal lengths");)+
                 length
             }
             fn split(self, at: usize) -> (Self, Self) {
@@ -104,9 +106,9 @@ impl Splittable for Indices {
     }
 }
 
-/// Folds the blocks of `parts` by a balanced tree whose shape depends on the length alone.
+/// Folds the blocks of `parts` by a balanced tree whose shape depends only on the length.
 ///
-/// One recursion serves both cases, so that the serial fold is the parallel fold by construction.
+/// One recursion serves both cases, so the serial fold equals the parallel fold by construction.
 fn fold_tree<P: Splittable, T: Send>(
     parts: P,
     start: usize,
@@ -129,13 +131,13 @@ fn fold_tree<P: Splittable, T: Send>(
 
 /// Runs `work` on a thread of the pool.
 ///
-/// A thread outside of the pool that splits work hands the whole of it over and waits, which costs some ten microseconds each time. Long work with many
-/// small parallel parts therefore moves into the pool once.
+/// A thread outside the pool that splits work hands all of it over and waits, which costs about ten microseconds each
+/// time. Long work with many small parallel parts therefore moves into the pool once.
 pub fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if rayon::current_thread_index().is_some() { work() } else { rayon::join(work, || ()).0 }
 }
 
-/// Whether splitting pays: more than one block, and somebody to share with.
+/// Whether splitting pays: more than one block and more than one thread.
 fn worth_sharing(length: usize, block_size: usize) -> bool {
     length > block_size && rayon::current_num_threads() > 1
 }
@@ -155,12 +157,12 @@ pub fn reduce_blocks<T: Send>(
     })
 }
 
-/// Calls `work` for each block of `0..length`, blocks possibly at the same time.
+/// Calls `work` for each block of `0..length`, possibly in parallel.
 pub fn for_each_block(length: usize, block_size: usize, work: impl Fn(Range<usize>) + Sync) {
     let _: Option<()> = reduce_blocks(length, block_size, work, |(), ()| ());
 }
 
-/// Calls `work(start, block)` for each block of one slice, or of several slices that are cut together.
+/// Calls `work(start, block)` for each block of one slice, or of several slices that are split together.
 pub fn for_each_block_mut<P: Splittable>(parts: P, block_size: usize, work: impl Fn(usize, P) + Sync) {
     let (length, block_size) = (parts.length(), block_size.max(1));
     if length > 0 {
@@ -204,17 +206,18 @@ pub fn sum_blocks_mut<P: Splittable>(parts: P, block_sum: impl Fn(usize, P) -> f
     fold_tree(parts, 0, SUM_BLOCK, worth_sharing(length, SUM_BLOCK), &block_sum, &|a, b| a + b)
 }
 
-/// A slice that several threads may write, each its own entries.
+/// A slice that several threads may write, each to its own entries.
 ///
-/// The borrow of the whole slice is held for as long as this lives; who may touch which entry is the caller's promise.
+/// The borrow of the whole slice lasts as long as this value; the caller guarantees that no two threads touch one
+/// entry.
 struct DisjointSlice<'a, T> {
     first: *mut T,
     length: usize,
     borrow: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: sharing a `DisjointSlice` lets another thread obtain `&mut T` (needs `T: Send`) and nothing else: no `&T` of one entry is
-// ever given to two threads, because `add` demands that no other thread uses the entry.
+// SAFETY: sharing a `DisjointSlice` lets another thread obtain `&mut T` (needs `T: Send`) and nothing else: no `&T` of
+// one entry is ever given to two threads, because `add` demands that no other thread uses the entry.
 unsafe impl<T: Send> Sync for DisjointSlice<'_, T> {}
 
 impl<'a, T: Copy + AddAssign> DisjointSlice<'a, T> {
@@ -225,12 +228,13 @@ impl<'a, T: Copy + AddAssign> DisjointSlice<'a, T> {
     /// Entry `index`.
     ///
     /// # Safety
-    /// `index` is below the length, and nobody else uses this entry while the reference lives.
+    /// `index` is below the length, and no other reference to this entry exists while the returned one lives.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     unsafe fn entry(&self, index: usize) -> &mut T {
         debug_assert!(index < self.length, "entry {index} of {}", self.length);
-        // SAFETY: in bounds of the slice that `first` and `length` came from, and used by nobody else, as the caller promises.
+        // SAFETY: in bounds of the slice that `first` and `length` came from, and not aliased, as the caller
+        // guarantees.
         unsafe { &mut *self.first.add(index) }
     }
 
@@ -241,8 +245,8 @@ impl<'a, T: Copy + AddAssign> DisjointSlice<'a, T> {
     #[inline(always)]
     unsafe fn add(&self, index: usize, value: T) {
         debug_assert!(index < self.length, "entry {index} of {}", self.length);
-        // SAFETY: the caller promises that `index` is in bounds of the slice that `first` and `length` came from, and that no other
-        // thread uses the entry; the borrow `'a` keeps everyone else away.
+        // SAFETY: the caller guarantees that `index` is in bounds of the slice that `first` and `length` came from, and
+        // that no other thread uses the entry; the borrow `'a` excludes all other access.
         unsafe { *self.first.add(index) += value };
     }
 }
@@ -256,7 +260,7 @@ pub(crate) mod tests {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a small pool").install(work)
     }
 
-    /// A value without structure in [0, 1): the low bits of a multiplicative hash.
+    /// A pseudorandom value in [0, 1): the low bits of a multiplicative hash.
     pub(crate) fn noise(i: usize) -> f64 {
         let mut h = (i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         h ^= h >> 29;
@@ -312,7 +316,7 @@ pub(crate) mod tests {
         });
         assert!((0..length).all(|i| b[i] == a[i] + i as f64));
         let expected: f64 = b.iter().sum();
-        // Two orders of summation of n terms of one sign differ by at most n ε relative.
+        // Two orders of summation of n terms of one sign differ by at most n ε relative to the sum.
         assert!((total - expected).abs() <= length as f64 * f64::EPSILON * expected);
     }
 }

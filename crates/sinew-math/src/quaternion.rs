@@ -8,8 +8,8 @@ use crate::vec3::Vec3;
 
 /// The quaternion w + x i + y j + z k with Hamilton's product (i j = k); `Quaternion` alone is `Quaternion<f64>`.
 ///
-/// A unit quaternion (cos θ/2, n sin θ/2) turns vectors by the angle θ about the axis n. The functions that rotate expect
-/// unit length and do not enforce it.
+/// A unit quaternion (cos θ/2, n sin θ/2) rotates vectors by the angle θ about the axis n. The functions that rotate
+/// expect unit length and do not enforce it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Quaternion<S = f64> {
@@ -99,7 +99,7 @@ impl<S: Scalar> Quaternion<S> {
         ])
     }
 
-    /// The vector v turned by a unit quaternion: v + 2 w (u × v) + 2 u × (u × v).
+    /// The vector v rotated by a unit quaternion: v + 2 w (u × v) + 2 u × (u × v).
     #[inline(always)]
     pub fn rotate(self, v: Vec3<S>) -> Vec3<S> {
         let u = self.vector();
@@ -168,11 +168,11 @@ impl<S: Real> Quaternion<S> {
         if q.w < S::zero() { -q } else { q }
     }
 
-    /// Rotation at the fraction `t` of the shortest turn from `self` to `other`, at constant angular speed.
+    /// Rotation at the fraction `t` of the shortest rotation from `self` to `other`, at constant angular speed.
     pub fn slerp(self, other: Self, t: S) -> Self {
         let cosine = self.dot(other);
         let end = if cosine < S::zero() { -other } else { other };
-        // |a + b| and |a − b| give the angle without loss for near and far quaternions.
+        // |a + b| and |a − b| give an accurate angle for near and far quaternions.
         let angle = S::splat(2.0) * (end - self).norm().atan2((end + self).norm());
         let sine = angle.sin();
         if sine < S::splat(SERIES_ANGLE) {
@@ -290,7 +290,7 @@ mod tests {
             for t in [0.0, 0.25, 1.0] {
                 let expected = Quaternion::from_axis_angle(axis, 0.2 + t * total);
                 assert!((1.0 - a.slerp(b, t).dot(expected).abs()).abs() < 1e-14);
-                // The long way round must give the same short turn.
+                // The long way around must give the same short rotation.
                 assert!((1.0 - a.slerp(-b, t).dot(expected).abs()).abs() < 1e-14);
             }
         }

@@ -1,26 +1,27 @@
-//! The number that all formulas are written in.
+//! The number type of all formulas.
 //!
 //! A formula generic over [`Scalar`] runs on plain `f32` and `f64`, on [`ComplexStep`](crate::ComplexStep) numbers that
-//! carry derivatives, and on lanes that carry 8 or 16 numbers at once ([`lanes`](crate::lanes)). Branches are written with
-//! [`Scalar::select`], never with `if`, because lanes may disagree.
+//! carry derivatives, and on lanes that carry 8 or 16 numbers at once ([`lanes`](crate::lanes)). Branches are written
+//! with [`Scalar::select`], never with `if`, because lanes may disagree.
 //!
 //! # One arithmetic
 //!
 //! Every method gives the same bits for a plain number and for each lane, at every instruction-set level:
 //!
 //! * `+ - * /` and `sqrt` round once, as IEEE 754 demands, and the compiler never fuses them behind our back;
-//! * [`Scalar::mul_add`] always rounds once. Processors with fused multiply-add do it in hardware; elsewhere (and in plain
-//!   code compiled for a generic x86-64) it is a call into the C library: correct, but slow. Therefore the small-matrix
-//!   operators use separate multiplications and additions, and only kernels that run under
-//!   [`dispatch`](crate::lanes::dispatch) ask for fusion;
-//! * `rsqrt` is `1/sqrt(x)` with both operations rounded; the rough [`Scalar::rsqrt_estimate`] is integer arithmetic, not the
-//!   instruction of a particular processor;
-//! * `ln`, `exp` and `atan` are our own polynomials without fusion, the first two with errors below one unit in the last place, the third below two.
+//! * [`Scalar::mul_add`] always rounds once. Processors with fused multiply-add do it in hardware; elsewhere (and in
+//!   plain code compiled for a generic x86-64) it is a call into the C library: correct, but slow. Therefore the
+//!   small-matrix operators use separate multiplications and additions, and only kernels that run under
+//!   [`dispatch`](crate::lanes::dispatch) use fusion;
+//! * `rsqrt` is `1/sqrt(x)` with both operations rounded; the rough [`Scalar::rsqrt_estimate`] is integer arithmetic,
+//!   not the instruction of a particular processor;
+//! * `ln`, `exp` and `atan` are our own polynomials without fusion; the errors of the first two stay below one unit in
+//!   the last place, that of the third below two.
 //!
-//! Signs and payloads of NaN are not part of the promise.
+//! Signs and payloads of NaN are unspecified.
 //!
-//! Mind that inherent methods win over trait methods: on a concrete `f64`, `x.ln()` is the C library's logarithm. In generic
-//! code `x.ln()` is ours.
+//! Inherent methods take precedence over trait methods: on a concrete `f64`, `x.ln()` is the C library's logarithm. In
+//! generic code `x.ln()` is ours.
 
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Sub, SubAssign};
@@ -69,7 +70,7 @@ pub trait Scalar:
         Self::one() / self.sqrt()
     }
 
-    /// Rough `1/√self` for normalisations that a later step corrects: relative error below 0.2 %, for positive normal
+    /// Rough `1/√self` for normalizations that a later step corrects: relative error below 0.2 % for positive normal
     /// numbers. Finite, but meaningless, at zero. Types without a cheap estimate return [`Scalar::rsqrt`].
     #[inline(always)]
     fn rsqrt_estimate(self) -> Self {
@@ -94,8 +95,8 @@ pub trait Scalar:
         elementary::arctan(self)
     }
 
-    /// The largest power of two that is not above |self|, for scaling without rounding. Zero for subnormal numbers; infinity
-    /// for infinity and NaN. It has no derivative.
+    /// The largest power of two that is not above |self|, for scaling without rounding. Zero for subnormal numbers;
+    /// infinity for infinity and NaN. It has no derivative.
     fn binary_magnitude(self) -> Self;
 
     /// Absolute value, by the sign of the real part.
@@ -119,8 +120,8 @@ pub trait Scalar:
         other.le(self)
     }
 
-    /// `if_true` where the mask holds, else `if_false`. It chooses and never multiplies by a mask, so a NaN on the side that
-    /// is not taken does no harm.
+    /// `if_true` where the mask holds, else `if_false`. A true selection, not a multiplication by the mask, so a NaN in
+    /// the other branch does no harm.
     fn select(mask: Self::Mask, if_true: Self, if_false: Self) -> Self;
 
     /// Whether the mask holds in at least one lane.
@@ -163,8 +164,8 @@ pub trait Scalar:
         self * self
     }
 
-    /// `self^exponent = exp(exponent · ln self)` for positive `self`. The relative error grows like `|exponent · ln self|`
-    /// units in the last place.
+    /// `self^exponent = exp(exponent · ln self)` for positive `self`. The relative error grows like
+    /// `|exponent · ln self|` units in the last place.
     #[inline(always)]
     fn powf(self, exponent: f64) -> Self {
         (self.ln() * Self::splat(exponent)).exp()
@@ -192,7 +193,7 @@ pub trait LaneScalar: Scalar {
     /// The number in one lane.
     type Element: Real;
 
-    /// How many numbers are carried at once.
+    /// Number of lanes.
     const LANES: usize;
 
     /// Reads the first `LANES` values. Panics if there are fewer.
@@ -209,13 +210,13 @@ pub trait LaneScalar: Scalar {
     unsafe fn gather(values: &[Self::Element], indices: &[u32]) -> Self {
         let mut lanes = [Self::Element::default(); MAX_LANES];
         for (lane, &index) in lanes.iter_mut().zip(&indices[..Self::LANES]) {
-            // SAFETY: the caller promises that the index is in range.
+            // SAFETY: the caller guarantees that the index is in range.
             *lane = unsafe { *values.get_unchecked(index as usize) };
         }
         Self::load(&lanes)
     }
 
-    /// The lanes one place further on, with the last lane of `previous` in front: what comes from the left neighbours of a row.
+    /// The lanes moved up by one, with the last lane of `previous` in front: the left neighbors in a row.
     #[inline(always)]
     fn shift_in(self, previous: Self) -> Self {
         let mut lanes = [Self::Element::default(); 2 * MAX_LANES];
@@ -225,7 +226,7 @@ pub trait LaneScalar: Scalar {
     }
 }
 
-/// The most lanes of any lane type.
+/// Largest lane count of any lane type.
 const MAX_LANES: usize = 16;
 
 /// A single machine number: `f32` or `f64`.

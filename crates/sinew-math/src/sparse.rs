@@ -1,8 +1,8 @@
 //! Sparse symmetric matrices of 3×3 blocks: one block for each pair of nodes that share an element.
 //!
-//! The pattern ([`BlockPattern`]) is found once for a mesh and shared; values change with each Newton iterate. Both triangles are
-//! stored, so that a product needs no scattered writes: row i of y = A x is owned by one thread and summed in column order, and the
-//! result has the same bits for any number of threads.
+//! The pattern ([`BlockPattern`]) is computed once per mesh and shared; values change with each Newton iterate. Both
+//! triangles are stored, so a product needs no scattered writes: row i of y = A x is owned by one thread and summed in
+//! column order, and the result has the same bits for any number of threads.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,13 +43,13 @@ pub use pack::PackReal;
 pub use pattern::BlockPattern;
 pub use sliced::SlicedBlocks;
 
-/// What goes wrong when a pattern or a matrix is built.
+/// Why a pattern or a matrix cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SparseError {
     /// An element names a node that does not exist, or there are too many entries.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A block outside of the pattern.
+    /// A block outside the pattern.
     #[error("block ({row}, {column}) is not in the pattern of {node_count} nodes")]
     NotInPattern {
         /// Row node.
@@ -61,7 +61,7 @@ pub enum SparseError {
     },
 }
 
-/// Rows per parallel block of copies and the like: long enough to hide the hand-over to a thread.
+/// Rows per parallel block of copies and similar loops: long enough to hide the handover to a thread.
 const VALUE_BLOCK: usize = 8192;
 
 /// A square matrix of 3×3 blocks in compressed rows, with a shared symmetric pattern.
@@ -88,12 +88,12 @@ impl<S: Real> BlockCsr<S> {
         self.pattern.node_count()
     }
 
-    /// All blocks, row after row, columns ascending; see [`BlockPattern::row`].
+    /// All blocks, row by row, columns ascending; see [`BlockPattern::row`].
     pub fn values(&self) -> &[Mat3<S>] {
         &self.values
     }
 
-    /// All blocks, to be written.
+    /// All blocks, mutable.
     pub fn values_mut(&mut self) -> &mut [Mat3<S>] {
         &mut self.values
     }
@@ -108,7 +108,7 @@ impl<S: Real> BlockCsr<S> {
     /// # Panics
     /// When the patterns have different numbers of blocks.
     pub fn copy_from<T: Real>(&mut self, other: &BlockCsr<T>) {
-        assert_eq!(self.values.len(), other.values.len(), "both matrices have one pattern");
+        assert_eq!(self.values.len(), other.values.len(), "both matrices must have the same pattern");
         for_each_block_mut((&mut self.values[..], &other.values[..]), VALUE_BLOCK, |_, (to, from)| {
             for (to, from) in to.iter_mut().zip(from) {
                 *to = from.map(|entry| S::from_f64(entry.to_f64()));
@@ -121,7 +121,7 @@ impl<S: Real> BlockCsr<S> {
     /// # Panics
     /// When the patterns have different numbers of blocks.
     pub fn add_scaled(&mut self, other: &Self, factor: S) {
-        assert_eq!(self.values.len(), other.values.len(), "both matrices have one pattern");
+        assert_eq!(self.values.len(), other.values.len(), "both matrices must have the same pattern");
         for_each_block_mut((&mut self.values[..], &other.values[..]), VALUE_BLOCK, |_, (to, from)| {
             for (to, from) in to.iter_mut().zip(from) {
                 *to += *from * factor;
@@ -179,11 +179,11 @@ impl<S: Real> BlockCsr<S> {
 
     /// Adds element blocks, in parallel and in a fixed order.
     ///
-    /// `work(elements, writer)` computes the elements of a chunk and hands each its n × n blocks, row after row, by
+    /// `work(elements, writer)` computes the elements of a chunk and adds the n × n blocks of each, row by row, with
     /// [`ChunkWriter::add_all`]. `plan` comes from [`BlockPattern::scatter_plan`].
     ///
     /// # Panics
-    /// When the plan was made for another pattern.
+    /// When the plan belongs to another pattern.
     pub fn assemble(&mut self, plan: &ScatterPlan, work: impl Fn(Range<usize>, &mut ChunkWriter<'_, Mat3<S>>) + Sync) {
         plan.for_each_chunk(&mut self.values, work);
     }
@@ -206,7 +206,7 @@ impl<S: Real> BlockCsr<S> {
         }
     }
 
-    /// y = A x from the blocks on and below the diagonal, those above not looked at; serial.
+    /// y = A x from the blocks on and below the diagonal, ignoring those above; serial.
     ///
     /// # Panics
     /// When the vectors do not have one entry per node.
@@ -242,7 +242,7 @@ impl<S: Real> BlockCsr<S> {
         worst
     }
 
-    /// All entries of the 3n × 3n matrix, row after row. For tests and small systems: memory grows with n².
+    /// All entries of the 3n × 3n matrix, row by row. For tests and small systems: memory grows with n².
     pub fn to_dense(&self) -> Vec<f64> {
         let size = 3 * self.node_count();
         let mut dense = vec![0.0; size * size];

@@ -27,7 +27,8 @@ impl<S> Vec3<S> {
     /// The components of all vectors, one after another.
     #[inline(always)]
     pub fn as_flattened(vectors: &[Self]) -> &[S] {
-        // SAFETY: `Vec3` is `repr(C)` with three fields of type S: it has the size and alignment of [S; 3], without padding.
+        // SAFETY: `Vec3` is `repr(C)` with three fields of type S: it has the size and alignment of [S; 3], without
+        // padding.
         unsafe { std::slice::from_raw_parts(vectors.as_ptr().cast(), 3 * vectors.len()) }
     }
 }
@@ -59,13 +60,13 @@ impl<S: Scalar> Vec3<S> {
         Self::new(S::splat(vector.x), S::splat(vector.y), S::splat(vector.z))
     }
 
-    /// Scalar product. Never conjugates, so that it stays analytic for [`ComplexStep`](crate::ComplexStep).
+    /// Dot product. Never conjugates, so that it stays analytic for [`ComplexStep`](crate::ComplexStep).
     #[inline(always)]
     pub fn dot(self, other: Self) -> S {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
 
-    /// Vector product `self × other`.
+    /// Cross product `self × other`.
     #[inline(always)]
     pub fn cross(self, other: Self) -> Self {
         Self::new(

@@ -1,16 +1,19 @@
-//! From excitation to activation: $\dot a = (u - a) / \tau$ with $\tau$ short while activation rises and long while it decays [Zajac89, Thelen03].
+//! From excitation to activation: $\dot a = (u - a) / \tau$, with $\tau$ short while activation rises and long while it
+//! decays \[Zajac89, Thelen03\].
 //!
-//! Calcium floods a fibre faster than it is pumped back, so a muscle is quicker to tense than to relax. One short pulse gives a twitch; pulses that follow each
-//! other faster than the decay fuse to a tetanus.
+//! Calcium floods a fiber faster than it is pumped back, so a muscle tenses faster than it relaxes. One short pulse
+//! gives a twitch; pulses that follow faster than the decay fuse to a tetanus.
 
-/// How the rate passes from rise to decay.
+/// Transition of the rate between rise and decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Switch {
-    /// $\tau$ is the time of rise for $u > a$, that of decay otherwise. Activation never crosses a constant excitation, so steps are exact.
+    /// $\tau$ is the rise time for $u > a$ and the decay time otherwise. Activation never crosses a constant
+    /// excitation, so steps are exact.
     Plain,
-    /// $1/\tau$ goes from one to the other as $\tanh((u - a) / w)$: derivatives by excitation are continuous, as optimisation over excitations wants.
+    /// $1/\tau$ blends from one to the other as $\tanh((u - a) / w)$: derivatives with respect to excitation are
+    /// continuous, as optimization over excitations needs.
     Smooth {
-        /// Difference $w > 0$ of excitation and activation over which the switch takes place.
+        /// Difference $w > 0$ of excitation and activation over which the transition takes place.
         width: f64,
     },
 }
@@ -18,25 +21,25 @@ pub enum Switch {
 /// First-order dynamics of activation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActivationDynamics {
-    /// Time constant of rise [s] > 0.
+    /// Time constant of rise \[s\] > 0.
     pub rise_secs: f64,
-    /// Time constant of decay [s] > 0.
+    /// Time constant of decay \[s\] > 0.
     pub decay_secs: f64,
-    /// How the rate passes from one to the other.
+    /// Transition between the two.
     pub switch: Switch,
 }
 
 impl Default for ActivationDynamics {
-    /// 10 ms and 40 ms, the usual values for human muscle [Thelen03, Millard13].
+    /// 10 ms and 40 ms, the usual values for human muscle \[Thelen03, Millard13\].
     fn default() -> Self {
         ActivationDynamics { rise_secs: 0.010, decay_secs: 0.040, switch: Switch::Plain }
     }
 }
 
-/// Why there are no such dynamics.
+/// Why constants are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ActivationError {
-    /// A time constant or a width that is not above zero.
+    /// A time constant or a width that is not positive.
     #[error("{name} is {value}; it must be above zero and finite")]
     NotPositive {
         /// Field of [`ActivationDynamics`] or [`Switch`].
@@ -47,7 +50,7 @@ pub enum ActivationError {
 }
 
 impl ActivationDynamics {
-    /// Says what is wrong with the constants.
+    /// Checks the constants.
     pub fn check(&self) -> Result<(), ActivationError> {
         let width = match self.switch {
             Switch::Plain => 1.0,
@@ -61,7 +64,7 @@ impl ActivationDynamics {
         Ok(())
     }
 
-    /// $1/\tau$ [1/s].
+    /// $1/\tau$ \[1/s\].
     fn rate(&self, excitation: f64, activation: f64) -> f64 {
         let (rise, decay) = (1.0 / self.rise_secs, 1.0 / self.decay_secs);
         let difference = excitation - activation;
@@ -77,7 +80,7 @@ impl ActivationDynamics {
         }
     }
 
-    /// $\dot a$ [1/s].
+    /// $\dot a$ \[1/s\].
     pub fn derivative(&self, excitation: f64, activation: f64) -> f64 {
         (excitation - activation) * self.rate(excitation, activation)
     }
@@ -86,8 +89,8 @@ impl ActivationDynamics {
     ///
     /// $$ a(t + \Delta t) = u + (a - u)\, e^{-\Delta t / \tau} $$
     ///
-    /// Exact for the plain switch, second order for the smooth one, whose rate is taken half way. Stays between activation and excitation for every step, so no
-    /// step is too long.
+    /// Exact for the plain switch, second order for the smooth one, whose rate is evaluated at the midpoint. The result
+    /// stays between activation and excitation for any step size.
     pub fn advance(&self, activation: f64, excitation: f64, dt: f64) -> f64 {
         let relax = |rate: f64, dt: f64| excitation + (activation - excitation) * (-dt * rate).exp();
         let rate = self.rate(excitation, activation);
@@ -97,7 +100,8 @@ impl ActivationDynamics {
         }
     }
 
-    /// Activation at time `to` of a muscle with the given activation at `from`, under pulses; steps end where pulses do, so that the plain switch stays exact.
+    /// Activation at time `to` under pulses, from a given activation at `from`; steps end at pulse edges, so the plain
+    /// switch stays exact.
     pub fn advance_through(&self, pulses: &PulseTrain, activation: f64, from: f64, to: f64) -> f64 {
         let (mut now, mut activation) = (from, activation);
         while now < to {
@@ -112,15 +116,15 @@ impl ActivationDynamics {
 /// Equal pulses of excitation: one for a twitch, many for a tetanus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PulseTrain {
-    /// Beginning of the first pulse [s].
+    /// Start of the first pulse \[s\].
     pub start_secs: f64,
-    /// Duration of a pulse [s], from above zero to the period.
+    /// Duration of a pulse \[s\], above zero and at most the period.
     pub width_secs: f64,
-    /// From the beginning of a pulse to that of the next [s].
+    /// Time from the start of a pulse to that of the next \[s\].
     pub period_secs: f64,
     /// Number of pulses.
     pub count: u32,
-    /// Excitation during a pulse, from 0 to 1; none between.
+    /// Excitation during a pulse, from 0 to 1; zero in between.
     pub height: f64,
 }
 
@@ -130,12 +134,12 @@ impl PulseTrain {
         PulseTrain { start_secs: 0.0, width_secs, period_secs: width_secs, count: 1, height: 1.0 }
     }
 
-    /// Pulses of full excitation from time zero on, `frequency` [1/s] of them per second.
+    /// Pulses of full excitation from time zero, `frequency` \[1/s\] per second.
     pub fn tetanus(width_secs: f64, frequency: f64, count: u32) -> PulseTrain {
         PulseTrain { start_secs: 0.0, width_secs, period_secs: 1.0 / frequency, count, height: 1.0 }
     }
 
-    /// Excitation at a time; pulses hold their beginning, not their end.
+    /// Excitation at a time; pulses include their start but not their end.
     pub fn excitation(&self, time: f64) -> f64 {
         let pulse = self.pulse_at(time);
         let is_inside = (0.0..f64::from(self.count)).contains(&pulse) && time < self.end_of(pulse);
@@ -155,10 +159,11 @@ impl PulseTrain {
         if pulse < last { self.start_of(pulse + 1.0) } else { f64::INFINITY }
     }
 
-    /// The pulse that began last, below zero before the first.
+    /// The pulse that began last; negative before the first.
     fn pulse_at(&self, time: f64) -> f64 {
         let guess = ((time - self.start_secs) / self.period_secs).floor();
-        // The division may round to the wrong side of a beginning, and a walk from change to change would never get past it.
+        // The division may round to the wrong side of a pulse start, and a walk from change to change would never get
+        // past it.
         if self.start_of(guess + 1.0) <= time {
             guess + 1.0
         } else if self.start_of(guess) > time {
@@ -184,7 +189,7 @@ mod tests {
     const PLAIN: ActivationDynamics = ActivationDynamics { rise_secs: 0.010, decay_secs: 0.040, switch: Switch::Plain };
     const SMOOTH: ActivationDynamics = ActivationDynamics { switch: Switch::Smooth { width: 0.1 }, ..PLAIN };
 
-    /// One step or many, a = u + (a₀ − u) exp(−t/τ).
+    /// One step or many: a = u + (a₀ − u) exp(−t/τ).
     #[test]
     fn constant_excitation_gives_exponentials_for_any_step() {
         for (start, excitation, tau) in [(0.0, 1.0, 0.010), (0.2, 0.9, 0.010), (1.0, 0.0, 0.040), (0.7, 0.3, 0.040)] {
@@ -238,7 +243,8 @@ mod tests {
         assert!((a(0.065) - (1.0 - (-0.5f64).exp()) * (-1.5f64).exp()).abs() < 1e-15);
     }
 
-    /// Peaks under a long train settle at (1 − p) / (1 − p q) with p, q the decays within and between pulses; faster pulses fuse.
+    /// Peaks under a long train converge to (1 − p) / (1 − p q) with p, q the decays within and between pulses; faster
+    /// pulses fuse.
     #[test]
     fn pulse_trains_settle_at_their_closed_form_and_fuse() {
         let ripple = |frequency: f64| {
@@ -256,7 +262,7 @@ mod tests {
         assert!(slow.1 > 0.38 && fast.1 < 0.08, "{slow:?} {fast:?}");
     }
 
-    /// Also where beginnings are not representable: every pulse is walked, once.
+    /// Every pulse is visited once, even if its start is not representable.
     #[test]
     fn every_pulse_begins_and_ends_once() {
         let train =

@@ -1,9 +1,12 @@
-//! A muscle as fibre and tendon in series along a path: Zajac's dimensionless actuator [Zajac89], as [Chen92] has it (CHE-08).
+//! A muscle as a fiber and a tendon in series along a path: Zajac's dimensionless actuator \[Zajac89\], as in
+//! \[Chen92\] (CHE-08).
 //!
-//! $$ l^{MT} = l^T + l^M \cos\alpha, \qquad F^T(\varepsilon) = \bigl( a\, f_a(\tilde l)\, f_v(\tilde v) + f_p(\tilde l) + \beta \tilde v \bigr) \cos\alpha $$
+//! $$ l^{MT} = l^T + l^M \cos\alpha, \qquad
+//! F^T(\varepsilon) = \bigl( a\, f_a(\tilde l)\, f_v(\tilde v) + f_p(\tilde l) + \beta \tilde v \bigr) \cos\alpha $$
 //!
-//! with $\tilde l = l^M / l^M_0$, $\tilde v = \dot{\tilde l} / v_m$, $\varepsilon = l^T / l^T_s - 1$ and forces in $F_0$. The unknown in the solves is
-//! $s = l^M \cos\alpha$, the share of the path that the fibre takes: both kinds of pennation are smooth in it, and the tendon's length is $l^{MT} - s$.
+//! with $\tilde l = l^M / l^M_0$, $\tilde v = \dot{\tilde l} / v_m$, $\varepsilon = l^T / l^T_s - 1$ and forces in
+//! $F_0$. The unknown of the solves is $s = l^M \cos\alpha$, the part of the path that the fiber takes: both kinds of
+//! pennation are smooth in it, and the tendon's length is $l^{MT} - s$.
 
 mod motion;
 #[cfg(test)]
@@ -15,40 +18,44 @@ use crate::curve::{Curve, CurveKind};
 use crate::fiber::FiberCurves;
 use crate::root::first_root;
 
-/// How the angle between fibres and tendon depends on the fibre's length.
+/// Dependence of the pennation angle on the fiber length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pennation {
-    /// The angle stays what it is [Chen92].
+    /// The angle is constant \[Chen92\].
     Constant,
-    /// The thickness of the muscle, $l^M_0 \sin\alpha_0$, stays what it is, so the fibres turn as they shorten [Zajac89, Millard13].
+    /// The thickness of the muscle, $l^M_0 \sin\alpha_0$, is constant, so the fibers rotate as they shorten \[Zajac89,
+    /// Millard13\].
     ConstantThickness,
 }
 
 /// Parameters of an [`Actuator`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActuatorParams {
-    /// Greatest isometric active force $F_0$ [N] > 0.
+    /// Maximum isometric active force $F_0$ \[N\] > 0.
     pub max_force: f64,
-    /// Optimal fibre length $l^M_0$ [m] > 0.
+    /// Optimal fiber length $l^M_0$ \[m\] > 0.
     pub optimal_fiber_length: f64,
-    /// Slack length of the tendon $l^T_s$ [m] ≥ 0; 0 for a rigid tendon without length, as paths of muscles without tendon want.
+    /// Slack length of the tendon $l^T_s$ \[m\] ≥ 0; 0 for a rigid tendon without length, for muscle paths without a
+    /// tendon.
     pub tendon_slack_length: f64,
-    /// Angle between fibres and tendon at optimal fibre length [rad], from 0 to below π/2.
+    /// Angle between fibers and tendon at optimal fiber length \[rad\], from 0 to below π/2.
     pub pennation_angle: f64,
-    /// How that angle changes.
+    /// Change of that angle with fiber length.
     pub pennation: Pennation,
-    /// Greatest shortening speed $v_m$ [optimal lengths / s] > 0.
+    /// Maximum shortening speed $v_m$ \[optimal lengths / s\] > 0.
     pub max_speed: f64,
-    /// Viscosity of the fibre $\beta \ge 0$: force in $F_0$ at speed $v_m$. Bounds velocities where the active force cannot: [Millard13] takes 0.1.
+    /// Viscosity of the fiber $\beta \ge 0$: force in $F_0$ at speed $v_m$. It bounds velocities where the active force
+    /// cannot; \[Millard13\] uses 0.1.
     pub damping: f64,
-    /// Curves of the fibre.
+    /// Curves of the fiber.
     pub fiber: FiberCurves,
-    /// Force of the tendon over its strain, in $F_0$.
+    /// Tendon force over strain, in $F_0$.
     pub tendon: Curve,
 }
 
 impl Default for ActuatorParams {
-    /// Unit force and lengths with the curves of [Chen92]; ten lengths per second, Zajac's usual speed (CHE-50); no pennation and no damping, as there.
+    /// Unit force and lengths with the curves of \[Chen92\]; ten lengths per second, Zajac's usual speed (CHE-50); no
+    /// pennation and no damping, as in that paper.
     fn default() -> Self {
         ActuatorParams {
             max_force: 1.0,
@@ -64,10 +71,10 @@ impl Default for ActuatorParams {
     }
 }
 
-/// Why there is no such actuator, or no such state of it.
+/// Why parameters or a state are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ActuatorError {
-    /// A parameter that must be above zero is not.
+    /// A parameter that must be positive is not.
     #[error("{name} is {value}; it must be above zero and finite")]
     NotPositive {
         /// Field of [`ActuatorParams`], or `dt`.
@@ -75,116 +82,117 @@ pub enum ActuatorError {
         /// Its value.
         value: f64,
     },
-    /// A parameter that must not be below zero is.
+    /// A parameter that must not be negative is.
     #[error("{name} is {value}; it must be zero or above and finite")]
     Negative {
-        /// Field of [`ActuatorParams`], or the quantity asked for.
+        /// Field of [`ActuatorParams`], or the name of an argument.
         name: &'static str,
         /// Its value.
         value: f64,
     },
-    /// Fibres at a right angle to the tendon, or beyond, pull nothing.
+    /// Fibers at a right angle to the tendon, or beyond, cannot pull.
     #[error("the pennation angle is {degrees}°; it must be from 0° to below 90°")]
     Pennation {
         /// The angle.
         degrees: f64,
     },
-    /// A curve stands where one of another kind belongs.
-    #[error("the {expected:?} curve is one of kind {found:?}")]
+    /// A curve has the wrong kind.
+    #[error("the {expected:?} curve has the kind {found:?}")]
     WrongCurve {
-        /// Kind that belongs there.
+        /// Expected kind.
         expected: CurveKind,
-        /// Kind that stands there.
+        /// Actual kind.
         found: CurveKind,
     },
-    /// Activations are shares.
+    /// Activation is a fraction.
     #[error("activation {activation} is not between 0 and 1")]
     Activation {
         /// The activation.
         activation: f64,
     },
-    /// The slack tendon fills the whole path.
+    /// The slack tendon takes up the whole path.
     #[error(
-        "the path is {path} m long and the tendon's slack length {slack} m, which leaves the fibre no length; hint: shorten the tendon below {path} m, or check the units of both"
+        "the path is {path} m long and the tendon's slack length {slack} m, which leaves the fiber no length; hint: shorten the tendon below {path} m, or check the units of both"
     )]
     PathTooShort {
-        /// Length of the path [m].
+        /// Length of the path \[m\].
         path: f64,
-        /// Slack length of the tendon [m].
+        /// Slack length of the tendon \[m\].
         slack: f64,
     },
-    /// The fibre pulls more than its tendon at every length.
+    /// The fiber pulls more than its tendon at every length.
     #[error(
-        "at activation {activation} on a path of {path} m the fibre pulls itself to no length; hint: let the active curve fall to zero at short lengths"
+        "at activation {activation} on a path of {path} m the fiber shortens to zero length; hint: let the active curve fall to zero at short lengths"
     )]
     Collapse {
-        /// Length of the path [m], 0 where a force is prescribed.
+        /// Length of the path \[m\], 0 where a force is prescribed.
         path: f64,
         /// Activation.
         activation: f64,
     },
     /// No velocity balances the forces.
     #[error(
-        "no velocity balances the load of {load} N on a fibre with the active force {active} N; hint: give it damping, 0.01 say, which bounds its velocity"
+        "no velocity balances the load of {load} N on a fiber with the active force {active} N; hint: add damping, such as 0.01, which bounds the velocity"
     )]
     Unbalanced {
-        /// What the active force and the damping would have to hold, along the fibre [N].
+        /// Force along the fiber that active force and damping would have to balance \[N\].
         load: f64,
-        /// Active force at rest [N].
+        /// Active force at rest \[N\].
         active: f64,
     },
     /// The tendon's curve never reaches a force.
-    #[error("the tendon carries no {force} N at any strain")]
+    #[error("the tendon reaches a force of {force} N at no strain")]
     TendonTooWeak {
-        /// The force [N].
+        /// The force \[N\].
         force: f64,
     },
 }
 
-/// A state in which tendon and fibre pull equally.
+/// A state in which tendon and fiber forces balance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equilibrium {
-    /// Fibre length in optimal lengths.
+    /// Fiber length in optimal lengths.
     pub fiber_length: f64,
-    /// Force along the fibre [N].
+    /// Force along the fiber \[N\].
     pub fiber_force: f64,
-    /// Force along the tendon [N]: `fiber_force` times `cos_pennation`.
+    /// Force along the tendon \[N\]: `fiber_force` times `cos_pennation`.
     pub tendon_force: f64,
     /// $\cos\alpha$.
     pub cos_pennation: f64,
-    /// $\varepsilon$; 0 where the tendon is rigid.
+    /// $\varepsilon$; 0 for a rigid tendon.
     pub tendon_strain: f64,
 }
 
-/// Fibre and tendon in series.
+/// A fiber and a tendon in series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Actuator {
     params: ActuatorParams,
     /// $\cos\alpha_0$.
     cosine: f64,
-    /// $l^M_0 \sin\alpha_0$ [m].
+    /// $l^M_0 \sin\alpha_0$ \[m\].
     thickness: f64,
-    /// $f_v(0)$: one, but for curves through points to rounding only.
+    /// $f_v(0)$: one, up to rounding for curves through points.
     rest_factor: f64,
 }
 
-/// The fibre where it takes the share $s$ of the path.
+/// The fiber when it takes the part $s$ of the path.
 #[derive(Clone, Copy)]
 struct Fiber {
-    /// $\tilde l$ and its derivative by $s$.
+    /// $\tilde l$ and its derivative with respect to $s$.
     length: f64,
     length_slope: f64,
-    /// $\cos\alpha$ and its derivative by $s$.
+    /// $\cos\alpha$ and its derivative with respect to $s$.
     cosine: f64,
     cosine_slope: f64,
 }
 
-/// Places over the range of the active curve at which the equilibrium is looked for: two roots closer than that, about a hundredth of the optimal length, pass
-/// for none, and the fibre is then where it would be pulled an instant later.
+/// Number of points over the range of the active curve at which the equilibrium is bracketed. Two roots closer than
+/// their spacing, about a hundredth of the optimal length, are missed; the fiber is then where it would be pulled an
+/// instant later.
 const SCAN_COUNT: usize = 128;
 
 impl Actuator {
-    /// An actuator, if its parameters make sense.
+    /// An actuator with checked parameters.
     pub fn new(params: ActuatorParams) -> Result<Actuator, ActuatorError> {
         let positive = [
             ("max_force", params.max_force),
@@ -218,26 +226,28 @@ impl Actuator {
         Ok(Actuator { cosine, thickness: params.optimal_fiber_length * sine, rest_factor, params })
     }
 
-    /// What it was made from.
+    /// Its parameters.
     pub fn params(&self) -> &ActuatorParams {
         &self.params
     }
 
-    /// Static equilibrium on a path [m] at an activation: $F^T = (a f_a + f_p) \cos\alpha$ (CHE-13).
+    /// Static equilibrium on a path \[m\] at an activation: $F^T = (a f_a + f_p) \cos\alpha$ (CHE-13).
     ///
-    /// On the descending limb of the active force a long tendon may be softer than the fibre, and there are up to three solutions, of which the one in the middle
-    /// runs away. The one returned has the shortest fibre: it is stable (a fibre stretched from it is pulled back), and the one reached on a path that grows
-    /// from slack, or by a fibre that begins too short. It is bracketed by a walk along the active curve and polished by Newton's method.
+    /// On the descending limb of the active force a long tendon may be softer than the fiber. Then there are up to
+    /// three solutions, and the middle one is unstable. The one returned has the shortest fiber. It is stable (a fiber
+    /// stretched from it is pulled back), and it is reached on a path that grows from slack, or by a fiber that starts
+    /// too short. It is bracketed by a scan along the active curve and polished by Newton's method.
     ///
-    /// Where the fibre is too short to pull at all, the tendon is just slack and all forces are zero: no error, muscles do hang loose. A path no longer than
-    /// the slack tendon is an error, for the fibre would have no length.
+    /// If the fiber is too short to pull at all, the tendon is just slack and all forces are zero. This is not an
+    /// error: muscles can be slack. A path no longer than the slack tendon is an error, because the fiber would have no
+    /// length.
     pub fn equilibrium(&self, path_length: f64, activation: f64) -> Result<Equilibrium, ActuatorError> {
         require_activation(activation)?;
         let slack = self.check_path(path_length)?;
         if self.is_rigid() {
             return Ok(self.equilibrium_at(path_length, path_length, activation));
         }
-        // Tendon less fibre: positive where the fibre is pulled longer.
+        // Tendon minus fiber: positive where the fiber is pulled longer.
         let balance = |s: f64| {
             let (tendon, tendon_slope) = self.tendon_pull(path_length, s);
             let (fiber, fiber_slope) = self.static_pull(s, activation);
@@ -263,12 +273,14 @@ impl Actuator {
         Ok(self.equilibrium_at(path_length, s, activation))
     }
 
-    /// Velocity of a fibre [greatest shortening speeds], negative for shortening, at which it balances its tendon:
+    /// Velocity of a fiber in units of the maximum shortening speed, negative for shortening, at which it balances its
+    /// tendon:
     ///
     /// $$ a\, f_a(\tilde l)\, f_v(\tilde v) + \beta \tilde v = F^T / \cos\alpha - f_p(\tilde l) $$
     ///
-    /// Where the fibre is unloaded that is the greatest shortening speed. Without damping there are loads no velocity holds: beyond the asymptote of $f_v$, below
-    /// zero, and all at zero activation; these are errors. A rigid tendon leaves the velocity to the path: an error too.
+    /// An unloaded fiber shortens at maximum speed. Without damping some loads have no solution: beyond the asymptote
+    /// of $f_v$, below zero, and any load at zero activation. These are errors. With a rigid tendon the path determines
+    /// the velocity; that is also an error.
     pub fn fiber_velocity(&self, fiber_length: f64, path_length: f64, activation: f64) -> Result<f64, ActuatorError> {
         require_activation(activation)?;
         require_not_negative("fiber_length", fiber_length)?;
@@ -286,7 +298,7 @@ impl Actuator {
         if at_rest == 0.0 {
             return Ok(0.0);
         }
-        // Twice as far until the sign changes; 2²⁰ greatest speeds are no velocity of a fibre.
+        // Double the range until the sign changes; no fiber reaches 2²⁰ times the maximum speed.
         let far = (0..=20).map(|k| at_rest.signum() * f64::from(1 << k)).find(|&v| balance(v).0 * at_rest <= 0.0);
         match far {
             Some(far) if !self.is_rigid() => Ok(first_root(0.0, far, balance)),
@@ -304,7 +316,7 @@ impl Actuator {
         self.params.tendon_slack_length == 0.0
     }
 
-    /// Share of the path that is left for the fibre when the tendon is just slack.
+    /// Part of the path left for the fiber when the tendon is just slack.
     fn check_path(&self, path: f64) -> Result<f64, ActuatorError> {
         let slack = self.params.tendon_slack_length;
         if path > slack && path.is_finite() {
@@ -323,7 +335,7 @@ impl Actuator {
                 cosine: self.cosine,
                 cosine_slope: 0.0,
             },
-            // Without pennation there is no thickness, and 0/0 at no length.
+            // Without pennation the thickness is zero, and the formula gives 0/0 at zero length.
             Pennation::ConstantThickness if self.thickness == 0.0 => {
                 Fiber { length: s / optimal, length_slope: 1.0 / optimal, cosine: 1.0, cosine_slope: 0.0 }
             }
@@ -340,7 +352,7 @@ impl Actuator {
         }
     }
 
-    /// Share of the path of a fibre of given length; none where it is shorter than the muscle is thick.
+    /// Part of the path taken by a fiber of given length; zero if it is shorter than the muscle is thick.
     fn share_of(&self, fiber_length: f64) -> f64 {
         let length = fiber_length * self.params.optimal_fiber_length;
         match self.params.pennation {
@@ -353,13 +365,13 @@ impl Actuator {
         if self.is_rigid() { 0.0 } else { (path - s) / self.params.tendon_slack_length - 1.0 }
     }
 
-    /// Force of the tendon in $F_0$ and its derivative by $s$.
+    /// Tendon force in $F_0$ and its derivative with respect to $s$.
     fn tendon_pull(&self, path: f64, s: f64) -> (f64, f64) {
         let sample = self.params.tendon.at(self.tendon_strain(path, s));
         (sample.value, -sample.slope / self.params.tendon_slack_length)
     }
 
-    /// Force of a fibre at rest along the tendon, in $F_0$, and its derivative by $s$.
+    /// Force of a fiber at rest along the tendon, in $F_0$, and its derivative with respect to $s$.
     fn static_pull(&self, s: f64, activation: f64) -> (f64, f64) {
         let fiber = self.fiber_at(s);
         let (active, passive) = (self.params.fiber.active.at(fiber.length), self.params.fiber.passive.at(fiber.length));

@@ -11,36 +11,37 @@ use published::Formula;
 use sinew_math::LaneScalar;
 use table::Table;
 
-/// Lanes of f64 of the widest instruction set.
+/// Largest number of f64 lanes of any instruction set.
 const MOST_LANES: usize = 8;
 
-/// A curve's value, slope and integral at one place.
+/// A curve's value, slope and integral at one abscissa.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CurveSample<S = f64> {
-    /// Force, in units of the greatest isometric force (for force over velocity: the factor of the active force); never negative.
+    /// Force, in units of the maximum isometric force (for force over velocity: the factor of the active force); never
+    /// negative.
     pub value: S,
-    /// Derivative of the value; at a kink the one towards larger abscissae or towards smaller ones, never something between.
+    /// Derivative of the value; at a kink one of the two one-sided slopes, never a value in between.
     pub slope: S,
     /// Integral of the value from the origin of the curve's kind ([`CurveKind::origin`]).
     pub integral: S,
 }
 
-/// What a curve is the force of: decides where its integral begins and how it goes on beyond its points.
+/// The quantity of a curve: determines the origin of its integral and its continuation beyond its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveKind {
-    /// Active force over fibre length; held beyond its ends (zero where the end is zero).
+    /// Active force over fiber length; constant beyond its ends (zero if the end is zero).
     Active,
-    /// Passive force over fibre length; goes on along straight lines, down to zero at most.
+    /// Passive force over fiber length; continues along straight lines, down to zero at most.
     Passive,
-    /// Factor of the active force over velocity, negative for shortening; held beyond its ends.
+    /// Factor of the active force over velocity, negative for shortening; constant beyond its ends.
     Velocity,
-    /// Tendon force over strain; goes on along straight lines, down to zero at most.
+    /// Tendon force over strain; continues along straight lines, down to zero at most.
     Tendon,
 }
 
 impl CurveKind {
-    /// Where integrals begin: 0 for active force, so that the integral is the whole work from no length; 1 for passive force, which begins at the
-    /// optimal length; 0 for velocity and for strain.
+    /// Origin of integrals: 0 for active force, so that the integral is the whole work from zero length; 1 for passive
+    /// force, which begins at the optimal length; 0 for velocity and for strain.
     pub fn origin(self) -> f64 {
         match self {
             CurveKind::Passive => 1.0,
@@ -53,10 +54,10 @@ impl CurveKind {
     }
 }
 
-/// Why points make no curve.
+/// Why points do not form a curve.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CurveError {
-    /// No line goes through fewer than two points.
+    /// A curve needs at least two points.
     #[error("a curve needs at least two points, and there are {count}")]
     TooFewPoints {
         /// Number of points given.
@@ -74,7 +75,7 @@ pub enum CurveError {
         /// Abscissa of the point.
         after: f64,
     },
-    /// Something is infinite or not a number.
+    /// A coordinate is infinite or NaN.
     #[error("point {index} is ({x}, {y}); both must be finite")]
     NotFinite {
         /// The point, counted from 0.
@@ -84,8 +85,8 @@ pub enum CurveError {
         /// Its force.
         y: f64,
     },
-    /// Fibres and tendons pull; they do not push.
-    #[error("point {index} at {x} has the negative force {y}; hint: fibres and tendons only pull, so put 0 there")]
+    /// Fibers and tendons pull; they do not push.
+    #[error("point {index} at {x} has the negative force {y}; hint: fibers and tendons only pull, so use 0 there")]
     NegativeForce {
         /// The point, counted from 0.
         index: usize,
@@ -104,21 +105,21 @@ enum Shape {
 
 /// A smooth curve of one variable: force over length, velocity or strain.
 ///
-/// The value is never negative, and no finite abscissa gives something that is not a number. Evaluation allocates nothing; a clone shares its points.
-/// Slopes are continuous, except at the kinks of the sources that have some: [`Curve::active_blemker`], [`Curve::passive_blemker`] and
-/// [`Curve::velocity_chen`] where it reaches zero.
+/// The value is never negative, and no finite abscissa gives NaN. Evaluation does not allocate; a clone shares its
+/// points. Slopes are continuous, except at the kinks of some published curves: [`Curve::active_blemker`],
+/// [`Curve::passive_blemker`] and [`Curve::velocity_chen`] where it reaches zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve(Shape);
 
 impl Curve {
-    /// Active force over stretch as two parabolas on either side of 1, smooth at ±0.4: TER-35, variant A [Teran05].
+    /// Active force over stretch as two parabolas on either side of 1, smooth at ±0.4: TER-35, variant A \[Teran05\].
     ///
     /// $$ f = 1 - \tfrac{25}{6} e^2 \ (|e| < 0.4), \quad \tfrac{25}{3} (|e| - 0.6)^2 \ (|e| < 0.6), \quad e = l - 1 $$
     pub fn active_teran() -> Curve {
         Curve(Shape::Formula(Formula::ActiveTeran))
     }
 
-    /// Passive force over stretch, exponential without its linear part: TER-35, variant A [Teran05].
+    /// Passive force over stretch, exponential without its linear part: TER-35, variant A \[Teran05\].
     ///
     /// $$ f = 0.05\,(\exp(6.6 e) - 6.6 e - 1), \quad e = l - 1 > 0 $$
     ///
@@ -127,7 +128,7 @@ impl Curve {
         Curve(Shape::Formula(Formula::PassiveTeran))
     }
 
-    /// Active force over stretch of [Blemker05]: TER-35, variant B, SIF-019.
+    /// Active force over stretch of \[Blemker05\]: TER-35, variant B, SIF-019.
     ///
     /// $$ f = 9 (l - 0.4)^2,\quad 1 - 4 (1 - l)^2,\quad 9 (l - 1.6)^2 $$
     ///
@@ -136,7 +137,7 @@ impl Curve {
         Curve(Shape::Formula(Formula::ActiveBlemker))
     }
 
-    /// Passive force over stretch of [Blemker05]: TER-35, variant B, SIF-019.
+    /// Passive force over stretch of \[Blemker05\]: TER-35, variant B, SIF-019.
     ///
     /// $$ f = 0.05\,(\exp(6.6 (l - 1)) - 1), \quad l > 1 $$
     ///
@@ -145,10 +146,12 @@ impl Curve {
         Curve(Shape::Formula(Formula::PassiveBlemker))
     }
 
-    /// Active force over length: the natural cubic spline through twelve points of [Delp90], as [Chen92] interpolates them (CHE-09).
+    /// Active force over length: the natural cubic spline through twelve points of \[Delp90\], as \[Chen92\]
+    /// interpolates them (CHE-09).
     ///
-    /// Points at zero crowd at both ends to make the spline level there. They are taken by their purpose: the spline begins and ends level at the innermost
-    /// zeros, 0.4035 and 1.61875, instead of with slopes of 0.01 and a swing of 1e-6 below zero.
+    /// The zeros crowded at both ends make the spline level there. We implement that intent: the spline begins and ends
+    /// level at the innermost zeros, 0.4035 and 1.61875, instead of with slopes of 0.01 and an overshoot of 1e-6 below
+    /// zero.
     pub fn active_delp() -> Curve {
         static TABLE: OnceLock<Arc<Table>> = OnceLock::new();
         let build =
@@ -156,49 +159,54 @@ impl Curve {
         Curve(Shape::Table(TABLE.get_or_init(build).clone()))
     }
 
-    /// Passive force over length of [Chen92]: $f = 4 (l - 1)^2$ above 1 (CHE-10).
+    /// Passive force over length of \[Chen92\]: $f = 4 (l - 1)^2$ above 1 (CHE-10).
     pub fn passive_chen() -> Curve {
         Curve(Shape::Formula(Formula::PassiveChen))
     }
 
-    /// Factor of the active force over velocity of [Chen92] (CHE-12), negative velocities shorten.
+    /// Factor of the active force over velocity of \[Chen92\] (CHE-12); negative velocities shorten.
     ///
-    /// $$ f = \max\Bigl(0,\ 1 + \tfrac{1.65}{\pi} \bigl( \arctan 3.1 (v + 0.32774) - \arctan(3.1 \cdot 0.32774) \bigr) \Bigr) $$
+    /// $$ f = \max\Bigl(0,\,
+    /// 1 + \tfrac{1.65}{\pi} \bigl( \arctan 3.1 (v + 0.32774) - \arctan(3.1 \cdot 0.32774) \bigr) \Bigr) $$
     ///
-    /// The arctangents fall below zero at $v = -0.97861$; a fibre does not push, so the curve stays at zero from there, with slope zero.
+    /// The arctangents fall below zero at $v = -0.97861$; a fiber does not push, so the curve stays at zero from there,
+    /// with zero slope.
     pub fn velocity_chen() -> Curve {
         Curve(Shape::Formula(Formula::VelocityChen))
     }
 
-    /// Tendon force over strain, a parabola and its tangent that follow the curve of [Zajac89] (CHE-11).
+    /// Tendon force over strain: a parabola and its tangent, fitted to the curve of \[Zajac89\] (CHE-11).
     ///
-    /// $$ F = k \varepsilon^2 \ (\varepsilon < \varepsilon_1), \quad 37.5\,\varepsilon - 0.2375 \ (\varepsilon \ge \varepsilon_1) $$
+    /// $$ F = k \varepsilon^2 \ (\varepsilon < \varepsilon_1), \quad
+    /// 37.5\,\varepsilon - 0.2375 \ (\varepsilon \ge \varepsilon_1) $$
     ///
-    /// The two meet smoothly for $k = 37.5^2 / (4 \cdot 0.2375) = 1480.26$ and $\varepsilon_1 = 2 \cdot 0.2375 / 37.5 = 0.012667$, of which the figures
-    /// usually printed, 1480.3 and 0.0127, are roundings. $F(0.033) = 1$.
+    /// The two meet smoothly for $k = 37.5^2 / (4 \cdot 0.2375) = 1480.26$ and $\varepsilon_1 = 2 \cdot 0.2375 / 37.5 =
+    /// 0.012667$; the usually printed figures, 1480.3 and 0.0127, are rounded. $F(0.033) = 1$.
     pub fn tendon_zajac() -> Curve {
         Curve(Shape::Formula(Formula::TendonZajac))
     }
 
-    /// A curve through points `[abscissa, force]` with increasing abscissae: cubics whose slopes are those of a spline, limited so that the curve rises and
-    /// falls only where the points do [Fritsch80, Hyman83].
+    /// A curve through points `[abscissa, force]` with increasing abscissae: cubics with the slopes of a spline,
+    /// limited so that the curve rises and falls only where the points do \[Fritsch80, Hyman83\].
     ///
-    /// Where points stand close enough the limits do nothing, and the error falls with the fourth power of their distance: some hundred samples of a smooth
-    /// curve give it back to 1e-5. Zeros stay zeros. Beyond the ends, passive and tendon forces go on along straight lines; active forces and factors of
-    /// velocity level off within a tenth of the last interval, so that slopes are continuous there too, and keep that value.
+    /// For closely spaced points the limits have no effect, and the error falls with the fourth power of the spacing:
+    /// about a hundred samples of a smooth curve reproduce it to 1e-5. Zeros stay zeros. Beyond the ends, passive and
+    /// tendon forces continue along straight lines. Active forces and velocity factors level off within a tenth of the
+    /// last interval, so that slopes are continuous there too, and stay constant.
     pub fn through(points: &[[f64; 2]], kind: CurveKind) -> Result<Curve, CurveError> {
         check(points)?;
         Ok(Curve(Shape::Table(Arc::new(Table::shape_preserving(points, kind, "points".into())))))
     }
 
-    /// The natural cubic spline through points, cut at zero: curvature is continuous, but a spline swings past corners, and where it would swing below zero it
-    /// has kinks. A curve that is held at zero beyond an end begins level at the last of its zeros there. Continues beyond the ends as [`Curve::through`].
+    /// The natural cubic spline through points, clipped at zero. Its curvature is continuous, but a spline overshoots
+    /// at corners, and it has kinks where it is clipped. A curve that stays zero beyond an end begins level at the last
+    /// of its zeros there. Continues beyond the ends like [`Curve::through`].
     pub fn spline_through(points: &[[f64; 2]], kind: CurveKind) -> Result<Curve, CurveError> {
         check(points)?;
         Ok(Curve(Shape::Table(Arc::new(Table::natural(points, kind, "spline through points".into())))))
     }
 
-    /// The same curve under the name of its source. Curves of formulas keep theirs.
+    /// The same curve with another source name. Curves of formulas keep theirs.
     pub fn named(self, name: &str) -> Curve {
         match self.0 {
             Shape::Table(table) => Curve(Shape::Table(Arc::new(table.named(name)))),
@@ -214,7 +222,8 @@ impl Curve {
         }
     }
 
-    /// The same in each lane. `kind` is that of the curve: what a kernel compiles is the formulas of that kind alone.
+    /// The same in each lane. `kind` must be that of the curve, so that a kernel compiles only the formulas of that
+    /// kind.
     #[inline(always)]
     pub fn in_lanes<S: LaneScalar<Element = f64>>(&self, kind: CurveKind, x: S) -> CurveSample<S> {
         match &self.0 {
@@ -257,7 +266,7 @@ impl Curve {
         }
     }
 
-    /// What the curve is the force of.
+    /// The quantity of the curve.
     pub fn kind(&self) -> CurveKind {
         match &self.0 {
             Shape::Formula(formula) => formula.kind(),
@@ -265,8 +274,8 @@ impl Curve {
         }
     }
 
-    /// Where it is worth plotting: outside, active forces and factors of velocity hardly change, and passive and tendon forces are zero or straight lines or
-    /// of no interest.
+    /// Abscissae worth plotting. Outside, active forces and velocity factors hardly change, and passive and tendon
+    /// forces are zero, straight lines or of no interest.
     pub fn range(&self) -> [f64; 2] {
         match &self.0 {
             Shape::Formula(formula) => formula.range(),

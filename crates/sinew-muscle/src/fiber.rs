@@ -1,26 +1,26 @@
-//! Tension of a fibre: $f = a\, f_a(l)\, f_v(v) + f_p(l)$ [Zajac89, Chen92].
+//! Tension of a fiber: $f = a\, f_a(l)\, f_v(v) + f_p(l)$ \[Zajac89, Chen92\].
 
 use crate::curve::{Curve, CurveSample};
 
-/// The curves of a fibre.
+/// The curves of a fiber.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiberCurves {
-    /// $f_a$ over fibre length in optimal lengths.
+    /// $f_a$ over fiber length in optimal lengths.
     pub active: Curve,
-    /// $f_p$ over fibre length in optimal lengths.
+    /// $f_p$ over fiber length in optimal lengths.
     pub passive: Curve,
-    /// $f_v$ over velocity in greatest shortening speeds, negative for shortening; 1 at every velocity where there is none.
+    /// $f_v$ over velocity in maximum shortening speeds, negative for shortening; `None` means 1 at every velocity.
     pub velocity: Option<Curve>,
 }
 
 impl Default for FiberCurves {
-    /// TER-35, variant A, whose slopes are continuous, without velocity: what quasistatic flesh wants.
+    /// TER-35, variant A, whose slopes are continuous, without velocity: suitable for quasistatic flesh.
     fn default() -> Self {
         FiberCurves { active: Curve::active_teran(), passive: Curve::passive_teran(), velocity: None }
     }
 }
 
-/// Tension of a fibre in greatest isometric forces, and its derivatives.
+/// Tension of a fiber in maximum isometric forces, and its derivatives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberTension {
     /// $f$.
@@ -31,12 +31,14 @@ pub struct FiberTension {
     pub by_activation: f64,
     /// $\partial f / \partial v$.
     pub by_velocity: f64,
-    /// $a f_v \int_0^l f_a + \int_1^l f_p$: the energy whose derivative the tension is at this activation and velocity.
+    /// $a f_v \int_0^l f_a + \int_1^l f_p$: the energy whose derivative with respect to length is the tension, at this
+    /// activation and velocity.
     pub energy: f64,
 }
 
 impl FiberCurves {
-    /// The curves of [Chen92]: Delp's active force, a passive parabola, arctangents over velocity (CHE-09, CHE-10, CHE-12).
+    /// The curves of \[Chen92\]: Delp's active force, a passive parabola, arctangents over velocity (CHE-09, CHE-10,
+    /// CHE-12).
     pub fn chen() -> FiberCurves {
         FiberCurves {
             active: Curve::active_delp(),
@@ -45,13 +47,14 @@ impl FiberCurves {
         }
     }
 
-    /// The curves of [Blemker05], without velocity: TER-35, variant B, SIF-019.
+    /// The curves of \[Blemker05\], without velocity: TER-35, variant B, SIF-019.
     pub fn blemker() -> FiberCurves {
         FiberCurves { active: Curve::active_blemker(), passive: Curve::passive_blemker(), velocity: None }
     }
 
-    /// Tension at length `l` (in optimal lengths: stretch over the stretch at optimal length), activation `a` and velocity `v` (in greatest shortening speeds,
-    /// negative for shortening). Affine in the activation (SIF-019); velocity acts on the active part only (CHE-08).
+    /// Tension at length `l` (in optimal lengths: stretch over the stretch at optimal length), activation `a` and
+    /// velocity `v` (in maximum shortening speeds, negative for shortening). Affine in the activation (SIF-019);
+    /// velocity acts only on the active part (CHE-08).
     #[inline]
     pub fn tension(&self, l: f64, a: f64, v: f64) -> FiberTension {
         let active = self.active.at(l);
@@ -105,7 +108,7 @@ mod tests {
         assert_eq!(f(0.0), Curve::passive_teran().value(1.2));
     }
 
-    /// CHE-08: without activation no velocity matters.
+    /// CHE-08: without activation the velocity does not matter.
     #[test]
     fn velocity_acts_on_the_active_part_only() {
         let curves = FiberCurves::chen();

@@ -1,19 +1,21 @@
-//! Roots of functions of one variable, by Newton steps that stay in a bracket.
+//! Roots of functions of one variable, by bracketed Newton steps.
 
-/// Tolerance relative to the bracket: some roundings of a double.
+/// Tolerance relative to the bracket: a few roundings of a double.
 const TOLERANCE: f64 = 1e-15;
 
-/// The place between `near` and `far` where a function, of one strict sign at `near` and zero or of the other sign at `far`, leaves the sign it has at `near`.
+/// The first point between `near` and `far` where a function leaves its sign at `near`. It has a strict sign at `near`,
+/// and is zero or of the other sign at `far`.
 ///
-/// A stretch of zeros counts as the far side, so the answer is its near edge. Newton's step is taken where it stays between the two and at least halves the
-/// last one; else the bracket is halved. `function` returns value and slope.
+/// An interval of zeros counts as the far side, so the result is its near edge. A Newton step is taken if it stays in
+/// the bracket and at least halves the last step; otherwise the bracket is bisected. `function` returns value and
+/// slope.
 pub fn first_root(near: f64, far: f64, function: impl Fn(f64) -> (f64, f64)) -> f64 {
     let (mut near, mut far) = (near, far);
     let sign = function(near).0.signum();
     let smallest = TOLERANCE * (far - near).abs().max(near.abs()).max(far.abs());
     let mut x = 0.5 * (near + far);
     let mut last_step = (far - near).abs();
-    // Halving alone ends after some 60 rounds, and at most every other round does not halve.
+    // Bisection alone ends after about 60 iterations, and at most every other iteration does not bisect.
     for _ in 0..200 {
         let (value, slope) = function(x);
         if value == 0.0 && slope != 0.0 {
@@ -55,7 +57,7 @@ mod tests {
         assert!((root - 2f64.sqrt()).abs() < 1e-15);
     }
 
-    /// Level at zero from 1 to 2: from either side, its near edge.
+    /// Zero from 1 to 2: from either side, its near edge.
     #[test]
     fn a_stretch_of_zeros_ends_at_its_near_edge() {
         let g = |x: f64| {
@@ -71,7 +73,7 @@ mod tests {
         assert!((first_root(5.0, 1.2, g) - 2.0).abs() < 1e-14);
     }
 
-    /// An arctangent sends plain Newton away.
+    /// Plain Newton diverges on an arctangent.
     #[test]
     fn steep_and_flat_functions_stay_in_the_bracket() {
         let g = |x: f64| (-(50.0 * (x - 0.3)).atan(), -50.0 / (1.0 + (50.0 * (x - 0.3)).powi(2)));

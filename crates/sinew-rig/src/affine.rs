@@ -7,34 +7,34 @@ use sinew_math::{Mat3, Vec3};
 pub struct Affine {
     /// Rotation, scale and shear.
     pub linear: Mat3,
-    /// Where the origin goes.
+    /// Image of the origin.
     pub translation: Vec3,
 }
 
 impl Affine {
-    /// Nothing moves.
+    /// The identity.
     pub fn identity() -> Self {
         Self { linear: Mat3::identity(), translation: Vec3::zero() }
     }
 
-    /// A point.
+    /// Maps a point.
     pub fn apply(&self, x: Vec3) -> Vec3 {
         self.linear * x + self.translation
     }
 
-    /// This one after another.
+    /// Composition: `first`, then this map.
     pub fn after(&self, first: &Self) -> Self {
         Self { linear: self.linear * first.linear, translation: self.apply(first.translation) }
     }
 
-    /// The way back; `None` where the map is flat.
+    /// Inverse; `None` if the map is singular.
     pub fn inverse(&self) -> Option<Self> {
         let determinant = self.linear.determinant();
         let linear = self.linear.cofactor().transpose() * (1.0 / determinant);
         linear.is_finite().then(|| Self { linear, translation: -(linear * self.translation) })
     }
 
-    /// Whether all entries are numbers.
+    /// Whether all entries are finite.
     pub fn is_finite(&self) -> bool {
         self.linear.is_finite() && self.translation.to_array().iter().all(|x| x.is_finite())
     }

@@ -1,72 +1,72 @@
-//! Key frames, and where nodes are between them.
+//! Keyframes, and the transforms of nodes between them.
 
 use sinew_math::{Quaternion, Vec3};
 
 use crate::affine::Affine;
 use crate::rig::{Rig, Transform};
 
-/// Key frames of some nodes.
+/// Keyframes of some nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Animation {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
-    /// What moves.
+    /// The animated properties.
     pub channels: Vec<Channel>,
 }
 
-/// Key frames of one property of a node.
+/// Keyframes of one property of a node.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// The node.
     pub node: usize,
-    /// Times of the keys [s], increasing.
+    /// Times of the keys \[s\], increasing.
     pub times: Vec<f64>,
-    /// What happens between keys.
+    /// Interpolation between keys.
     pub interpolation: Interpolation,
-    /// Values; for cubic splines three per key: the slope before it, itself, and the slope after it.
+    /// Values; for cubic splines three per key: incoming slope, value, outgoing slope.
     pub keys: Keys,
 }
 
 /// Values of keys.
 #[derive(Clone, Debug)]
 pub enum Keys {
-    /// Translations [m].
+    /// Translations \[m\].
     Translation(Vec<Vec3>),
-    /// Rotations as (w, x, y, z); those of splines need not be of unit length.
+    /// Rotations as (w, x, y, z); those of splines need not have unit length.
     Rotation(Vec<[f64; 4]>),
     /// Scales.
     Scale(Vec<Vec3>),
-    /// Weights of so many morph targets, key by key.
+    /// Weights of this many morph targets, key by key.
     Morph(usize, Vec<f64>),
 }
 
-/// What happens between keys.
+/// Interpolation between keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// The way along the straight line, or along the shorter great circle.
+    /// Along the straight line, or along the shorter great circle.
     #[default]
     Linear,
-    /// Nothing until the next key.
+    /// Constant until the next key.
     Step,
-    /// Along Hermite's cubic.
+    /// Along a cubic Hermite spline.
     CubicSpline,
 }
 
 impl Animation {
-    /// First and last time of a key [s]; `None` where there are none.
+    /// First and last time of a key \[s\]; `None` without keys.
     pub fn span(&self) -> Option<[f64; 2]> {
         let ends = self.channels.iter().filter_map(|channel| Some([*channel.times.first()?, *channel.times.last()?]));
         ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
     }
 }
 
-/// Where a time lies between keys.
+/// Position of a time between keys.
 struct Place {
-    /// The key before, and the one after.
+    /// The previous and the next key.
     keys: [usize; 2],
-    /// From 0 at the key before to 1 at the one after.
+    /// From 0 at the previous key to 1 at the next.
     part: f64,
-    /// Time between them [s].
+    /// Time between them \[s\].
     length: f64,
 }
 
@@ -80,7 +80,7 @@ impl Channel {
         Place { keys, part, length }
     }
 
-    /// `values` of `width` numbers per key at a time, number by number.
+    /// Interpolates `values` of `width` numbers per key at a time, number by number.
     fn mix(&self, time: f64, width: usize, value: impl Fn(usize) -> f64, out: &mut [f64]) {
         let Place { keys: [a, b], part: t, length } = self.place(time);
         for k in 0..width {
@@ -119,7 +119,7 @@ impl Channel {
 }
 
 impl Rig {
-    /// Where each node is in the world at a time [s] of an animation, or as it stands without one.
+    /// World transforms of all nodes at a time \[s\] of an animation, or without animation.
     pub fn pose(&self, animation: Option<&Animation>, time: f64) -> Vec<Affine> {
         let mut transforms: Vec<Transform> = self.nodes.iter().map(|node| node.transform).collect();
         for channel in animation.into_iter().flat_map(|animation| &animation.channels) {
@@ -146,7 +146,7 @@ impl Rig {
         world
     }
 
-    /// Weights of the morph targets of a node's surface at a time [s] of an animation.
+    /// Weights of the morph targets of a node's surface at a time \[s\] of an animation.
     pub fn morph_weights(&self, node: usize, animation: Option<&Animation>, time: f64) -> Vec<f64> {
         let of_surface = self.nodes[node].surface.map(|surface| self.surfaces[surface].morph_weights.clone());
         let mut weights = self.nodes[node].morph_weights.clone().or(of_surface).unwrap_or_default();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn rotations_take_the_shorter_way_at_constant_speed() {
-        // The second is the negative of a turn by 90 degrees.
+        // The second is the negative of a rotation by 90 degrees.
         let half = std::f64::consts::FRAC_PI_4;
         let keys = Keys::Rotation(vec![[1.0, 0.0, 0.0, 0.0], [-half.cos(), 0.0, 0.0, -half.sin()]]);
         let animation = channel(&[0.0, 1.0], Interpolation::Linear, keys);

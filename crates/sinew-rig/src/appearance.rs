@@ -1,19 +1,19 @@
-//! What surfaces look like.
+//! Materials and images of surfaces.
 
 use serde_json::Value;
 
-/// Materials and pictures of a character.
+/// Materials and images of a character.
 #[derive(Clone, Debug, Default)]
 pub struct Appearance {
-    /// The materials, as far as programs agree on them.
+    /// The materials, in the subset that most programs support.
     pub materials: Vec<Material>,
-    /// Pictures.
+    /// Images.
     pub images: Vec<Image>,
-    /// The lists `materials`, `textures` and `samplers` of the glTF file, word for word; `null` where there are none.
+    /// The lists `materials`, `textures` and `samplers` of the glTF file, verbatim; `null` if absent.
     pub gltf: GltfLists,
 }
 
-/// Lists of a glTF file that are written back as they are. Textures refer to [`Appearance::images`] by number.
+/// Lists of a glTF file that are written back unchanged. Textures refer to [`Appearance::images`] by index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GltfLists {
     /// `materials`.
@@ -24,27 +24,27 @@ pub struct GltfLists {
     pub samplers: Value,
 }
 
-/// A material of the metal and roughness kind.
+/// A metallic-roughness material.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
-    /// Colour with opacity, linear.
+    /// Linear color with opacity.
     pub base_color: [f32; 4],
-    /// Picture that multiplies it, in [`Appearance::images`].
+    /// Image that multiplies it, in [`Appearance::images`].
     pub base_color_image: Option<usize>,
-    /// 0 for skin, 1 for metal.
+    /// 0 for dielectrics such as skin, 1 for metal.
     pub metallic: f32,
     /// 0 for mirrors, 1 for chalk.
     pub roughness: f32,
-    /// Picture of normals.
+    /// Normal map.
     pub normal_image: Option<usize>,
-    /// Whether both sides are seen.
+    /// Whether both sides are visible.
     pub double_sided: bool,
 }
 
 impl Default for Material {
-    /// That of a glTF file that says nothing.
+    /// The glTF default.
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -58,12 +58,12 @@ impl Default for Material {
     }
 }
 
-/// A picture file.
+/// An image file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Image {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
-    /// "image/png" or "image/jpeg", as the file says.
+    /// "image/png" or "image/jpeg", as declared in the file.
     pub mime: String,
     /// The bytes of the file.
     pub bytes: Vec<u8>,

@@ -1,4 +1,5 @@
-//! Linear blend skinning (MCA-50): $v' = \sum_j w_j M_j v$ with $M_j$ from where vertices are stored to the world.
+//! Linear blend skinning (MCA-50): $v' = \sum_j w_j M_j v$, with $M_j$ from the bind space of the vertices to the
+//! world.
 
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
@@ -6,10 +7,10 @@ use sinew_math::parallel::for_each_block_mut;
 use crate::affine::Affine;
 use crate::rig::{Part, Rig, Skin};
 
-/// Vertices per parallel piece.
+/// Vertices per parallel block.
 const PIECE: usize = 4096;
 
-/// The maps of a skin's joints, from where vertices are stored to the world, for a pose of all nodes.
+/// The matrices of a skin's joints, from the bind space of the vertices to the world, for a pose of all nodes.
 pub fn skin_matrices(skin: &Skin, pose: &[Affine]) -> Vec<Affine> {
     skin.joints.iter().zip(&skin.inverse_binds).map(|(&joint, bind)| pose[joint].after(bind)).collect()
 }
@@ -28,8 +29,8 @@ impl Part {
 }
 
 impl Rig {
-    /// Where blend skinning takes the vertices of a part, or its node where it has no skin. `positions` are the vertices with their morph targets; weights are
-    /// divided by their sum.
+    /// Vertices of a part after blend skinning, or moved by its node if it has no skin. `positions` are the vertices
+    /// with their morph targets; weights are normalized.
     pub fn blend(&self, node: usize, part: &Part, positions: &[Vec3], pose: &[Affine]) -> Vec<Vec3> {
         let mut out = positions.to_vec();
         let skin = self.nodes[node].skin.filter(|_| part.weights.width > 0);
@@ -94,7 +95,7 @@ mod tests {
         };
         let part = Part {
             positions: vec![Vec3::new(0.0, 4.0, 0.0); 3],
-            // The last sums to one half, in equal parts.
+            // The weights of the last vertex sum to one half, in equal parts.
             weights: Weights {
                 width: 2,
                 joints: vec![0, 1, 1, 0, 0, 1],

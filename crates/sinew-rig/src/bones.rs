@@ -1,4 +1,4 @@
-//! Bones within flesh: as capsules where nobody has modelled them, else as surfaces of the character's file.
+//! Bones within flesh: capsules, or surfaces modeled in the character's file.
 
 use sinew_geometry::mesh::WindingNumber;
 use sinew_geometry::{MeshError, TriMesh};
@@ -7,26 +7,26 @@ use sinew_math::Vec3;
 use crate::flesh::{Flesh, Joint, Source};
 use crate::rig::Rig;
 
-/// Radius of a bone over that of the limb around it: that of a humerus over that of an upper arm.
+/// Bone radius over limb radius: that of a humerus in an upper arm.
 const BONE_SHARE: f64 = 0.3;
-/// Bones end this part of their limb's radius before the next joint, so that flesh there can bend.
+/// Bones end this fraction of their limb's radius before the next joint, so that flesh there can bend.
 const JOINT_SHARE: f64 = 0.35;
-/// Samples along a bone, of which the longest stretch within the flesh is kept.
+/// Samples along a bone; the longest part within the flesh is kept.
 const SAMPLES: usize = 64;
 
 /// A capsule that moves with a joint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bone {
-    /// Joint, by number in [`Flesh::joints`].
+    /// Joint, as an index into [`Flesh::joints`].
     pub joint: usize,
-    /// Ends of its axis at rest [m].
+    /// Ends of its axis at rest \[m\].
     pub ends: [Vec3; 2],
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
 }
 
 impl Bone {
-    /// Distance of a place from the axis, and how far along it the nearest point is, from 0 to 1.
+    /// Distance of a point from the axis, and the position of the nearest axis point, from 0 to 1.
     pub fn distance(&self, x: Vec3) -> (f64, f64) {
         let [a, b] = self.ends;
         let axis = b - a;
@@ -35,7 +35,8 @@ impl Bone {
     }
 }
 
-/// A bone that is modelled in the character's file, at rest [m]: the surface or node of a name. Vertices that were split along seams are made one. `None` where nobody has the name.
+/// A bone modeled in the character's file, at rest \[m\]: the surface or node with this name. Vertices split along
+/// seams are merged. `None` if there is no such name.
 ///
 /// # Errors
 /// When it has no triangles.
@@ -54,13 +55,13 @@ pub fn modelled_bone(rig: &Rig, flesh: &Flesh, name: &str) -> Option<Result<TriM
     }
     let whole = || {
         let (surface, _) = TriMesh::new(positions, triangles)?.welded()?;
-        // Mirrored nodes turn surfaces inside out.
+        // Mirrored nodes invert surfaces.
         Ok(if surface.volume() < 0.0 { surface.flipped() } else { surface })
     };
     is_found.then(whole)
 }
 
-/// Bones from every joint that moves vertices to the joints below it; at the end of a chain, to where its vertices end.
+/// Bones from every joint that moves vertices to its child joints; at the end of a chain, to the end of its vertices.
 pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
     let inside = flesh.surface.winding_numbers();
     let place = |&vertex: &u32| flesh.surface.positions()[vertex as usize];
@@ -81,7 +82,7 @@ pub fn guess_bones(flesh: &Flesh) -> Vec<Bone> {
     bones
 }
 
-/// Where the vertices of the last joint of a chain end.
+/// End of the vertices of the last joint of a chain.
 fn tip(place: Vec3, own: &[Vec3]) -> Vec3 {
     let center = own.iter().copied().sum::<Vec3>() / own.len() as f64;
     let direction = (center - place).normalized();
@@ -89,11 +90,11 @@ fn tip(place: Vec3, own: &[Vec3]) -> Vec3 {
     place + direction * reach
 }
 
-/// A bone as thick as its limb allows, within the flesh, and short of its joints.
+/// A bone as thick as its limb allows, within the flesh, and shortened before its joints.
 fn fitted(bone: Bone, own: &[Vec3], inside: &WindingNumber) -> Option<Bone> {
     let [a, b] = bone.ends;
     let length = a.distance(b);
-    // Only what lies beside it tells how thick the limb is.
+    // Only vertices beside the bone determine the thickness of the limb.
     let mut distances: Vec<f64> = own
         .iter()
         .map(|x| bone.distance(*x))
@@ -103,7 +104,7 @@ fn fitted(bone: Bone, own: &[Vec3], inside: &WindingNumber) -> Option<Bone> {
     if distances.is_empty() || length <= 0.0 {
         return None;
     }
-    // The thinner side: half of the vertices are nearer than the median, and a bone must not come out there.
+    // Use the thinner side: half of the vertices are closer than the median, and the bone must not protrude there.
     distances.sort_by(f64::total_cmp);
     let limb = distances[distances.len() / 4];
     let radius = BONE_SHARE * limb;
@@ -124,7 +125,7 @@ fn fitted(bone: Bone, own: &[Vec3], inside: &WindingNumber) -> Option<Bone> {
     if best.len() < 2 {
         return None;
     }
-    // Ends are round: the axis stops short of the surface by the radius where it would leave it.
+    // Ends are round: where the axis would leave the flesh, it stops short of the surface by the radius.
     let mut ends = [at(best.start), at(best.end - 1)];
     if best.end < SAMPLES || !inside.is_inside(b + (b - a).normalized() * radius) {
         ends[1] -= (ends[1] - ends[0]).normalized() * radius.min(0.5 * ends[0].distance(ends[1]));

@@ -1,26 +1,26 @@
-//! Whether a skeleton fits its skin.
+//! Checks whether a skeleton fits its skin.
 
 use sinew_math::Vec3;
 
 use crate::affine::Affine;
 use crate::flesh::Flesh;
 
-/// Weight from which on a joint has a vertex for its own.
+/// Weight above which a joint owns a vertex.
 const OWN: f64 = 0.5;
-/// Joints that move little skin may be this part of the size of the character away from it.
+/// Joints that move little skin may be this fraction of the character's size away from it.
 const NEAR: f64 = 0.1;
 
 /// A joint far from the skin that it moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stray {
-    /// The joint, by number in [`Flesh::joints`].
+    /// The joint, as an index into [`Flesh::joints`].
     pub joint: usize,
-    /// How far it is from there [m].
+    /// Its distance from that skin \[m\].
     pub distance: f64,
 }
 
 impl Flesh {
-    /// The vertices that each joint has for its own.
+    /// The vertices that each joint owns.
     pub fn own_vertices(&self) -> Vec<Vec<u32>> {
         let mut own = vec![Vec::new(); self.joints.len()];
         for (vertex, weights) in self.weights.iter().enumerate() {
@@ -31,8 +31,8 @@ impl Flesh {
         own
     }
 
-    /// Joints that are further from the box around their own skin than that box is wide, as are those below them: the skeleton has another size or place than the surface, or the
-    /// weights are not its own.
+    /// Joints farther from the bounding box of their own skin than that box is wide, as are their child joints: the
+    /// skeleton has another size or position than the surface, or the weights belong to another skeleton.
     pub fn strays(&self) -> Vec<Stray> {
         let near = NEAR * self.surface.bounds().size().norm();
         let mut strays = Vec::new();
@@ -45,7 +45,7 @@ impl Flesh {
             }
             let distance_of =
                 |place: Vec3| place.distance(Vec3::from(std::array::from_fn(|c| place[c].clamp(low[c], high[c]))));
-            // Bones go from joint to joint, and may have skin at their far end only, as in a palm.
+            // Bones run from joint to joint, and may have skin only at their far end, as in a palm.
             let below = self.joints.iter().filter(|other| other.parent == Some(joint));
             let ends = below.map(|other| other.place).chain([self.joints[joint].place]);
             let distance = ends.map(distance_of).fold(f64::INFINITY, f64::min);
@@ -56,7 +56,7 @@ impl Flesh {
         strays
     }
 
-    /// Factors on volume by which joints scale from rest: negative where they mirror, and zero where they leave nothing.
+    /// Volume scale factors of joints relative to rest: negative if mirrored, and zero if degenerate.
     pub fn volume_factors(&self, pose: &[Affine]) -> Vec<f64> {
         self.joints.iter().map(|joint| joint.pose_from_rest(pose).linear.determinant()).collect()
     }
@@ -75,7 +75,7 @@ mod tests {
             let mut rig = generate(&CharacterParams::of(character)).unwrap();
             let flesh = Flesh::new(&rig, &FleshParams::default()).unwrap();
             assert_eq!(flesh.strays(), [], "{character:?}");
-            // In centimetres.
+            // In centimeters.
             for joint in rig.skins[0].joints.clone() {
                 let Transform::Parts { translation, .. } = &mut rig.nodes[joint].transform else { panic!("parts") };
                 *translation *= 100.0;

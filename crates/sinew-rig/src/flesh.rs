@@ -1,10 +1,11 @@
-//! The skin of a character as one closed surface at rest, in metres, and how its joints move from there.
+//! The skin of a character as one closed surface at rest, in meters, and the motion of its joints from there.
 //!
-//! Files keep vertices in coordinates of their own, per skin, and tell joints apart by where they were bound. With $B_j^{-1}$ the inverse bind matrix of
-//! joint j, $J_j$ its place in the world and $A$ the map from stored vertices to rest, flesh moves from rest by
+//! Files store vertices in a separate bind space per skin. With $B_j^{-1}$ the inverse bind matrix of joint j, $J_j$
+//! its world transform and $A$ the map from stored vertices to rest, flesh moves from rest by
 //! $$D_j = J_j\, B_j^{-1} A^{-1},$$
-//! which is a rigid motion wherever joints are not scaled. $A = J_0 B_0^{-1}$ of the uppermost joint, with nodes as they stand without an animation: so rest is the
-//! shape that was bound, at the size and place of the scene. Further skins have the same rest: their $A$ gives the joint that they share with the first the same $D$.
+//! which is a rigid motion wherever joints are not scaled. $A = J_0 B_0^{-1}$ of the uppermost joint, with nodes in
+//! their pose without animation: so rest is the bind shape, at the size and place of the scene. Further skins share
+//! this rest: their $A$ gives the joint they share with the first skin the same $D$.
 
 use std::collections::BTreeMap;
 
@@ -18,27 +19,28 @@ use crate::animation::Keys;
 use crate::mend::{flip_thin, merge, spread_weights};
 use crate::rig::{Rig, Weights};
 
-/// Vertices nearer than this part of the size of the character are one: the two sides of a seam, after rounding to 16 bits.
+/// Vertices closer than this fraction of the character's size are merged: the two sides of a seam, after rounding to 16
+/// bits.
 const WELD: f64 = 2e-5;
-/// Axes of a joint may be scaled differently by this much before that is told.
+/// Tolerated difference between the axis scales of a joint.
 const EVEN: f64 = 1e-3;
-/// Skins were bound in different poses when a joint is this much off, in radians and in sizes of the skeleton.
+/// Skins were bound in different poses if a joint differs by more than this, in radians and in skeleton sizes.
 const SAME_BIND: f64 = 1e-2;
-/// Closed pieces of at least this part of the volume of the largest are flesh, unless the user says which are.
+/// Closed pieces of at least this fraction of the volume of the largest are flesh, unless the user names the flesh.
 const LEAST_SHARE: f64 = 0.2;
 
 /// The skin at rest.
 #[derive(Clone, Debug)]
 pub struct Flesh {
-    /// The closed surface that is simulated [m].
+    /// The closed surface to simulate \[m\].
     pub surface: TriMesh,
-    /// Joints of its vertices, by number in [`Flesh::joints`], with weights that sum to one.
+    /// Joints of its vertices, as indices into [`Flesh::joints`], with weights that sum to one.
     pub weights: Vec<Vec<(u32, f64)>>,
     /// Joints that move something.
     pub joints: Vec<Joint>,
-    /// All parts that are shown.
+    /// All visible parts.
     pub pieces: Vec<Piece>,
-    /// What deserves attention.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -49,35 +51,35 @@ pub struct Joint {
     pub node: usize,
     /// Its name.
     pub name: String,
-    /// The joint above it, by number.
+    /// Index of its parent joint.
     pub parent: Option<usize>,
-    /// Where it is at rest [m].
+    /// Its rest position \[m\].
     pub place: Vec3,
-    /// Whether a skin lists it; else it is a node that moves by itself and carries a surface.
+    /// Whether a skin lists it; otherwise it is a node that moves on its own and carries a surface.
     pub is_of_skin: bool,
     /// B⁻¹A⁻¹: from rest to the joint.
     from_rest: Affine,
 }
 
 impl Joint {
-    /// From rest to where a pose of all nodes has it.
+    /// Transform from rest to a pose of all nodes.
     pub(crate) fn pose_from_rest(&self, pose: &[Affine]) -> Affine {
         pose[self.node].after(&self.from_rest)
     }
 }
 
-/// A part of a surface that is shown.
+/// A visible part of a surface.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Node where it stands.
+    /// Its node.
     pub node: usize,
-    /// Its surface and part.
+    /// Its surface.
     pub surface: usize,
-    /// Part of the surface.
+    /// Its part of the surface.
     pub part: usize,
-    /// Whether it stands mirrored in the world, so that its triangles must be turned over to face outwards.
+    /// Whether it is mirrored in the world, so that its triangles must be flipped to face outward.
     pub is_mirrored: bool,
-    /// Where each of its vertices comes from.
+    /// Source of each of its vertices.
     pub vertices: Vec<Source>,
 }
 
@@ -88,12 +90,12 @@ impl Piece {
     }
 }
 
-/// Where a vertex of the file goes.
+/// Motion of a vertex of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// With a vertex of the flesh.
+    /// Follows a vertex of the flesh.
     Flesh(u32),
-    /// With joints, from a place at rest [m], by skinning: eyes, hair, clothes. With none it stays.
+    /// Follows joints by skinning, from a rest position \[m\]: eyes, hair, clothes. Without joints it is static.
     Joints(Vec3, Vec<(u32, f64)>),
 }
 
@@ -101,37 +103,37 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FleshError {
     /// Nothing is skinned.
-    #[error("nothing is moved by a skeleton: no node that is shown has both a surface with weights and a skin")]
+    #[error("nothing is moved by a skeleton: no visible node has both a surface with weights and a skin")]
     NoSkin,
-    /// A name that no surface has.
-    #[error("there is no skinned surface \"{name}\"; it has {known}")]
+    /// No surface has this name.
+    #[error("there is no skinned surface \"{name}\"; known surfaces: {known}")]
     NoSurface {
         /// The name.
         name: String,
-        /// Those there are.
+        /// Existing names.
         known: String,
     },
-    /// A joint whose place has no inverse.
-    #[error("joint \"{joint}\" is scaled to nothing in the pose without animation")]
+    /// A joint transform is singular.
+    #[error("joint \"{joint}\" has zero scale in the pose without animation")]
     Flat {
         /// The joint.
         joint: String,
     },
-    /// The skeleton makes the surface wider in one direction than in another.
+    /// The skeleton scales the surface nonuniformly.
     #[error("the skeleton scales the surface unevenly, by {least:.3} to {most:.3}: apply its scale before the export")]
     Uneven {
-        /// Least factor.
+        /// Smallest factor.
         least: f64,
         /// Largest factor.
         most: f64,
     },
-    /// Only vertices of no weight.
+    /// No vertex has a weight.
     #[error("no vertex of the skinned surface has a weight; hint: bind it to its skeleton before the export")]
     NoWeights,
-    /// Only triangles of no area.
+    /// No triangle has an area.
     #[error("no triangle of the skinned surface has an area")]
     NoArea,
-    /// A sheet.
+    /// The surface encloses no volume.
     #[error("the skinned surface encloses no volume that could be flesh; hint: give it thickness")]
     NoVolume,
     /// Too few triangles.
@@ -139,20 +141,20 @@ pub enum FleshError {
     Mesh(String),
 }
 
-/// Which surfaces are flesh.
+/// Selection of the surfaces that are flesh.
 #[derive(Clone, Debug, Default)]
 pub struct FleshParams {
-    /// Names of nodes or surfaces; all that qualify when empty.
+    /// Names of nodes or surfaces; empty for all that qualify.
     pub surfaces: Vec<String>,
     /// Names of nodes or surfaces that are bones, and never flesh.
     pub bones: Vec<String>,
 }
 
 impl Flesh {
-    /// Puts the skinned surfaces of a character together.
+    /// Joins the skinned surfaces of a character.
     ///
     /// # Errors
-    /// When there is no skin, no surface of a name that is asked for, or no sensible skeleton.
+    /// When there is no skin, no surface with a requested name, or no sensible skeleton.
     pub fn new(rig: &Rig, params: &FleshParams) -> Result<Self, FleshError> {
         let pose = rig.pose(None, 0.0);
         let mut assembly =
@@ -189,7 +191,7 @@ impl Flesh {
                 return Err(FleshError::NoSurface { name: name.clone(), known });
             }
         }
-        // All skinned surfaces at rest, as a soup.
+        // All skinned surfaces at rest, as a triangle soup.
         let mut soup = Soup::default();
         for &k in skinned.iter().filter(|&&k| is_flesh(&pieces[k])) {
             let piece = &pieces[k];
@@ -206,7 +208,7 @@ impl Flesh {
         let mut notes = Vec::new();
         let mut welded = soup.weld();
         if welded.flat > 0 {
-            notes.push(format!("{} triangles have no area, and the flesh does without them", welded.flat));
+            notes.push(format!("{} triangles have no area and are ignored", welded.flat));
         }
         if welded.triangles.is_empty() {
             return Err(FleshError::NoArea);
@@ -216,16 +218,16 @@ impl Flesh {
             return Err(FleshError::NoWeights);
         }
         if unweighted > 0 {
-            notes.push(format!("{unweighted} vertices have no weights, and move as the skin around them"));
+            notes.push(format!("{unweighted} vertices have no weights and move with the skin around them"));
             spread_weights(&mut welded.weights, &welded.triangles);
         }
         let kept = welded.flesh_triangles(params.surfaces.is_empty());
         let mut flesh = welded.keep(&kept)?;
-        // Whole pieces without weights stand still with the first joint.
+        // Whole pieces without weights follow the first joint.
         for weights in flesh.weights.iter_mut().filter(|weights| weights.is_empty()) {
             weights.push((0, 1.0));
         }
-        // All joints before what hangs on them.
+        // All joints before the parts they carry.
         for &k in &skinned {
             assembly.skin(rig.nodes[pieces[k].node].skin.unwrap_or_default())?;
         }
@@ -250,7 +252,8 @@ impl Flesh {
         Ok(Self { surface: flesh.surface, weights: flesh.weights, joints: assembly.joints, pieces, notes })
     }
 
-    /// Where the vertices of a piece are in a scene, given those of the flesh there, the motions of the joints, and where the scene has the character.
+    /// Vertex positions of a piece in a scene, from those of the flesh, the motions of the joints, and the placement of
+    /// the character.
     pub fn place_piece(
         &self,
         piece: &Piece,
@@ -274,13 +277,13 @@ impl Flesh {
         let rigid = |joint: &Joint| {
             let map = joint.pose_from_rest(pose);
             let rotation = Quaternion::from_rotation_matrix(&polar3_plain(&map.linear).rotation);
-            // The joint itself is where the animation says, scaled or not.
+            // The joint itself follows the animation exactly, scaled or not.
             Pose { translation: map.apply(joint.place) - rotation.rotate(joint.place), rotation }
         };
         self.joints.iter().map(rigid).collect()
     }
 
-    /// Largest factor by which joints scale lengths from rest, or shrink them.
+    /// Largest factor by which joints stretch or shrink lengths relative to rest.
     pub fn largest_scale(&self, pose: &[Affine]) -> f64 {
         let scale = |joint: &Joint| {
             let [least, most] = stretches(&joint.pose_from_rest(pose));
@@ -289,7 +292,7 @@ impl Flesh {
         self.joints.iter().map(scale).fold(1.0, f64::max)
     }
 
-    /// Where blend skinning takes the vertices of the surface.
+    /// Vertices of the surface after blend skinning.
     pub fn blend(&self, motions: &[Pose]) -> Vec<Vec3> {
         let moved = |(x, weights): (&Vec3, &Vec<(u32, f64)>)| {
             weights.iter().map(|&(joint, weight)| motions[joint as usize].to_world(*x) * weight).sum()
@@ -298,14 +301,14 @@ impl Flesh {
     }
 }
 
-/// Joints of one vertex, numbered anew, with weights that sum to one.
+/// Renumbered joints of one vertex, with weights that sum to one.
 fn shares(weights: &Weights, vertex: usize, numbers: &[u32]) -> Vec<(u32, f64)> {
     let mut shares: Vec<(u32, f64)> = weights.of(vertex).map(|(joint, weight)| (numbers[joint], weight)).collect();
     merge(&mut shares);
     shares
 }
 
-/// Joints as they are met.
+/// Joints in order of first use.
 struct Assembly<'a> {
     rig: &'a Rig,
     pose: &'a [Affine],
@@ -315,7 +318,7 @@ struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// From stored vertices of a skin to rest, and the numbers of its joints.
+    /// The map from stored vertices of a skin to rest, and the indices of its joints.
     fn skin(&mut self, skin: usize) -> Result<(Affine, Vec<u32>), FleshError> {
         let (rig, skin) = (self.rig, &self.rig.skins[skin]);
         let depth = |mut node: usize| {
@@ -326,7 +329,7 @@ impl Assembly<'_> {
             depth
         };
         let top = (0..skin.joints.len()).min_by_key(|&k| depth(skin.joints[k])).unwrap_or_default();
-        // Nodes may stand in another pose than the one that was bound, so a joint that is known tells more about rest than the uppermost one.
+        // Nodes may not be in their bind pose, so a known joint determines rest better than the uppermost one.
         let first = skin.joints.iter().position(|joint| self.number_of.contains_key(joint)).unwrap_or(top);
         let standing = self.pose[skin.joints[first]].after(&skin.inverse_binds[first]);
         let rest_from_stored = match self.joint_above(skin.joints[first]) {
@@ -356,7 +359,7 @@ impl Assembly<'_> {
         }
         if largest_gap[0] > SAME_BIND || largest_gap[1] > SAME_BIND * reach.max(f64::MIN_POSITIVE) {
             let name = if skin.name.is_empty() { "a skin".into() } else { format!("skin \"{}\"", skin.name) };
-            let note = format!("{name} was bound in another pose than the rest, and follows as if it were not");
+            let note = format!("{name} was bound in another pose than the rest, and moves as if bound at rest");
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }
@@ -368,7 +371,7 @@ impl Assembly<'_> {
         Ok((rest_from_stored, numbers))
     }
 
-    /// The number of a joint, which is new or known.
+    /// Index of a joint, added if new.
     fn joint(&mut self, node: usize, from_rest: Affine, place: Vec3, is_of_skin: bool) -> u32 {
         let next = self.joints.len() as u32;
         let number = *self.number_of.entry(node).or_insert(next);
@@ -380,7 +383,7 @@ impl Assembly<'_> {
         number
     }
 
-    /// The next joint of a skin above a node.
+    /// The next skin joint above a node.
     fn parent(&self, mut node: usize) -> Option<usize> {
         for _ in 0..self.rig.nodes.len() {
             node = self.rig.nodes[node].parent?;
@@ -392,7 +395,8 @@ impl Assembly<'_> {
         None
     }
 
-    /// The joint that carries what stands at a node, and the way from there to rest. A node that moves by itself becomes a joint: eyes look around.
+    /// The joint that carries the contents of a node, and the map from there to rest. A node that moves on its own
+    /// becomes a joint, such as an eye.
     fn carrier(&mut self, node: usize) -> Option<(u32, Affine)> {
         let above = self.joint_above(node);
         if !self.moves_by_itself(node) {
@@ -425,7 +429,7 @@ impl Assembly<'_> {
         false
     }
 
-    /// Whether a piece is mirrored, and where its vertices come from, given its vertices in the flesh.
+    /// Whether a piece is mirrored, and the sources of its vertices, given its vertices in the flesh.
     fn sources(&mut self, piece: &Piece, of_flesh: &[u32]) -> Result<(bool, Vec<Source>), FleshError> {
         let rig = self.rig;
         let part = &rig.surfaces[piece.surface].parts[piece.part];
@@ -441,7 +445,7 @@ impl Assembly<'_> {
             (_, None) => {
                 let x = self.pose[piece.node].apply(*x);
                 match carrier {
-                    // Back to rest, which the pose without animation need not be.
+                    // Back to rest, which may differ from the pose without animation.
                     Some((joint, rest_from_world)) => Source::Joints(rest_from_world.apply(x), vec![(joint, 1.0)]),
                     None => Source::Joints(x, Vec::new()),
                 }
@@ -452,7 +456,7 @@ impl Assembly<'_> {
         Ok((is_mirrored, positions.iter().enumerate().map(source).collect()))
     }
 
-    /// The joint that a node hangs on, and the way from where it stands to rest.
+    /// The parent joint of a node, and the map from its transform to rest.
     fn joint_above(&self, mut node: usize) -> Option<(u32, Affine)> {
         for _ in 0..self.rig.nodes.len() {
             if let Some(&joint) = self.number_of.get(&node) {
@@ -465,13 +469,13 @@ impl Assembly<'_> {
     }
 }
 
-/// Least and largest factor on lengths.
+/// Smallest and largest length scale factor.
 fn stretches(map: &Affine) -> [f64; 2] {
     let sigma = svd3_plain(&map.linear).sigma.map(f64::abs);
     [sigma.x.min(sigma.y).min(sigma.z), sigma.x.max(sigma.y).max(sigma.z)]
 }
 
-/// Triangles of several pieces with vertices of their own.
+/// Triangles of several pieces with separate vertices.
 #[derive(Default)]
 struct Soup {
     positions: Vec<Vec3>,
@@ -481,20 +485,20 @@ struct Soup {
     pieces: Vec<(usize, usize)>,
 }
 
-/// The soup with seams closed.
+/// The soup with closed seams.
 struct Welded {
     positions: Vec<Vec3>,
     weights: Vec<Vec<(u32, f64)>>,
     triangles: Vec<[u32; 3]>,
-    /// Vertices of the soup, piece by piece, as vertices of this.
+    /// Vertices of the soup, piece by piece, as vertices of this mesh.
     vertices_of: Vec<(usize, Vec<u32>)>,
-    /// Vertices nearer than this are one [m].
+    /// Vertices closer than this are merged \[m\].
     tolerance: f64,
     /// Triangles that had no area.
     flat: usize,
 }
 
-/// What is simulated.
+/// The part that is simulated.
 struct Kept {
     surface: TriMesh,
     weights: Vec<Vec<(u32, f64)>>,
@@ -509,13 +513,13 @@ impl Soup {
         self.triangles.extend(triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first as u32)));
     }
 
-    /// Turns the last triangles over.
+    /// Flips the last triangles.
     fn flip_last(&mut self, count: usize) {
         let first = self.triangles.len() - count;
         self.triangles[first..].iter_mut().for_each(|triangle| triangle.swap(1, 2));
     }
 
-    /// Makes vertices at one place one.
+    /// Merges coincident vertices.
     fn weld(self) -> Welded {
         let (low, high) =
             self.positions.iter().fold(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]), |(mut low, mut high), x| {
@@ -526,14 +530,14 @@ impl Soup {
             });
         let size = (Vec3::from(high) - Vec3::from(low)).norm();
         let tolerance = (WELD * size).max(f64::MIN_POSITIVE);
-        // Boxes twice as wide as the tolerance: what is near lies in the same or in a neighbouring one.
+        // Boxes twice as wide as the tolerance: close vertices lie in the same box or in a neighbor.
         let key = |x: Vec3, c: usize| ((x[c] - low[c]) / (2.0 * tolerance)).floor() as i64;
         let mut boxes: std::collections::HashMap<[i64; 3], Vec<u32>> = std::collections::HashMap::new();
         let mut new_of = Vec::with_capacity(self.positions.len());
         let (mut positions, mut weights): (Vec<Vec3>, Vec<Vec<(u32, f64)>>) = (Vec::new(), Vec::new());
         for (x, own) in self.positions.iter().zip(&self.weights) {
             let home = [0, 1, 2].map(|c| key(*x, c));
-            // In each direction only the nearer neighbour can hold something within the tolerance.
+            // In each direction only the closer neighbor can hold something within the tolerance.
             let side =
                 [0, 1, 2].map(|c| if (x[c] - low[c]) / (2.0 * tolerance) - home[c] as f64 >= 0.5 { 1 } else { -1 });
             let near = (0..8).find_map(|k: usize| {
@@ -542,7 +546,7 @@ impl Soup {
             });
             new_of.push(match near {
                 Some(other) => {
-                    // Each side of a seam has its say.
+                    // Both sides of a seam contribute.
                     weights[other as usize].extend_from_slice(own);
                     other
                 }
@@ -569,7 +573,8 @@ impl Soup {
 }
 
 impl Welded {
-    /// Triangles of flesh: all, or those of closed pieces that are large enough. Where no piece is closed, all: the filling will say what is wrong.
+    /// Triangles of flesh: all, or those of closed pieces that are large enough. If no piece is closed, all: the
+    /// filling reports the defects.
     fn flesh_triangles(&self, chooses: bool) -> Vec<bool> {
         let everything = vec![true; self.triangles.len()];
         if !chooses {
@@ -589,7 +594,7 @@ impl Welded {
                 roots[a as usize] = other;
             }
         }
-        // Volume of each piece, and its edges that lack a partner.
+        // Volume of each piece, and its unpaired edges.
         let mut volumes: BTreeMap<u32, f64> = BTreeMap::new();
         let mut edges: BTreeMap<(u32, u32), i32> = BTreeMap::new();
         let component: Vec<u32> = self.triangles.iter().map(|triangle| root(&mut roots, triangle[0])).collect();
@@ -628,14 +633,14 @@ impl Welded {
                 *new
             }));
         }
-        // A piece is flesh when all of its vertices that are used are.
+        // A piece is flesh when all of its used vertices are.
         let vertices_of = self.vertices_of.into_iter().filter_map(|(piece, vertices)| {
             let numbers: Vec<u32> = vertices.iter().map(|&vertex| new_of[vertex as usize]).collect();
             numbers.iter().any(|&vertex| vertex != u32::MAX).then_some((piece, numbers))
         });
         let vertices_of = vertices_of.collect();
         let surface = TriMesh::new(positions, triangles).map_err(|error| FleshError::Mesh(error.to_string()))?;
-        // As thin as two vertices that are one.
+        // As thin as the merge tolerance.
         if surface.volume().abs() <= self.tolerance * surface.area() {
             return Err(FleshError::NoVolume);
         }

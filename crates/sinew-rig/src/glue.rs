@@ -1,7 +1,8 @@
-//! Whether cells are fine enough to keep parts of a body apart.
+//! Checks whether cells are fine enough to keep parts of a body apart.
 //!
-//! Parts that share a cube but no flesh within it get a cell each. Where flesh joins them within the cube, as between two fingers near the palm, they have one cell, and the gap
-//! between them cannot open. That web is up to a cell high: too high, when a good part of a finger is in it.
+//! Parts that share a cube but no flesh within it get separate cells. If flesh joins them within the cube, as between
+//! two fingers near the palm, they share one cell, and the gap between them cannot open. That web is up to a cell high,
+//! which is too much if it covers a good part of a finger.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +10,22 @@ use sinew_geometry::mesh::vertex_normals;
 
 use crate::flesh::Flesh;
 
-/// Part of the skin of a joint in the web from which on that is too much. A quarter of the skin of a finger faces the next one, and of that a quarter may be web.
+/// Largest tolerated fraction of a joint's skin in the web. A quarter of the skin of a finger faces the next one, and a
+/// quarter of that may be web.
 const MOST: f64 = 0.06;
 
 /// Skin of two joints across a gap that cells do not resolve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glue {
-    /// The joint and the one across the gap, by number in [`Flesh::joints`].
+    /// The joint and the one across the gap, as indices into [`Flesh::joints`].
     pub joints: [usize; 2],
-    /// Part of the skin of the first joint that shares a cell with the second.
+    /// Fraction of the first joint's skin that shares a cell with the second.
     pub share: f64,
 }
 
 impl Flesh {
-    /// Pairs of joints, neither above the other, between which cells close a gap over a good part of the skin of the first. `cells` has that of each vertex of the surface.
+    /// Pairs of joints, neither an ancestor of the other, between which cells close a gap over a good part of the skin
+    /// of the first. `cells` holds the cell of each surface vertex.
     pub fn glued(&self, cells: &[u32]) -> Vec<Glue> {
         let own = self.own_vertices();
         let mut in_cell: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
@@ -34,7 +37,7 @@ impl Flesh {
         let positions = self.surface.positions();
         let normals = vertex_normals(positions, self.surface.triangles());
         let is_before = |u: u32, v: u32| (positions[v as usize] - positions[u as usize]).dot(normals[u as usize]) > 0.0;
-        // Each lies before the other: between them is no flesh.
+        // Each lies in front of the other: there is no flesh between them.
         let is_across =
             |u: u32, v: u32| normals[u as usize].dot(normals[v as usize]) < 0.0 && is_before(u, v) && is_before(v, u);
         let is_beside =
@@ -68,7 +71,7 @@ mod tests {
     use crate::characters::{Character, CharacterParams, generate};
     use crate::flesh::FleshParams;
 
-    /// Fingers are 16 mm thick: cells of that size join them, and cells of half of it do not; an arm has nothing to be kept apart.
+    /// Fingers are 16 mm thick: cells of that size join them, cells of half that size do not; an arm has no gaps.
     #[test]
     fn coarse_cells_glue_fingers_together() {
         let glued = |character: Character, cell: f64| {

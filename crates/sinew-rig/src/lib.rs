@@ -1,7 +1,8 @@
-//! Characters as animation programs make them: a tree of nodes, surfaces with weights, and key frames.
+//! Characters from animation programs: a tree of nodes, surfaces with weights, and keyframes.
 //!
-//! A [`Rig`] is plain data, in metres and seconds, as glTF has it. [`Rig::pose`] says where every node is at a time, [`Rig::blend`] where blend skinning
-//! takes the vertices of a surface (MCA-50). [`characters`] makes some from a few numbers.
+//! A [`Rig`] is plain data, in meters and seconds, as in glTF. [`Rig::pose`] gives the transforms of all nodes at a
+//! time, [`Rig::blend`] the vertices of a surface after blend skinning (MCA-50). [`characters`] generates some from a
+//! few parameters.
 
 mod affine;
 mod animation;

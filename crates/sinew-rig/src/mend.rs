@@ -1,16 +1,16 @@
-//! Faults of skins that flesh can do without: triangles of no area, and vertices of no weight.
+//! Repairs defects of skins: triangles without area, and vertices without weight.
 
 use std::collections::HashMap;
 
 use sinew_math::Vec3;
 
-/// A flip may make the triangle beside it thin; chains of more than this are left alone.
+/// A flip may make the adjacent triangle thin; longer chains than this are left alone.
 const PASSES: usize = 8;
-/// More than one triangle lies at an edge.
+/// Marks an edge with more than one triangle.
 const MANY: usize = usize::MAX;
 
-/// Flips the longest edge of triangles thinner than a length [m], so that no vertex lies on an edge across from it: the surface moves by no more than that length. Says how
-/// many there were.
+/// Flips the longest edge of triangles thinner than a length \[m\], so that no vertex lies on the opposite edge: the
+/// surface moves by no more than that length. Returns their number.
 pub(crate) fn flip_thin(positions: &[Vec3], triangles: &mut [[u32; 3]], thin: f64) -> usize {
     let mut at_edge: HashMap<[u32; 2], usize> = HashMap::new();
     let mut found = 0;
@@ -37,7 +37,7 @@ pub(crate) fn flip_thin(positions: &[Vec3], triangles: &mut [[u32; 3]], thin: f6
                 continue;
             }
             let Some(d) = triangles[beside].into_iter().find(|vertex| ![a, b].contains(vertex)) else { continue };
-            // An edge that is there already would have four triangles.
+            // An edge that already exists would get four triangles.
             if d == c || at_edge.contains_key(&[c, d]) || at_edge.contains_key(&[d, c]) {
                 continue;
             }
@@ -61,13 +61,14 @@ fn longest_first(positions: &[Vec3], [a, b, c]: [u32; 3]) -> [u32; 3] {
     turns.into_iter().max_by(|x, y| length(x).total_cmp(&length(y))).unwrap_or([a, b, c])
 }
 
-/// Height over the longest edge [m].
+/// Height over the longest edge \[m\].
 fn height(positions: &[Vec3], triangle: [u32; 3]) -> f64 {
     let [a, b, c] = longest_first(positions, triangle).map(|vertex| positions[vertex as usize]);
     (b - a).cross(c - a).norm() / (b - a).norm().max(f64::MIN_POSITIVE)
 }
 
-/// Gives vertices of no weight the mean weights of their neighbours, layer by layer. Vertices that hang on none with weights stay as they are.
+/// Gives vertices without weight the mean weights of their neighbors, layer by layer. Vertices not connected to any
+/// with weights are unchanged.
 pub(crate) fn spread_weights(weights: &mut [Vec<(u32, f64)>], triangles: &[[u32; 3]]) {
     loop {
         let mut gathered: HashMap<u32, Vec<(u32, f64)>> = HashMap::new();
@@ -89,7 +90,7 @@ pub(crate) fn spread_weights(weights: &mut [Vec<(u32, f64)>], triangles: &[[u32;
     }
 }
 
-/// Adds weights of the same joint, and divides by the sum.
+/// Adds weights of the same joint, and normalizes them.
 pub(crate) fn merge(shares: &mut Vec<(u32, f64)>) {
     shares.sort_by_key(|&(joint, _)| joint);
     shares.dedup_by(|next, kept| {
@@ -108,11 +109,13 @@ pub(crate) fn merge(shares: &mut Vec<(u32, f64)>) {
 mod tests {
     use super::*;
 
-    /// A tetrahedron with a further vertex on its first edge, cut into a triangle of no area: the edge is flipped, and every edge still has two triangles.
+    /// A tetrahedron with another vertex on its first edge and a triangle without area: the edge is flipped, and every
+    /// edge still has two triangles.
     #[test]
     fn a_vertex_on_an_edge_is_taken_into_the_triangle_beside_it() {
         let positions = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.0]].map(Vec3::from);
-        // Vertex 4 lies on the edge from 0 to 1; the triangle 0 2 1 does not know it, and 0 1 4 fills the gap of no width.
+        // Vertex 4 lies on the edge from 0 to 1; the triangle 0 2 1 does not contain it, and 0 1 4 fills the gap of
+        // zero width.
         let mut triangles = [[0, 2, 1], [0, 1, 4], [0, 4, 3], [4, 1, 3], [0, 3, 2], [1, 2, 3]];
         let volume = |triangles: &[[u32; 3]]| -> f64 {
             let corner = |vertex: u32| positions[vertex as usize];
@@ -138,6 +141,6 @@ mod tests {
         assert_eq!(weights[1].iter().map(|share| share.0).collect::<Vec<_>>(), [7, 8]);
         assert_eq!(weights[3], [(8, 1.0)]);
         assert!(weights.iter().take(4).all(|shares| (shares.iter().map(|s| s.1).sum::<f64>() - 1.0).abs() < 1e-15));
-        assert!(weights[4..].iter().all(Vec::is_empty), "nobody is near");
+        assert!(weights[4..].iter().all(Vec::is_empty), "vertices without weighted neighbors must stay empty");
     }
 }

@@ -1,4 +1,4 @@
-//! An animation as a run sees it: from rest to its beginning, then through it.
+//! An animation in simulation time: from rest to its start, then through it.
 
 use sinew_geometry::shape::Pose;
 use sinew_math::Quaternion;
@@ -14,19 +14,19 @@ pub struct Performance<'a> {
     pub rig: &'a Rig,
     /// Its flesh.
     pub flesh: &'a Flesh,
-    /// What it does; nothing where there is none.
+    /// The animation; `None` for rest.
     pub animation: Option<&'a Animation>,
-    /// Time of the animation where it begins [s].
+    /// Time of the animation at which it starts \[s\].
     pub start: f64,
-    /// Time of the run until then, from rest [s].
+    /// Simulation time from rest until then \[s\].
     pub preroll: f64,
 }
 
 impl Performance<'_> {
-    /// Motions of the joints from rest at a time of the run [s].
+    /// Motions of the joints from rest at a simulation time \[s\].
     pub fn motions(&self, time: f64) -> Vec<Pose> {
         if time >= self.preroll {
-            // In this order the animation begins exactly where it should, and not at the key before.
+            // In this order the animation starts exactly at its first frame, not at the key before.
             return self.flesh.motions(&self.rig.pose(self.animation, self.start + (time - self.preroll)));
         }
         let goal = self.flesh.motions(&self.rig.pose(self.animation, self.start));
@@ -34,7 +34,7 @@ impl Performance<'_> {
         self.on_the_way(&goal, s * s * (3.0 - 2.0 * s))
     }
 
-    /// A part of the way from rest: joints turn relative to the joint above them, so that limbs stay whole.
+    /// A fraction of the motion from rest: joints rotate relative to their parents, so that limbs stay intact.
     fn on_the_way(&self, goal: &[Pose], share: f64) -> Vec<Pose> {
         let mut found: Vec<Option<Pose>> = vec![None; goal.len()];
         (0..goal.len()).map(|joint| self.find(goal, share, joint, &mut found)).collect()
@@ -51,7 +51,7 @@ impl Performance<'_> {
         };
         let turn = (goal_above.rotation.conjugate() * goal[joint].rotation).normalized();
         let rotation = (above.rotation * Quaternion::identity().slerp(turn, share)).normalized();
-        // Its place beside the joint above changes only where bones stretch, and at the root.
+        // Its position relative to the parent joint changes only if bones stretch, and at the root.
         let moved = goal_above.to_local(goal[joint].to_world(place)) - place;
         let pose = Pose { translation: above.to_world(place + moved * share) - rotation.rotate(place), rotation };
         found[joint] = Some(pose);

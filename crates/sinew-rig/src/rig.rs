@@ -8,10 +8,10 @@ use crate::affine::Affine;
 use crate::animation::Animation;
 use crate::appearance::Appearance;
 
-/// A character: everything of a file that moves or is moved.
+/// A character: everything in a file that moves or is moved.
 #[derive(Clone, Debug, Default)]
 pub struct Rig {
-    /// The tree; parents may come after their children.
+    /// The tree; parents may follow their children.
     pub nodes: Vec<Node>,
     /// Surfaces, which nodes refer to.
     pub surfaces: Vec<Surface>,
@@ -19,59 +19,59 @@ pub struct Rig {
     pub skins: Vec<Skin>,
     /// Animations.
     pub animations: Vec<Animation>,
-    /// What surfaces look like.
+    /// Materials and images of the surfaces.
     pub appearance: Appearance,
-    /// What deserves attention.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// A node of the tree: a joint, or where a surface stands.
+/// A node of the tree: a joint, or the location of a surface.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
-    /// The node it moves with.
+    /// Its parent.
     pub parent: Option<usize>,
-    /// Its place in its parent.
+    /// Its transform relative to the parent.
     pub transform: Transform,
-    /// Surface that stands here.
+    /// Surface at this node.
     pub surface: Option<usize>,
     /// Skin that moves the surface instead of this node.
     pub skin: Option<usize>,
-    /// Weights of the morph targets, where they differ from those of the surface.
+    /// Weights of the morph targets, if different from those of the surface.
     pub morph_weights: Option<Vec<f64>>,
-    /// Whether it is part of the scene that is shown.
+    /// Whether it is part of the visible scene.
     pub is_shown: bool,
 }
 
-/// A place in a parent.
+/// A transform relative to a parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transform {
-    /// First scaled, then turned, then moved; what animations change.
+    /// Scale, then rotation, then translation; the parts that animations change.
     Parts {
-        /// Moved [m].
+        /// Translation \[m\].
         translation: Vec3,
-        /// Turned; a unit quaternion.
+        /// Rotation; a unit quaternion.
         rotation: Quaternion,
-        /// Scaled along its own axes.
+        /// Scale along its own axes.
         scale: Vec3,
     },
-    /// As a whole, which animations replace by the identity and what they say.
+    /// A matrix; an animation replaces it by the identity with the animated parts.
     Matrix(Affine),
 }
 
 impl Transform {
-    /// At its parent.
+    /// The identity.
     pub fn identity() -> Self {
         Self::Parts { translation: Vec3::zero(), rotation: Quaternion::identity(), scale: Vec3::new(1.0, 1.0, 1.0) }
     }
 
-    /// Moved only.
+    /// A pure translation.
     pub fn from_translation(translation: Vec3) -> Self {
         Self::Parts { translation, rotation: Quaternion::identity(), scale: Vec3::new(1.0, 1.0, 1.0) }
     }
 
-    /// As one map.
+    /// As an affine map.
     pub fn to_affine(&self) -> Affine {
         match *self {
             Self::Parts { translation, rotation, scale } => {
@@ -85,7 +85,7 @@ impl Transform {
 /// A surface in parts of one material each.
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
     /// The parts.
     pub parts: Vec<Part>,
@@ -96,50 +96,50 @@ pub struct Surface {
 /// Triangles of one material.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    /// Vertices, before any morph target and skin [m].
+    /// Vertices, before morph targets and skinning \[m\].
     pub positions: Vec<Vec3>,
-    /// Normals of the vertices; empty where there are none.
+    /// Vertex normals; may be empty.
     pub normals: Vec<[f32; 3]>,
-    /// Texture coordinates of the vertices, set by set, v downwards as in glTF.
+    /// Texture coordinates of the vertices, set by set, v downward as in glTF.
     pub texcoords: Vec<Vec<[f32; 2]>>,
-    /// Colours with opacity; empty where there are none.
+    /// Colors with opacity; may be empty.
     pub colors: Vec<[f32; 4]>,
-    /// Numbers of the vertices under names of their own, which begin with `_` in glTF, such as `_ATTACHMENT`.
+    /// Custom vertex attributes by name; names begin with `_` in glTF, such as `_ATTACHMENT`.
     pub numbers: BTreeMap<String, Vec<f32>>,
     /// Triangles.
     pub triangles: Vec<[u32; 3]>,
-    /// Who moves the vertices, and by how much.
+    /// Skin weights of the vertices.
     pub weights: Weights,
-    /// Shapes that can be added.
+    /// Morph targets.
     pub morph_targets: Vec<MorphTarget>,
     /// Material in [`Appearance::materials`].
     pub material: Option<usize>,
 }
 
-/// A shape that can be added.
+/// A morph target.
 #[derive(Clone, Debug, Default)]
 pub struct MorphTarget {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
-    /// Displacements of the vertices; empty where none moves.
+    /// Vertex displacements; empty if none moves.
     pub positions: Vec<Vec3>,
-    /// What is added to the normals of the vertices; empty where nothing is said. Written, not read: flesh has normals of its own.
+    /// Additions to the vertex normals; may be empty. Written but not read: flesh computes its own normals.
     pub normals: Vec<[f32; 3]>,
 }
 
-/// Joints of each vertex, as many for all of them.
+/// Joints of each vertex, the same number for all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weights {
-    /// Joints per vertex; 0 where no skin moves the vertices.
+    /// Joints per vertex; 0 without a skin.
     pub width: usize,
-    /// Numbers in [`Skin::joints`], vertex by vertex.
+    /// Indices into [`Skin::joints`], vertex by vertex.
     pub joints: Vec<u32>,
-    /// Weights, vertex by vertex, as they are: they may not sum to one.
+    /// Weights, vertex by vertex, as stored: they may not sum to one.
     pub weights: Vec<f32>,
 }
 
 impl Weights {
-    /// Joints of a vertex with their weights, without those of no weight.
+    /// Joints of a vertex with nonzero weights.
     pub fn of(&self, vertex: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = vertex * self.width..(vertex + 1) * self.width;
         let pairs = self.joints[range.clone()].iter().zip(&self.weights[range]);
@@ -150,23 +150,23 @@ impl Weights {
 /// Joints that move vertices.
 #[derive(Clone, Debug, Default)]
 pub struct Skin {
-    /// Name; empty where it has none.
+    /// Name, possibly empty.
     pub name: String,
     /// Nodes.
     pub joints: Vec<usize>,
-    /// From where vertices are stored to each joint, in the pose in which they were bound.
+    /// Inverse bind matrices: from the bind space of the vertices to each joint.
     pub inverse_binds: Vec<Affine>,
 }
 
-/// Why a character makes no sense.
+/// Why a request to a rig fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RigError {
-    /// A name that nobody has.
+    /// No animation has this name.
     #[error("there is no animation `{name}`: it has {}", list(.known))]
     NoAnimation {
         /// The name.
         name: String,
-        /// Those there are.
+        /// Existing names.
         known: Vec<String>,
     },
 }
@@ -180,10 +180,10 @@ fn list(names: &[String]) -> String {
 }
 
 impl Rig {
-    /// The animation of a name; the first one without a name.
+    /// The animation with this name; the first animation if `name` is `None`.
     ///
     /// # Errors
-    /// When nobody has the name. Without a name and without any animation there is none.
+    /// When no animation has the name. Without a name and without animations the result is `None`.
     pub fn animation(&self, name: Option<&str>) -> Result<Option<&Animation>, RigError> {
         let Some(name) = name else { return Ok(self.animations.first()) };
         let known = || self.animations.iter().map(|animation| animation.name.clone()).collect();
@@ -191,7 +191,7 @@ impl Rig {
         found.map(Some).ok_or_else(|| RigError::NoAnimation { name: name.into(), known: known() })
     }
 
-    /// Nodes in an order in which parents come before their children.
+    /// Nodes in an order with parents before their children.
     pub fn order(&self) -> Vec<usize> {
         let mut depths: Vec<Option<u32>> = vec![None; self.nodes.len()];
         for start in 0..self.nodes.len() {
@@ -203,7 +203,7 @@ impl Rig {
                 }
                 path.push(node);
                 match self.nodes[node].parent {
-                    // Trees have no cycles; should there be one, it ends here.
+                    // A tree has no cycles; if there is one, stop here.
                     Some(parent) if path.len() <= self.nodes.len() => node = parent,
                     _ => break 0,
                 }

@@ -1,4 +1,4 @@
-//! Flesh, bones and performances of characters as they come from files.
+//! Flesh, bones and performances of characters from files.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -12,9 +12,9 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 use crate::characters::{Character, CharacterParams, bone_hints, generate};
 use crate::*;
 
-/// Vertices and joints of metres agree to this [m]: rounding, over a few matrices.
+/// Tolerance of vertices and joints \[m\]: rounding over a few matrices.
 const EXACT: f64 = 1e-9;
-/// Times at which animations are looked at [s]: at rest, on the way, in the middle, and beyond the end.
+/// Times at which animations are checked \[s\]: at rest, in motion, in the middle, and beyond the end.
 const TIMES: [f64; 4] = [0.0, 0.4, 1.25, 3.0];
 
 static CHARACTERS: LazyLock<Vec<Rig>> = LazyLock::new(|| {
@@ -44,7 +44,7 @@ fn joint(rig: &Rig, name: &str) -> usize {
     rig.nodes.iter().position(|node| node.name == name).unwrap()
 }
 
-/// The node where the skin stands.
+/// The node of the skin.
 fn skin_node(rig: &Rig) -> usize {
     rig.nodes.iter().position(|node| node.surface.is_some()).unwrap()
 }
@@ -53,13 +53,13 @@ fn node(name: &str, parent: Option<usize>, transform: Transform) -> Node {
     Node { name: name.into(), parent, transform, surface: None, skin: None, morph_weights: None, is_shown: true }
 }
 
-/// Largest distance between places of the same number.
+/// Largest distance between corresponding points.
 fn worst(a: &[Vec3], b: &[Vec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
 }
 
-/// Largest distance between pieces as the flesh places them and as blend skinning does, over all animations.
+/// Largest distance between pieces placed by the flesh and by blend skinning, over all animations.
 fn worst_against_blend(rig: &Rig, flesh: &Flesh) -> f64 {
     let mut largest = 0.0f64;
     for animation in &rig.animations {
@@ -107,7 +107,7 @@ fn flesh_of_every_character_is_closed_and_has_all_vertices() {
     }
 }
 
-/// $D_j = 1$: the pose without animation is the one that was bound.
+/// $D_j = 1$: the pose without animation is the bind pose.
 #[test]
 fn joints_are_at_rest_without_animation() {
     for (name, rig) in characters() {
@@ -122,7 +122,7 @@ fn joints_are_at_rest_without_animation() {
     }
 }
 
-/// $\sum_j w_j D_j X = \sum_j w_j M_j v$: what leads from rest and what leads from the file are the same.
+/// $\sum_j w_j D_j X = \sum_j w_j M_j v$: skinning from rest and skinning from the file agree.
 #[test]
 fn flesh_blends_as_the_file_does() {
     for (name, rig) in characters() {
@@ -131,7 +131,7 @@ fn flesh_blends_as_the_file_does() {
     }
 }
 
-/// The character under a new root, with lengths of nodes divided by `node_unit`, and those of vertices by `vertex_unit`.
+/// The character under a new root, with node lengths divided by `node_unit` and vertex lengths by `vertex_unit`.
 fn rerooted(rig: &Rig, root: Transform, node_unit: f64, vertex_unit: f64) -> Rig {
     let mut rig = rig.clone();
     let root_node = rig.nodes.len();
@@ -162,12 +162,13 @@ fn scaled_root(scale: Vec3) -> Transform {
     Transform::Parts { translation: Vec3::zero(), rotation: Quaternion::identity(), scale }
 }
 
-/// The flesh of `changed` is that of `rig` under `map`, at rest and in motion, with motions conjugate to its own: $D' = S D S^{-1}$.
+/// The flesh of `changed` is that of `rig` under `map`, at rest and in motion, with conjugate motions: $D' = S D
+/// S^{-1}$.
 fn assert_same_under(map: &Affine, rig: &Rig, changed: &Rig, name: &str) {
     let (plain, other) = (flesh(rig), flesh(changed));
     assert_is_flesh(&other, name);
     let moved = |places: &[Vec3]| places.iter().map(|x| map.apply(*x)).collect::<Vec<_>>();
-    // In the order of the file: mirrored triangles are turned over, and meet vertices in another one.
+    // In file order: mirrored triangles are flipped and visit vertices in another order.
     let shown = |flesh: &Flesh, places: &[Vec3]| flesh.place_piece(&flesh.pieces[0], places, &[], |x| x);
     let error = worst(&moved(&shown(&plain, plain.surface.positions())), &shown(&other, other.surface.positions()));
     assert!(error < EXACT, "{name} at rest: {error}");
@@ -197,11 +198,11 @@ fn units_and_a_root_that_is_turned_and_moved_change_nothing_but_the_place() {
     let translation = Vec3::new(0.4, -1.0, 2.0);
     let map = Affine { linear: rotation.to_matrix(), translation };
     for (name, rig) in characters() {
-        // Nodes in hundreds of metres under a root that scales them back; vertices alike, or in millimetres.
+        // Nodes in hundreds of meters under a root that scales them back; vertices likewise, or in millimeters.
         let root = Transform::Parts { translation, rotation, scale: Vec3::splat(100.0) };
         assert_same_under(&map, rig, &rerooted(rig, root, 100.0, 100.0), name);
         assert_same_under(&map, rig, &rerooted(rig, root, 100.0, 1e-3), name);
-        // Nodes in centimetres, as many programs have them.
+        // Nodes in centimeters, as in many programs.
         let root = Transform::Matrix(Affine { linear: map.linear * 0.01, translation });
         assert_same_under(&map, rig, &rerooted(rig, root, 0.01, 0.01), name);
     }
@@ -216,7 +217,7 @@ fn mirrored_characters_have_mirrored_flesh_that_faces_outwards() {
     }
 }
 
-/// Vertices on 65536 places per axis, as `KHR_mesh_quantization` has them: each moves by half a step at most.
+/// Vertices quantized to 65536 steps per axis, as in `KHR_mesh_quantization`: each moves by half a step at most.
 #[test]
 fn vertices_of_16_bits_give_the_same_closed_flesh() {
     for (name, rig) in characters() {
@@ -236,16 +237,16 @@ fn vertices_of_16_bits_give_the_same_closed_flesh() {
     }
 }
 
-/// Which joints the skins of a split character list.
+/// Joints listed by the skins of a split character.
 #[derive(Clone, Copy, Debug)]
 enum Lists {
-    /// All, the second in reverse.
+    /// All, the second skin in reverse.
     All,
     /// Those that its vertices need.
     Needed,
 }
 
-/// The character in two surfaces, cut across its widest direction, with a skin each.
+/// The character in two surfaces, cut across its widest direction, with one skin each.
 fn split(rig: &Rig, lists: Lists) -> Rig {
     let mut rig = rig.clone();
     let at = skin_node(&rig);
@@ -301,10 +302,10 @@ fn split(rig: &Rig, lists: Lists) -> Rig {
     rig
 }
 
-/// Places of a surface, in an order of their own.
+/// Points of a surface in sorted order.
 fn sorted(places: &[Vec3]) -> Vec<Vec3> {
     let mut places = places.to_vec();
-    // Rounding must not change the order of what lies on one line.
+    // Rounding must not change the order of collinear points.
     let key = |x: &Vec3| x.to_array().map(|c| (c * 1e8).round() as i64);
     places.sort_by_key(key);
     places
@@ -326,7 +327,7 @@ fn two_surfaces_with_two_skins_are_sewn_together() {
     }
 }
 
-/// Programs often export nodes as they stand in some frame. Rest is what was bound all the same, for all skins alike.
+/// Programs often export nodes in the pose of some frame. Rest is still the bind pose, for all skins alike.
 #[test]
 fn nodes_that_stand_in_another_pose_do_not_tear_rest_apart() {
     for (name, rig) in characters() {
@@ -352,7 +353,7 @@ fn nodes_that_stand_in_another_pose_do_not_tear_rest_apart() {
             assert_is_flesh(&sewn, name);
             assert_eq!(sewn.surface.vertex_count(), plain.surface.vertex_count(), "{name} {lists:?}");
             assert!((sewn.surface.volume() / plain.surface.volume() - 1.0).abs() < EXACT, "{name} {lists:?}");
-            // A skin of a few joints has the same rest as the other one.
+            // A skin with few joints has the same rest as the other one.
             let error = worst_against_blend(&halves, &sewn);
             assert!(error < EXACT, "{name} {lists:?}: {error}");
         }
@@ -380,7 +381,7 @@ fn scaled_joints_are_told_and_move_without_scale() {
         assert!((motion.rotation.norm() - 1.0).abs() < EXACT);
         let turn = (unscaled.rotation.conjugate() * motion.rotation).log_map().norm();
         assert!(turn < EXACT, "{}: {turn}", joint.name);
-        // Joints are where the animation says.
+        // Joints follow the animation.
         assert!(motion.to_world(joint.place).distance(pose[joint.node].translation) < EXACT, "{}", joint.name);
     }
 }
@@ -424,7 +425,7 @@ fn surfaces_that_are_asked_for_are_flesh_and_others_follow() {
     assert!(worst_against_blend(&rig, &flesh) < EXACT);
 }
 
-/// A ball that stands on a joint, one that is skinned, and an open strip of hair.
+/// A ball attached to a joint, a skinned one, and an open strip of hair.
 fn with_followers(mut rig: Rig) -> Rig {
     let (head, neck) = (joint(&rig, "head"), joint(&rig, "neck"));
     let ball = icosphere(0.012, 2).unwrap();
@@ -477,11 +478,11 @@ fn eyes_and_hair_follow_by_skinning() {
     }
 }
 
-/// Hats and swords may be listed before the flesh, and hang on joints that move no flesh.
+/// Hats and swords may be listed before the flesh, and may be attached to joints that move no flesh.
 #[test]
 fn what_hangs_on_joints_of_other_skins_follows_them() {
     let mut rig = with_followers(torso());
-    // A joint on the head that only the hair knows, which turns by itself and carries the eye.
+    // A joint on the head used only by the hair, which rotates on its own and carries the eye.
     let head = joint(&rig, "head");
     let (brow, eye, hair) = (rig.nodes.len(), joint(&rig, "eye"), joint(&rig, "hair"));
     rig.nodes.push(node("brow", Some(head), Transform::from_translation(Vec3::new(0.0, 0.1, 0.05))));
@@ -491,7 +492,7 @@ fn what_hangs_on_joints_of_other_skins_follows_them() {
     joints.insert(0, brow);
     inverse_binds.insert(0, bind);
     let surface = rig.nodes[hair].surface.unwrap();
-    // The numbers of the hair's joints are now one more, but half of it hangs on the brow.
+    // The joint indices of the hair are now one higher, but half of it is attached to the brow.
     let weights = &mut rig.surfaces[surface].parts[0].weights;
     weights.joints.iter_mut().enumerate().for_each(|(k, joint)| *joint = if k % 4 == 0 { 0 } else { *joint + 1 });
     rig.nodes[hair].skin = Some(rig.skins.len());
@@ -512,7 +513,7 @@ fn what_hangs_on_joints_of_other_skins_follows_them() {
     }
 }
 
-/// An eye that looks around without being a joint, and a ball in the room that no skeleton moves.
+/// An eye that rotates without being a joint, and a ball in the room that no skeleton moves.
 #[test]
 fn nodes_that_move_by_themselves_carry_what_stands_on_them() {
     let mut rig = with_followers(torso());
@@ -538,11 +539,11 @@ fn nodes_that_move_by_themselves_carry_what_stands_on_them() {
     assert!(error < EXACT, "{error}");
     let carriers = moving.joints.iter().filter(|joint| !joint.is_of_skin).map(|joint| joint.name.as_str());
     assert_eq!(carriers.collect::<Vec<_>>(), ["eye", "ball"]);
-    // They are no bones.
+    // They are not bones.
     assert_eq!(guess_bones(&moving), guess_bones(&flesh(&torso())));
 }
 
-/// Clothes that were bound with bent arms: nobody can say where they are at rest, so it is told.
+/// Clothes bound with bent arms: their rest is unknown, so a note says so.
 #[test]
 fn skins_bound_in_another_pose_are_told() {
     let mut rig = split(&arm(), Lists::All);
@@ -555,7 +556,7 @@ fn skins_bound_in_another_pose_are_told() {
     assert!(notes.len() == 1 && notes[0].contains("skin \"half 1\" was bound in another pose"), "{notes:?}");
 }
 
-/// Names of joints that move vertices for the most part.
+/// Joints that mainly move vertices.
 fn owners(flesh: &Flesh) -> BTreeSet<usize> {
     flesh.weights.iter().flatten().filter(|share| share.1 >= 0.5).map(|share| share.0 as usize).collect()
 }
@@ -583,7 +584,7 @@ fn bones_are_guessed_within_the_flesh_for_every_joint() {
     }
 }
 
-/// Blend skinning of a bent elbow loses the flesh over the ulna; that of `scenes/character/ulna.toml` keeps 3 of 4 mm.
+/// Blend skinning of a bent elbow loses the flesh over the ulna; `scenes/character/ulna.toml` keeps 3 of 4 mm.
 #[test]
 fn blend_skinning_loses_the_flesh_over_the_ulna() {
     let (rig, flesh) = (arm(), flesh(&arm()));
@@ -592,7 +593,7 @@ fn blend_skinning_loses_the_flesh_over_the_ulna() {
     let capsule = Capsule::between(ulna.from, ulna.to, ulna.radius).unwrap();
     let bone = AnyShape::from(capsule.shape).surface().unwrap().mapped(|x| capsule.pose.to_world(x)).unwrap();
     let places: Vec<Vec3> = bone.samples(0.004).into_iter().map(|sample| sample.0).collect();
-    // Degrees, and the least depth of the bone below the skin.
+    // Angle in degrees, and the smallest depth of the bone below the skin.
     let bent = |time: f64| {
         let motions = flesh.motions(&rig.pose(rig.animation(Some("curl")).unwrap(), time));
         let skin = TriMesh::new(flesh.blend(&motions), flesh.surface.triangles().to_vec()).unwrap();
@@ -602,7 +603,7 @@ fn blend_skinning_loses_the_flesh_over_the_ulna() {
     };
     let [(_, rest), (turn, least), (_, last)] = [0.0, 0.4583, 1.25].map(bent);
     assert!((turn - 100.0).abs() < 1.0, "{turn}");
-    // Bent by 125 degrees the bone comes out of the skin.
+    // At 125 degrees the bone protrudes from the skin.
     assert!(rest > 0.0035 && least < 0.0005 && last < -0.003, "{rest} {least} {last}");
 }
 
@@ -618,14 +619,14 @@ fn modelled_bones_are_surfaces_of_the_file_at_rest() {
         assert!(worst < EXACT && bone.is_closed() && bone.volume() > 0.0, "{name}: {worst}");
     }
     assert!(modelled_bone(&rig, &own, "tail").is_none());
-    // What is a bone is no flesh, however large.
+    // A bone is not flesh, however large.
     let halves = split(&arm(), Lists::All);
     let params = FleshParams { bones: vec!["half 1".into()], ..FleshParams::default() };
     let flesh = Flesh::new(&halves, &params).unwrap();
     assert!(flesh.pieces[1].vertices.iter().all(|source| matches!(source, Source::Joints(..))));
 }
 
-/// Bones with their mirror images, to 1e-6 m: every one has a partner.
+/// Bones with their mirror images, to 1e-6 m: each has a partner.
 fn assert_mirrored(
     bones: &[Bone],
     images: &[Bone],
@@ -660,7 +661,7 @@ fn mirror_images_have_mirrored_bones() {
     assert_mirrored(&bones, &guess_bones(&mirrored), name, |joint| mirrored.joints[joint].name.clone());
 }
 
-/// Largest difference between motions, as distances of places one metre away.
+/// Largest difference between motions, as distances of points one meter away.
 fn worst_motion(a: &[Pose], b: &[Pose]) -> f64 {
     let places = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
     let all = a.iter().zip(b).flat_map(|(a, b)| places.map(|x| a.to_world(x).distance(b.to_world(x))));
@@ -672,7 +673,7 @@ fn performances_lead_from_rest_to_the_first_pose_and_through_the_animation() {
     for (name, rig) in characters() {
         let flesh = flesh(rig);
         for animation in &rig.animations {
-            // Where limbs are bent most; 0.1 is no binary number, which must not matter.
+            // Where limbs are bent most; 0.1 is not representable in binary, which must not matter.
             for (start, preroll) in [(1.2, 0.5), (0.1, 0.3), (0.7, 0.0)] {
                 let performance = Performance { rig, flesh: &flesh, animation: Some(animation), start, preroll };
                 let rest = vec![Pose::identity(); flesh.joints.len()];
@@ -708,7 +709,7 @@ fn limbs_stay_whole_on_the_way_from_rest() {
                 let motions = performance.motions(0.05 * f64::from(k));
                 for (joint, motion) in flesh.joints.iter().zip(&motions) {
                     let Some(parent) = joint.parent else { continue };
-                    // The joint is at the same place beside the one above it, seen from both.
+                    // The joint has the same position relative to its parent, seen from both.
                     let error = motions[parent].to_world(joint.place).distance(motion.to_world(joint.place));
                     assert!(error < EXACT, "{name}, {}, {}: {error}", animation.name, joint.name);
                 }
@@ -717,7 +718,7 @@ fn limbs_stay_whole_on_the_way_from_rest() {
     }
 }
 
-/// Nothing to perform: at rest for ever.
+/// Without an animation, always at rest.
 #[test]
 fn without_animation_everything_rests() {
     let rig = arm();

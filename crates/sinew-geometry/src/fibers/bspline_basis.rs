@@ -3,7 +3,7 @@
 //! $$B_{i,0}(t) = 1 \text{ on } [t_i, t_{i+1}), \qquad
 //! B_{i,p}(t) = \frac{t - t_i}{t_{i+p} - t_i} B_{i,p-1}(t) + \frac{t_{i+p+1} - t}{t_{i+p+1} - t_{i+1}} B_{i+1,p-1}(t)$$
 //!
-//! Reference: [Piegl97], chapter 2.
+//! Reference: \[Piegl97\], chapter 2.
 
 /// Largest degree.
 pub(super) const MAX_DEGREE: usize = 3;
@@ -16,7 +16,7 @@ pub(super) struct Basis {
     knots: Vec<f64>,
 }
 
-/// The functions that are not zero at some t, and their derivatives: those numbered `first` to `first + degree`.
+/// The nonzero functions at some t, and their derivatives: those numbered `first` to `first + degree`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocalBasis {
     pub first: usize,
@@ -33,12 +33,12 @@ impl Basis {
         Self { degree, count, knots: (0..count + degree + 1).map(knot).collect() }
     }
 
-    /// Functions at a time.
+    /// Number of nonzero functions at a point.
     pub fn local_count(&self) -> usize {
         self.degree + 1
     }
 
-    /// Intervals between different knots.
+    /// Number of intervals between distinct knots.
     pub fn span_count(&self) -> usize {
         self.count - self.degree
     }
@@ -53,7 +53,7 @@ impl Basis {
     pub fn at(&self, t: f64) -> LocalBasis {
         let p = self.degree;
         let spans = self.span_count();
-        // The last span includes its end. Rounding of the product may miss the span by one, which the comparison mends.
+        // The last span includes its end. Rounding may miss the span by one; the comparison corrects that.
         let mut span = p + ((t * spans as f64) as usize).min(spans - 1);
         if t < self.knots[span] && span > p {
             span -= 1;
@@ -72,7 +72,8 @@ impl Basis {
             }
             values[degree] = saved;
         }
-        // B' = p (B_{i,p−1} / (t_{i+p} − t_i) − B_{i+1,p−1} / (t_{i+p+1} − t_{i+1})), with the functions of degree p − 1 kept above.
+        // B' = p (B_{i,p−1} / (t_{i+p} − t_i) − B_{i+1,p−1} / (t_{i+p+1} − t_{i+1})), with the functions of degree p −
+        // 1 kept above.
         let mut slopes = [0.0; MAX_DEGREE + 1];
         for k in 0..p {
             let share = p as f64 * lower[k] / (self.knots[span + 1 + k] - self.knots[span + 1 + k - p]);
@@ -122,7 +123,7 @@ mod tests {
         assert!(worst <= 4.5e-16, "{worst:e}");
     }
 
-    /// Central differences of the values; the error of the difference is h² B''' / 6 with B''' up to some thousand.
+    /// Central differences of the values; the error of the difference is h² B''' / 6 with B''' up to a few thousand.
     #[test]
     fn slopes_are_derivatives_of_the_values() {
         let h = 1e-5;

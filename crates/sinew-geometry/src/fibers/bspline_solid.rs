@@ -1,10 +1,11 @@
-//! Solids shaped by control points, whose parameter lines are the fibres of a muscle.
+//! Solids shaped by control points, whose parameter lines are the fibers of a muscle.
 //!
-//! $$F(u, v, w) = \sum_{ijk} B_i(u)\, B_j(v)\, B_k(w)\, q_{ijk}, \qquad f(x) = \frac{\partial F / \partial m}{|\partial F / \partial m|}
+//! $$F(u, v, w) = \sum_{ijk} B_i(u)\, B_j(v)\, B_k(w)\, q_{ijk}, \qquad
+//! f(x) = \frac{\partial F / \partial m}{|\partial F / \partial m|}
 //! \text{ at } F^{-1}(x)$$
 //!
-//! with m the parameter along the fibres [Teran05], section 3.4; [Sifakis07], section 2.3.4. Neither states degree and knots: cubic over
-//! clamped uniform knots is usual. This F is not the deformation gradient.
+//! with m the parameter along the fibers \[Teran05\], section 3.4; \[Sifakis07\], section 2.3.4. Neither states degree
+//! and knots; cubic over clamped uniform knots is usual. This F is not the deformation gradient.
 
 use rayon::prelude::*;
 use sinew_math::{Mat3, Vec3};
@@ -13,15 +14,16 @@ use thiserror::Error;
 use super::bspline_basis::{Basis, LocalBasis, MAX_DEGREE};
 use crate::mesh::{Aabb, CellMesh};
 
-/// A point is in the solid when the inverse map comes as close to it, as a fraction of the size of the solid.
+/// A point is in the solid when the inverse map comes this close to it, as a fraction of the size of the solid.
 const INSIDE: f64 = 1e-6;
-/// Residual, as a fraction of the size, at which the inverse map stops: rounding of the sum over 64 control points.
+/// Residual at which the inverse map stops, as a fraction of the size: the rounding error of the sum over 64 control
+/// points.
 const CONVERGED: f64 = 1e-14;
-/// Gauss–Newton takes some five steps from the nearest sample, and a few dozen where the solid is pinched.
+/// Gauss–Newton takes about five steps from the nearest sample, and a few dozen where the solid is pinched.
 const MAX_STEPS: usize = 100;
-/// Starts tried for points that the nearest sample does not lead to.
+/// Starting points tried when the nearest sample does not lead to the point.
 const MAX_STARTS: usize = 4;
-/// Most samples of the solid from which inverse maps start, per direction.
+/// Largest number of samples per direction from which inverse maps start.
 const MAX_SAMPLES: usize = 13;
 /// A tangent shorter than this fraction of the size has no direction.
 const DEGENERATE: f64 = 1e-10;
@@ -38,10 +40,10 @@ pub enum ParameterAxis {
     W,
 }
 
-/// Why there is no such solid, or no direction at a point.
+/// Why a solid cannot be built or has no direction at a point.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum BsplineError {
-    /// The degree is not one of those there are.
+    /// The degree is out of range.
     #[error("the degree along {axis:?} is {degree}, but must be 1, 2 or 3")]
     Degree {
         /// The parameter.
@@ -70,57 +72,57 @@ pub enum BsplineError {
     /// A control point is NaN or infinite.
     #[error("control point {point} has a coordinate that is not finite")]
     NonFinitePoint {
-        /// Its place in the list.
+        /// Its index in the list.
         point: usize,
     },
-    /// All control points are at one place.
-    #[error("all control points are at one place")]
+    /// All control points coincide.
+    #[error("all control points coincide")]
     NoExtent,
-    /// The point that was asked for is NaN or infinite.
-    #[error("the place of the query is not finite")]
+    /// The query point is NaN or infinite.
+    #[error("the query point is not finite")]
     NonFiniteQuery,
-    /// The parameter line has no direction at the place of the query.
+    /// The parameter line has no direction at the query point.
     #[error(
-        "fibres have no direction at (u, v, w) = ({}, {}, {}); hint: pull apart the control points that coincide along the fibres",
+        "fibers have no direction at (u, v, w) = ({}, {}, {}); hint: pull apart the control points that coincide along the fibers",
         parameters.x, parameters.y, parameters.z
     )]
     DegenerateTangent {
-        /// Parameters of the place.
+        /// Parameters of the point.
         parameters: Vec3,
     },
 }
 
-/// Where in a solid a point is.
+/// Location of a point in a solid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolidPlace {
-    /// (u, v, w) ∈ [0, 1]³ of the point, or of the closest point of the solid that was found.
+    /// (u, v, w) ∈ [0, 1]³ of the point, or of the closest point found in the solid.
     pub parameters: Vec3,
-    /// Distance of the point from there [m].
+    /// Distance of the point from there \[m\].
     pub distance: f64,
     /// Whether the point is in the solid: closer than 1e-6 of its size.
     pub is_inside: bool,
 }
 
-/// A trivariate tensor-product B-spline F(u, v, w) = Σ B_i(u) B_j(v) B_k(w) q_ijk over clamped uniform knots, one of whose parameters runs
-/// along the fibres [Teran05].
+/// A trivariate tensor-product B-spline F(u, v, w) = Σ B_i(u) B_j(v) B_k(w) q_ijk over clamped uniform knots, one of
+/// whose parameters runs along the fibers \[Teran05\].
 #[derive(Clone, Debug, PartialEq)]
 pub struct BsplineSolid {
     bases: [Basis; 3],
     counts: [usize; 3],
-    /// Point (i, j, k) has the place (i n_v + j) n_w + k.
+    /// Point (i, j, k) has the index (i n_v + j) n_w + k.
     control_points: Vec<Vec3>,
     fiber_axis: ParameterAxis,
-    /// Diagonal of the box round the control points [m].
+    /// Diagonal of the bounding box of the control points \[m\].
     size: f64,
-    /// Parameters and places at which inverse maps start.
+    /// Parameters and positions at which inverse maps start.
     samples: Vec<(Vec3, Vec3)>,
 }
 
 impl BsplineSolid {
-    /// Cubic in all directions, which is what to take unless there is a reason.
+    /// Cubic in all directions; the usual choice.
     pub const CUBIC: [usize; 3] = [3; 3];
 
-    /// A solid of `counts` control points in the three directions, the last of which runs fastest; `degree` 1 to 3 in each.
+    /// A solid of `counts` control points in the three directions, the last varying fastest; `degree` 1 to 3 in each.
     pub fn new(
         control_points: Vec<Vec3>,
         counts: [usize; 3],
@@ -153,7 +155,8 @@ impl BsplineSolid {
         Ok(solid)
     }
 
-    /// The box from `min` to `max` with control points at the Greville abscissae: parameters are fractions of its sides.
+    /// The box from `min` to `max` with control points at the Greville abscissae: parameters are fractions of its
+    /// sides.
     pub fn identity_box(
         min: Vec3,
         max: Vec3,
@@ -163,7 +166,7 @@ impl BsplineSolid {
     ) -> Result<Self, BsplineError> {
         let abscissae = [0, 1, 2].map(|axis| {
             let is_valid = (1..=MAX_DEGREE).contains(&degree[axis]) && counts[axis] > degree[axis];
-            // What is not valid is refused below.
+            // Invalid values are rejected below.
             if is_valid { Basis::clamped_uniform(counts[axis], degree[axis]).greville() } else { Vec::new() }
         });
         let mut control_points = Vec::new();
@@ -177,7 +180,7 @@ impl BsplineSolid {
         Self::new(control_points, counts, degree, fiber_axis)
     }
 
-    /// Control points, those along w first.
+    /// Control points, w varying fastest.
     pub fn control_points(&self) -> &[Vec3] {
         &self.control_points
     }
@@ -187,7 +190,7 @@ impl BsplineSolid {
         self.counts
     }
 
-    /// The parameter along the fibres.
+    /// The parameter along the fibers.
     pub fn fiber_axis(&self) -> ParameterAxis {
         self.fiber_axis
     }
@@ -213,7 +216,7 @@ impl BsplineSolid {
         [0, 1, 2].map(|axis| self.bases[axis].at(parameters[axis].clamp(0.0, 1.0)))
     }
 
-    /// Σ weights × control points over the functions that are not zero.
+    /// Σ weights × control points over the nonzero functions.
     fn sum(&self, local: [&LocalBasis; 3], weights: [&[f64; MAX_DEGREE + 1]; 3]) -> Vec3 {
         let [_, nv, nw] = self.counts;
         let [ku, kv, kw] = [0, 1, 2].map(|axis| self.bases[axis].local_count());
@@ -231,7 +234,7 @@ impl BsplineSolid {
         total
     }
 
-    /// Two samples per span, or fewer where there are many.
+    /// Two samples per span, or fewer where there are many spans.
     fn coarse_samples(&self) -> Vec<(Vec3, Vec3)> {
         let steps = [0, 1, 2].map(|axis| (2 * self.bases[axis].span_count() + 2).min(MAX_SAMPLES));
         let at = |i: usize, n: usize| (i as f64 + 0.5) / n as f64;
@@ -247,10 +250,11 @@ impl BsplineSolid {
         samples
     }
 
-    /// F⁻¹(x), or the closest point of the solid where x is outside.
+    /// F⁻¹(x), or the closest point of the solid if x is outside.
     ///
-    /// Minimises |F − x|² over the box of parameters by damped Gauss–Newton steps from the nearest of a coarse sampling; where that
-    /// does not reach the point, from the next nearest too. A solid that overlaps itself has several answers, of which this is one.
+    /// Minimizes |F − x|² over the parameter box by damped Gauss–Newton steps from the nearest of a coarse set of
+    /// samples, and if that does not reach the point, from the next nearest ones. A solid that overlaps itself has
+    /// several solutions; this returns one of them.
     pub fn inverse(&self, x: Vec3) -> Result<SolidPlace, BsplineError> {
         if !x.is_finite() {
             return Err(BsplineError::NonFiniteQuery);
@@ -275,7 +279,7 @@ impl BsplineSolid {
         Ok(SolidPlace { parameters, distance, is_inside: distance <= INSIDE * self.size })
     }
 
-    /// Least distance from x that is reached from `start`, and where.
+    /// Smallest distance from x reached from `start`, and its parameters.
     fn descend(&self, x: Vec3, start: Vec3) -> (f64, Vec3) {
         let mut u = start;
         let mut r = self.evaluate(u) - x;
@@ -288,14 +292,14 @@ impl BsplineSolid {
             let gradient = Vec3::new(a.dot(r), b.dot(r), c.dot(r));
             let jacobian = Mat3::from_columns(a, b, c);
             let mut normal = jacobian.transpose_mul(&jacobian);
-            // Levenberg's term, in the scale of the matrix; never zero, for pinched solids have singular ones.
+            // Levenberg's term, scaled by the matrix. Never zero, because pinched solids have singular matrices.
             let scale = normal.trace();
             let mut right = -gradient;
             for axis in 0..3 {
                 normal[(axis, axis)] += (damping + 1e-14) * scale;
             }
             for axis in 0..3 {
-                // Held by the box, pushed against it: out of this step.
+                // Active bounds of the parameter box: exclude them from this step.
                 if (u[axis] <= 0.0 && gradient[axis] > 0.0) || (u[axis] >= 1.0 && gradient[axis] < 0.0) {
                     for other in 0..3 {
                         normal[(axis, other)] = 0.0;
@@ -316,7 +320,7 @@ impl BsplineSolid {
                 (u, r) = (next, candidate);
                 damping = if damping < 1e-6 { 0.0 } else { 0.1 * damping };
             } else if damping > 1e8 {
-                // Steps are too short to change anything: rounding.
+                // Steps no longer change anything: rounding error dominates.
                 break;
             } else {
                 damping = (10.0 * damping).max(1e-4);
@@ -325,7 +329,7 @@ impl BsplineSolid {
         (r.norm(), u)
     }
 
-    /// Unit direction of the fibres at x; outside of the solid that at the closest point.
+    /// Unit fiber direction at x; outside the solid, that at the closest point.
     pub fn direction_at(&self, x: Vec3) -> Result<Vec3, BsplineError> {
         let parameters = self.inverse(x)?.parameters;
         let tangent = self.derivatives(parameters)[self.fiber_axis as usize];
@@ -336,7 +340,7 @@ impl BsplineSolid {
         Ok(tangent / length)
     }
 
-    /// Unit direction of the fibres at the mean of the corners of each cell.
+    /// Unit fiber direction at the mean of the corners of each cell.
     pub fn directions(&self, mesh: &CellMesh) -> Result<Vec<Vec3>, BsplineError> {
         let cells: Vec<_> = mesh.cells().collect();
         let direction = |(kind, nodes): &(crate::mesh::CellKind, &[u32])| {
@@ -353,7 +357,7 @@ mod tests {
     use super::*;
     use crate::procedural::{TetPattern, box_tets};
 
-    /// Places in (0, 1)³ that have nothing to do with the samples.
+    /// Points in (0, 1)³ unrelated to the samples.
     fn scattered(count: usize) -> impl Iterator<Item = Vec3> {
         // Fractional parts of multiples of the golden-ratio sequence in three dimensions.
         let steps = Vec3::new(0.819_172_513_396_164_4, 0.671_043_606_703_789_2, 0.549_700_477_901_970_3);
@@ -423,7 +427,7 @@ mod tests {
             assert!(place.is_inside && place.distance < 1e-13 * solid.size, "{place:?} for {p:?}");
             assert!((place.parameters - p).norm() < 1e-10, "{place:?} for {p:?}");
         }
-        // Corners and faces of the box of parameters.
+        // Corners and faces of the parameter box.
         for corner in 0..27 {
             let p = Vec3::new((corner % 3) as f64, (corner / 3 % 3) as f64, (corner / 9) as f64) * 0.5;
             let place = solid.inverse(solid.evaluate(p)).unwrap();
@@ -445,7 +449,7 @@ mod tests {
         }
     }
 
-    /// Beside a box the closest point is the projection on it, whatever the direction.
+    /// Outside a box the closest point is the projection onto it, in any direction.
     #[test]
     fn points_outside_take_the_closest_point() {
         let solid =
@@ -458,7 +462,7 @@ mod tests {
             assert!((place.distance - x.distance(closest)).abs() < 1e-12);
             assert_eq!(place.is_inside, x == closest);
         }
-        // Off the side of a curved solid the residual stands on the surface.
+        // Beside a curved solid the residual is normal to the surface.
         let solid = bent();
         for p in scattered(50).map(|p| Vec3::new(0.1 + 0.8 * p.x, 0.1 + 0.8 * p.y, 1.0)) {
             let [a, b, _] = solid.derivatives(p);
@@ -487,7 +491,7 @@ mod tests {
             assert!(solid.direction_at(x).unwrap().x > 0.9);
         }
         assert!(solid.inverse(Vec3::zero()).unwrap().is_inside);
-        // Across the fibres the pinched end has no direction.
+        // Across the fibers the pinched end has no direction.
         let across = BsplineSolid::new(points, counts, [3; 3], ParameterAxis::V).unwrap();
         let error = across.direction_at(Vec3::new(-0.1, 0.0, 0.0)).unwrap_err();
         assert!(matches!(error, BsplineError::DegenerateTangent { parameters } if parameters.x < 1e-9), "{error}");

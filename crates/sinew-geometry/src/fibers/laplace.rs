@@ -1,10 +1,10 @@
-//! Fibres as the flow from origin to insertion: the gradient of a harmonic potential.
+//! Fibers as the flow from origin to insertion: the gradient of a harmonic potential.
 //!
 //! $$\nabla^2 \varphi = 0, \qquad \varphi = 0 \text{ on the origin}, \quad \varphi = 1 \text{ on the insertion}, \quad
 //! \frac{\partial \varphi}{\partial n} = 0 \text{ elsewhere}; \qquad f = \nabla \varphi / |\nabla \varphi|$$
 //!
-//! Nothing flows through the sides, so fibres follow them, and between the ends they spread as evenly as they can. Compared with dissected
-//! and imaged muscles by [Choi13].
+//! Nothing flows through the sides, so fibers follow them and spread as evenly as possible in between. \[Choi13\]
+//! compares such fibers with dissected and imaged muscles.
 
 use sinew_math::cholesky::{CholeskyError, SymmetricMatrix};
 use sinew_math::{Mat3, Vec3};
@@ -13,19 +13,19 @@ use thiserror::Error;
 use super::pennation::{Pennation, PennationError};
 use crate::mesh::{CellKind, CellMesh, HEX_SIGNS, hex_gradient};
 
-/// A gradient less than this fraction of 1 / (size of the mesh) has no direction. The mean gradient is about 1 / length; what remains of the
-/// linear system's residual is far below.
+/// A gradient below this fraction of 1 / (size of the mesh) has no direction. The mean gradient is about 1 / length;
+/// the residual of the linear system contributes far less.
 const FLAT: f64 = 1e-7;
 
-/// How the potential is found and the fibres are turned.
+/// Parameters of the potential and of the pennation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplaceParams {
-    /// Angle of the fibres to the gradient.
+    /// Angle of the fibers to the gradient.
     pub pennation: Pennation,
-    /// Residual of the linear system, relative to its right-hand side, at which the iteration stops. The default of 1e-12 leaves directions
-    /// exact to some nine digits.
+    /// Residual of the linear system, relative to its right-hand side, at which the iteration stops. The default of
+    /// 1e-12 leaves directions exact to about nine digits.
     pub tolerance: f64,
-    /// Most iterations; a few times the number of cells along the muscle are usual.
+    /// Largest number of iterations; a few times the number of cells along the muscle is usual.
     pub max_iterations: usize,
 }
 
@@ -35,7 +35,7 @@ impl Default for LaplaceParams {
     }
 }
 
-/// Fibres by Laplace's equation.
+/// Fibers by Laplace's equation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaplaceFibers {
     /// Unit direction in each cell, from origin to insertion.
@@ -46,10 +46,10 @@ pub struct LaplaceFibers {
     pub iterations: usize,
 }
 
-/// Why there are no fibres.
+/// Why fibers cannot be computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LaplaceError {
-    /// A set has no corner of a cell in it.
+    /// A set contains no corner of a cell.
     #[error("the {set} has no nodes")]
     EmptySet {
         /// `"origin"` or `"insertion"`.
@@ -62,16 +62,16 @@ pub enum LaplaceError {
         set: &'static str,
         /// The missing node.
         node: usize,
-        /// Nodes there are.
+        /// Number of nodes.
         node_count: usize,
     },
-    /// A node would have to be at 0 and at 1.
-    #[error("node {node} is in the origin and in the insertion")]
+    /// A node is both at 0 and at 1.
+    #[error("node {node} is in both the origin and the insertion")]
     OverlappingSets {
         /// The first such node.
         node: usize,
     },
-    /// A part of the mesh touches neither set, so that its potential is not determined.
+    /// A part of the mesh touches neither set, so its potential is undetermined.
     #[error("the part of the mesh with cell {cell} touches neither origin nor insertion")]
     FreeComponent {
         /// Its first cell.
@@ -85,17 +85,17 @@ pub enum LaplaceError {
         /// The cell.
         cell: usize,
     },
-    /// The iteration did not come to an end.
+    /// The iteration did not converge.
     #[error(
-        "the potential has a residual of {residual:.1e} after {iterations} iterations; hint: allow more, or mend flat cells"
+        "the potential has a residual of {residual:.1e} after {iterations} iterations; hint: allow more, or repair flat cells"
     )]
     NotConverged {
         /// Residual relative to the right-hand side.
         residual: f64,
-        /// Iterations taken.
+        /// Number of iterations.
         iterations: usize,
     },
-    /// The fibres cannot be turned as asked.
+    /// The pennation is invalid.
     #[error(transparent)]
     Pennation(#[from] PennationError),
     /// The matrix is too large.
@@ -103,11 +103,12 @@ pub enum LaplaceError {
     Matrix(#[from] CholeskyError),
 }
 
-/// Fibres from the nodes of the `origin` to those of the `insertion`: f = ∇φ / |∇φ| with ∇²φ = 0, φ = 0 on the origin, φ = 1 on the
-/// insertion and no flow through the other sides [Choi13].
+/// Fibers from the nodes of the `origin` to those of the `insertion`: f = ∇φ / |∇φ| with ∇²φ = 0, φ = 0 on the origin,
+/// φ = 1 on the insertion and no flow through the other sides \[Choi13\].
 ///
-/// Linear elements: tetrahedra have a constant gradient, hexahedra the one at their centre. Quadratic tetrahedra count by their corners.
-/// Where a muscle's tendons are part of the mesh, take their ends as the sets; where only the belly is, take the faces it ends in.
+/// Linear elements: tetrahedra have a constant gradient, hexahedra use the one at their center. Only the corners of
+/// quadratic tetrahedra count. If the mesh includes the tendons, use their ends as the sets; if it covers only the
+/// belly, use the faces it ends in.
 pub fn laplace_fibers(
     mesh: &CellMesh,
     origin: &[u32],
@@ -137,7 +138,7 @@ pub fn laplace_fibers(
     Ok(LaplaceFibers { directions, potential, iterations })
 }
 
-/// For each node what its potential is fixed to; corners of cells only.
+/// Prescribed potential of each node; corners of cells only.
 fn fixed_values(mesh: &CellMesh, origin: &[u32], insertion: &[u32]) -> Result<Vec<Option<f64>>, LaplaceError> {
     let node_count = mesh.node_count();
     let mut is_corner = vec![false; node_count];
@@ -176,7 +177,7 @@ fn fixed_values(mesh: &CellMesh, origin: &[u32], insertion: &[u32]) -> Result<Ve
     }
 }
 
-/// Potential at the corners of cells, and the iterations it took.
+/// Potential at the corners of cells, and the number of iterations.
 fn solve(mesh: &CellMesh, fixed: &[Option<f64>], params: &LaplaceParams) -> Result<(Vec<f64>, usize), LaplaceError> {
     let mut unknown_of = vec![u32::MAX; mesh.node_count()];
     let mut nodes_of_unknowns: Vec<u32> = Vec::new();
@@ -215,7 +216,7 @@ fn solve(mesh: &CellMesh, fixed: &[Option<f64>], params: &LaplaceParams) -> Resu
     Ok((potential, iterations))
 }
 
-/// Gradients of the linear shape functions of the corners at the centre of a cell [1/m].
+/// Gradients of the linear shape functions of the corners at the center of a cell \[1/m\].
 fn center_gradients(kind: CellKind, corners: &[Vec3]) -> [Vec3; 8] {
     let mut gradients = [Vec3::zero(); 8];
     match kind {
@@ -233,7 +234,7 @@ fn center_gradients(kind: CellKind, corners: &[Vec3]) -> [Vec3; 8] {
     gradients
 }
 
-/// Gradients of the trilinear shape functions at ξ [1/m], and the Jacobian there [m³].
+/// Gradients of the trilinear shape functions at ξ \[1/m\], and the Jacobian there \[m³\].
 fn hex_gradients(corners: &[Vec3], xi: Vec3) -> ([Vec3; 8], f64) {
     let [u, v, w] = hex_gradient(&corners[..8], xi);
     let jacobian = Mat3::from_columns(u, v, w);
@@ -246,7 +247,7 @@ fn hex_gradients(corners: &[Vec3], xi: Vec3) -> ([Vec3; 8], f64) {
     (gradients, jacobian.determinant())
 }
 
-/// ∫ ∇N_a · ∇N_b over a cell [m]; 2×2×2 Gauss points in hexahedra.
+/// ∫ ∇N_a · ∇N_b over a cell \[m\]; 2×2×2 Gauss points in hexahedra.
 fn cell_stiffness(kind: CellKind, corners: &[Vec3]) -> [[f64; 8]; 8] {
     let mut stiffness = [[0.0; 8]; 8];
     let mut add = |gradients: &[Vec3; 8], volume: f64, n: usize| {
@@ -271,7 +272,7 @@ fn cell_stiffness(kind: CellKind, corners: &[Vec3]) -> [[f64; 8]; 8] {
     stiffness
 }
 
-/// Solves A x = b with the diagonal as preconditioner [Hestenes52].
+/// Solves A x = b with the diagonal as preconditioner \[Hestenes52\].
 fn conjugate_gradients(
     matrix: &SymmetricMatrix,
     right: &[f64],
@@ -283,7 +284,7 @@ fn conjugate_gradients(
     let mut x = vec![0.0; n];
     let mut r = right.to_vec();
     let scale = dot(&r, &r).sqrt();
-    // Without unknowns, or with all sides at zero, there is nothing to solve.
+    // Nothing to solve without unknowns or with a zero right-hand side.
     if scale == 0.0 {
         return Ok((x, 0));
     }
@@ -356,7 +357,7 @@ mod tests {
         }
     }
 
-    /// A straight mesh bent round the z axis, with mean radius 1 and its ends at the angles 0 and 90°.
+    /// A straight mesh bent around the z axis, with mean radius 1 and its ends at the angles 0 and 90°.
     fn bent(mesh: &CellMesh, length: f64) -> CellMesh {
         let bend = |x: Vec3| {
             let (sin, cos) = (FRAC_PI_2 * x.x / length).sin_cos();
@@ -365,7 +366,7 @@ mod tests {
         mesh.mapped(bend).unwrap().0
     }
 
-    /// Largest angle [rad] between fibres and the circles round the z axis, and the root of its mean square.
+    /// Largest angle \[rad\] between fibers and the circles around the z axis, and its root mean square.
     fn error_of_bent(straight: &CellMesh, length: f64) -> (f64, f64) {
         let origin = nodes_where(straight, |x| x.x < 1e-9);
         let insertion = nodes_where(straight, |x| x.x > length - 1e-9);
@@ -379,7 +380,7 @@ mod tests {
         (errors.fold(0.0, f64::max), mean)
     }
 
-    /// Between planes through an axis the potential is the angle round it, and fibres are arcs.
+    /// Between planes through an axis the potential is the angle around it, and fibers are arcs.
     #[test]
     fn fibers_of_a_wedge_are_arcs_to_first_order() {
         let tets = |n: usize| {
@@ -393,7 +394,8 @@ mod tests {
             let mesh = box_hexes(Vec3::new(1.5, 0.4, 0.2), [8 * n, 2 * n, n]).unwrap();
             error_of_bent(&mesh.mapped(|x| x - Vec3::new(0.0, 0.2, 0.1)).unwrap().0, 1.5)
         };
-        // Bricks on arcs are symmetric about their centres, where the gradient is exact to rounding and the solver's residual.
+        // Bricks on arcs are symmetric about their centers, where the gradient is exact to rounding and the solver's
+        // residual.
         assert!(hexes(2).0 < 1e-8);
     }
 
@@ -403,7 +405,8 @@ mod tests {
         assert!(worst < 0.1 && mean < 0.03, "{worst}, {mean}");
     }
 
-    /// The angle between the turned fibre and the gradient is the pennation, in the plane of the normal, on either side.
+    /// The angle between the rotated fiber and the gradient is the pennation, in the plane of the normal, on either
+    /// side.
     #[test]
     fn pennation_turns_fibers_by_the_angle() {
         for mesh in bricks() {
@@ -424,7 +427,7 @@ mod tests {
         }
     }
 
-    /// The fibres that a spindle is made with and the flow between its ends are nearly the same.
+    /// The built-in fibers of a spindle nearly agree with the flow between its ends.
     #[test]
     fn flow_through_a_procedural_muscle_agrees_with_its_own_fibers() {
         for cells in [MuscleCells::Hexes, MuscleCells::Tets] {
@@ -450,7 +453,7 @@ mod tests {
         let node_count = mesh.node_count();
         assert_eq!(solve(&[999], &[2]), LaplaceError::NodeOutOfRange { set: "origin", node: 999, node_count });
 
-        // A second tetrahedron beside the first, first untouched, then touched by the origin only.
+        // A second tetrahedron beside the first: first in neither set, then touching the origin only.
         let corner = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
         let positions = corner.into_iter().chain(corner.map(|x| x + Vec3::splat(3.0))).collect();
         let (two, _) = CellMesh::from_tets(positions, &[[0, 1, 2, 3], [4, 5, 6, 7]]).unwrap();

@@ -1,9 +1,10 @@
-//! Which way the fibres of a muscle run: one unit vector per cell.
+//! Fiber directions of a muscle: one unit vector per cell.
 //!
-//! - [`BsplineSolid`]: a solid shaped by control points, one of whose parameters runs along the fibres [Teran05]
-//! - [`laplace_fibers`]: the gradient of a potential that rises from origin to insertion, with a pennation if wanted [Choi13]
+//! - [`BsplineSolid`]: a solid shaped by control points, one of whose parameters runs along the fibers \[Teran05\]
+//! - [`laplace_fibers`]: the gradient of a potential that rises from origin to insertion, with optional pennation
+//!   \[Choi13\]
 //!
-//! Muscles of [`crate::procedural`] bring their fibres along.
+//! Muscles of [`crate::procedural`] include their fibers.
 
 mod bspline_basis;
 mod bspline_solid;

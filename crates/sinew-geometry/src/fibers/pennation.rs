@@ -1,52 +1,54 @@
-//! Fibres turned away from the line they would follow from end to end.
+//! Fibers rotated away from the line from end to end.
 
 use sinew_math::Vec3;
 use thiserror::Error;
 
-/// A fibre this near to the direction it is to lean towards, by the sine of the angle between them, has no plane to turn in.
+/// Sine of the angle below which a fiber and the direction it leans toward count as parallel, with no plane to rotate
+/// in.
 const PARALLEL: f64 = 1e-9;
 
-/// How far, and which way, fibres lean from the direction of the potential's gradient. Angles are signed [rad].
+/// Angle and direction by which fibers lean from the gradient of the potential. Angles are signed \[rad\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Pennation {
-    /// Not at all.
+    /// No pennation.
     #[default]
     None,
-    /// All towards one direction, as in a unipennate muscle: in the plane of fibre and `normal`, by `angle`; away from it where negative.
+    /// All toward one direction, as in a unipennate muscle: by `angle` in the plane of fiber and `normal`; away from it
+    /// if negative.
     Towards {
-        /// Direction to lean towards, of any length.
+        /// Direction to lean toward, of any length.
         normal: Vec3,
-        /// How far [rad], of magnitude less than π/2.
+        /// Pennation angle \[rad\], of magnitude less than π/2.
         angle: f64,
     },
-    /// Towards a plane from both sides of it, as in a bipennate muscle, whose central tendon lies in the plane; away from it where negative.
-    /// Fibres in the plane stay as they are.
+    /// Toward a plane from both sides, as in a bipennate muscle, whose central tendon lies in the plane; away from it
+    /// if negative. Fibers in the plane are unchanged.
     TowardsPlane {
-        /// A point of the plane [m].
+        /// A point of the plane \[m\].
         point: Vec3,
         /// Normal of the plane, of any length.
         normal: Vec3,
-        /// How far [rad], of magnitude less than π/2.
+        /// Pennation angle \[rad\], of magnitude less than π/2.
         angle: f64,
     },
 }
 
-/// Why fibres cannot lean so.
+/// Why a pennation is invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum PennationError {
-    /// The angle is not one that leaves fibres a pull along the muscle.
+    /// At this angle fibers do not pull along the muscle.
     #[error(
-        "the pennation is {degrees}°, but must lie between −90° and 90°: at 90° fibres stand across the line of action and, with cos 90° = 0, pull nothing along it"
+        "the pennation is {degrees}°, but must lie between −90° and 90°: at 90° fibers are perpendicular to the line of action and, with cos 90° = 0, do not pull along it"
     )]
     Angle {
-        /// The angle [°].
+        /// The angle \[°\].
         degrees: f64,
     },
     /// The normal is zero or not finite.
     #[error("the normal of the pennation is zero or not finite")]
     Normal,
-    /// The fibre runs along the normal, so that there is no way to lean towards it.
-    #[error("the fibre in cell {cell} runs along the normal of the pennation")]
+    /// The fiber is parallel to the normal, so it cannot lean toward it.
+    #[error("the fiber in cell {cell} runs along the normal of the pennation")]
     Parallel {
         /// The cell.
         cell: usize,
@@ -54,7 +56,7 @@ pub enum PennationError {
 }
 
 impl Pennation {
-    /// Checks the numbers once, before the directions are turned.
+    /// Checks the values once, before directions are rotated.
     pub(super) fn check(&self) -> Result<(), PennationError> {
         let (Self::Towards { normal, angle } | Self::TowardsPlane { normal, angle, .. }) = *self else {
             return Ok(());
@@ -68,7 +70,8 @@ impl Pennation {
         Ok(())
     }
 
-    /// The direction f of a cell at x turned by the angle α: f cos α + n⊥ sin α, with n⊥ the part of the normal across f.
+    /// The direction f of a cell at x rotated by the angle α: f cos α + n⊥ sin α, with n⊥ the normalized part of the
+    /// normal across f.
     pub(super) fn turned(&self, cell: usize, f: Vec3, x: Vec3) -> Result<Vec3, PennationError> {
         let (normal, angle) = match *self {
             Self::None => return Ok(f),

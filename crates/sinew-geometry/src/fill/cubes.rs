@@ -1,23 +1,23 @@
-//! Cubes over a bounding box: which of them a triangle meets, and which are inside of a surface.
+//! Cubes over a bounding box: those that a triangle overlaps, and those inside a surface.
 
 use rayon::prelude::*;
 use sinew_math::Vec3;
 
 use crate::mesh::{Aabb, WindingNumber, overlap_depth};
 
-/// A surface that overlaps a cell by less than this fraction of its size only touches it. So a surface that runs along lattice
+/// A surface that overlaps a cell by less than this fraction of its size only touches it. So a surface along lattice
 /// planes gets no second layer of cells outside.
 const TOUCH: f64 = 1e-9;
 
-/// Cubes that are tested one by one: a test of all together would cost as much as it saves.
+/// Largest range of cubes tested one by one: subdividing it further would cost as much as it saves.
 const SMALL_RANGE: usize = 8;
 
-/// Whether inside and outside are separated by the surface.
+/// Whether the surface separates inside from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Enclosure {
-    /// One test decides for all cubes that are connected without crossing the surface.
+    /// One test decides for all cubes connected without crossing the surface.
     Watertight,
-    /// Each cube is tested on its own.
+    /// Each cube is tested separately.
     Leaky,
 }
 
@@ -30,12 +30,13 @@ pub(crate) struct CubeGrid {
 }
 
 impl CubeGrid {
-    /// How many cubes along each axis cover a box of this size; fractions never occur, but numbers beyond any index may.
+    /// Number of cubes along each axis that cover a box of this size; whole numbers, but possibly too large for an
+    /// index.
     pub fn counts(size: Vec3, cell: f64, padding: f64) -> [f64; 3] {
         [0, 1, 2].map(|axis| (size[axis] / cell - TOUCH).ceil().max(1.0) + 2.0 * padding)
     }
 
-    /// The grid centred on a box; `None` where its extent is not finite. The counts must be known to fit an index.
+    /// The grid centered on a box; `None` if its extent is not finite. The counts must fit an index.
     pub fn centered(bounds: &Aabb, cell: f64, counts: [f64; 3]) -> Option<Self> {
         let extent = Vec3::from(counts) * cell;
         extent.is_finite().then(|| Self {
@@ -58,7 +59,7 @@ impl CubeGrid {
         [rest / self.cubes[1], rest % self.cubes[1], k]
     }
 
-    /// The cube one further along an axis.
+    /// The next cube along an axis.
     pub fn next(&self, mut cube: [usize; 3], axis: usize) -> Option<[usize; 3]> {
         cube[axis] += 1;
         (cube[axis] < self.cubes[axis]).then_some(cube)
@@ -69,13 +70,13 @@ impl CubeGrid {
         self.origin + Vec3::from(half.map(|h| h as f64)) * (0.5 * self.cell)
     }
 
-    /// Cube that holds the point, or the nearest one for points outside.
+    /// Cube that contains the point, or the nearest one for points outside.
     pub fn cube_of(&self, p: Vec3) -> [usize; 3] {
         let place = |axis: usize| ((p[axis] - self.origin[axis]) / self.cell).floor().max(0.0) as usize;
         [0, 1, 2].map(|axis| place(axis).min(self.cubes[axis] - 1))
     }
 
-    /// Lowest and highest cube that meet the box.
+    /// Lowest and highest cube that overlap the box.
     pub fn range(&self, bounds: &Aabb) -> ([usize; 3], [usize; 3]) {
         (self.cube_of(bounds.min), self.cube_of(bounds.max))
     }
@@ -85,12 +86,12 @@ impl CubeGrid {
         Aabb { min: self.position(cube.map(|i| 2 * i)), max: self.position(cube.map(|i| 2 * i + 2)) }
     }
 
-    /// Within this [m] a surface touches a cube without overlapping it.
+    /// Largest overlap \[m\] that counts as touching a cube.
     pub fn touch(&self) -> f64 {
         TOUCH * self.cell
     }
 
-    /// How deep a triangle reaches into a cube [m]; negative when it stays outside. Depths below `-touch` are cut short.
+    /// Penetration depth of a triangle into a cube \[m\]; negative outside. Depths below `-touch` are truncated.
     pub fn depth(&self, triangle: &[Vec3; 3], cube: [usize; 3]) -> f64 {
         self.depth_in(triangle, &self.bounds(cube))
     }
@@ -107,14 +108,14 @@ impl CubeGrid {
         overlap_depth(triangle, &corners, all, -self.touch())
     }
 
-    /// Calls `visit` with every cube that the triangle touches, and with some that it misses by little.
+    /// Calls `visit` with every cube that the triangle touches, and with some that it barely misses.
     pub fn for_each_near(&self, triangle: &[Vec3; 3], mut visit: impl FnMut([usize; 3])) {
         let (low, high) = self.range(&Aabb::from_points(triangle).grown(self.touch()));
         self.visit_near(triangle, low, high, &mut visit);
     }
 
-    /// Halves the range of cubes until it is small or the triangle misses it: a large slanting triangle has cubes by its area,
-    /// not by the volume of its box.
+    /// Halves the range of cubes until it is small or the triangle misses it: the cost of a large slanted triangle
+    /// grows with its area, not with the volume of its box.
     fn visit_near(&self, triangle: &[Vec3; 3], low: [usize; 3], high: [usize; 3], visit: &mut impl FnMut([usize; 3])) {
         let counts = [0, 1, 2].map(|axis| high[axis] - low[axis] + 1);
         if counts.iter().product::<usize>() <= SMALL_RANGE {

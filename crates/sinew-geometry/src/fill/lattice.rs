@@ -1,4 +1,4 @@
-//! The lattice over a bounding box, and the choice of its tetrahedra.
+//! The lattice over a bounding box, and the selection of its tetrahedra.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -10,14 +10,15 @@ use super::{FillError, FillOptions};
 use crate::mesh::{Aabb, TriMesh, overlap_depth};
 use crate::procedural::{TetPattern, face_offsets, kuhn_tets};
 
-/// Bit of a cube that the surface passes or touches, where no flood may pass; the lower twelve are its tetrahedra.
+/// Bit of a cube that the surface cuts or touches and that stops the flood fill; the lower twelve bits are its
+/// tetrahedra.
 const WALL: u16 = 1 << 15;
 
-/// The chosen part of the lattice.
+/// The selected part of the lattice.
 pub(super) struct Filling {
     pub positions: Vec<Vec3>,
     pub tets: Vec<[u32; 4]>,
-    /// For each tetrahedron whether the surface passes through it.
+    /// For each tetrahedron, whether the surface cuts it.
     pub is_cut: Vec<bool>,
 }
 
@@ -30,17 +31,17 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// A grid centred on the bounding box, if it is not too fine.
+    /// A grid centered on the bounding box, if it is not too fine.
     pub fn new(bounds: &Aabb, cell: f64, options: &FillOptions) -> Result<Self, FillError> {
         let tets = match options.pattern {
             TetPattern::Kuhn => kuhn_tets().map(|tet| tet.map(|corner| corner.map(|i| 2 * i))).to_vec(),
             TetPattern::Bcc => bcc_tets(),
         };
-        // Tetrahedra of the body-centred lattice lie between two cubes, so there must be cubes all round.
+        // Tetrahedra of the body-centered lattice lie between two cubes, so they need cubes all around.
         let padding = if options.pattern == TetPattern::Bcc { 1.0 } else { 0.0 };
         let counts = CubeGrid::counts(bounds.size(), cell, padding);
         let cells = counts[0] * counts[1] * counts[2] * tets.len() as f64;
-        // A quotient that overflows gives infinity, which is too many as well.
+        // An overflowing quotient gives infinity, which is also too many.
         if cells.is_nan() || cells > options.max_cells as f64 {
             return Err(FillError::TooManyCells { cells, limit: options.max_cells });
         }
@@ -48,7 +49,7 @@ impl Lattice {
         Ok(Self { grid, pattern: options.pattern, tets })
     }
 
-    /// Corners of a tetrahedron in half cubes; `None` where it would need a cube beyond the grid.
+    /// Corners of a tetrahedron in half cubes; `None` if it needs a cube beyond the grid.
     fn tet(&self, cube: [usize; 3], tet: usize) -> Option<[[usize; 3]; 4]> {
         if self.pattern == TetPattern::Bcc && cube[tet / 4] + 1 >= self.grid.cubes[tet / 4] {
             return None;
@@ -56,7 +57,7 @@ impl Lattice {
         Some(self.tets[tet].map(|corner| [0, 1, 2].map(|axis| 2 * cube[axis] + corner[axis])))
     }
 
-    /// The nodes and tetrahedra that are inside of the surface or overlap it.
+    /// The nodes and tetrahedra inside the surface or overlapping it.
     pub fn fill(&self, surface: &TriMesh, enclosure: Enclosure) -> Filling {
         let marks = self.marks(surface);
         let winding = surface.winding_numbers();
@@ -70,7 +71,7 @@ impl Lattice {
                 for tet in 0..self.tets.len() {
                     let Some(corners) = self.tet(cube, tet) else { continue };
                     let is_kept = marks[index] & (1 << tet) != 0 || {
-                        // The cubes that the tetrahedron lies in.
+                        // The cubes that contain the tetrahedron.
                         let mut other = cube;
                         if self.pattern == TetPattern::Bcc {
                             other[tet / 4] += 1;
@@ -91,7 +92,7 @@ impl Lattice {
         self.number(&kept, &marks)
     }
 
-    /// For each cube the tetrahedra that the surface overlaps, and whether it touches the cube at all.
+    /// For each cube, the tetrahedra that the surface overlaps, and whether the surface touches the cube.
     fn marks(&self, surface: &TriMesh) -> Vec<u16> {
         let marks: Vec<AtomicU16> = (0..self.grid.cube_count()).map(|_| AtomicU16::new(0)).collect();
         let touch = self.grid.touch();
@@ -113,15 +114,15 @@ impl Lattice {
         marks.into_iter().map(AtomicU16::into_inner).collect()
     }
 
-    /// Cubes whose tetrahedra may meet the box.
+    /// Cubes whose tetrahedra may overlap the box.
     fn cube_range(&self, bounds: &Aabb) -> ([usize; 3], [usize; 3]) {
-        // Tetrahedra of the body-centred lattice reach from the lower cube that owns them into the next one.
+        // Tetrahedra of the body-centered lattice extend from the lower cube that owns them into the next one.
         let reach = usize::from(self.pattern == TetPattern::Bcc);
         let (low, high) = self.grid.range(bounds);
         (low.map(|i| i.saturating_sub(reach)), high)
     }
 
-    /// The bits that a triangle sets in a cube; those set already are not tested again.
+    /// The bits that a triangle sets in a cube; bits already set are not tested again.
     fn overlaps(&self, triangle: [Vec3; 3], bounds: &Aabb, cube: [usize; 3], known: u16) -> u16 {
         let touch = self.grid.touch();
         let edges = [triangle[1] - triangle[0], triangle[2] - triangle[1], triangle[0] - triangle[2]];
@@ -155,11 +156,11 @@ impl Lattice {
         bits
     }
 
-    /// Numbers the corners of the kept tetrahedra along the grid, so that neighbours have near numbers.
+    /// Numbers the corners of the kept tetrahedra along the grid, so that neighbors get close numbers.
     fn number(&self, kept: &[u16], marks: &[u16]) -> Filling {
         let corner_counts = self.grid.cubes.map(|n| n + 1);
         let corner_count: usize = corner_counts.iter().product();
-        // Two points for each corner of the grid: itself and the centre of the cube above it.
+        // Two points per corner of the grid: itself and the center of the cube above it.
         let slot = |half: [usize; 3]| {
             let [i, j, k] = half.map(|h| h / 2);
             2 * ((i * corner_counts[1] + j) * corner_counts[2] + k) + half[0] % 2
@@ -194,7 +195,7 @@ impl Lattice {
     }
 }
 
-/// Barycentric coordinates of the centres of eight equal parts of a tetrahedron, cut in two along each edge.
+/// Barycentric coordinates of the centers of eight equal parts of a tetrahedron, split in two along each edge.
 pub(super) fn tet_samples() -> Vec<[f64; 4]> {
     let mut samples = Vec::with_capacity(8);
     for base in [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]] {
@@ -210,7 +211,7 @@ pub(super) fn tet_samples() -> Vec<[f64; 4]> {
     samples
 }
 
-/// The four tetrahedra round the upper face of a cube along each axis, in half cubes: both cube centres and one edge.
+/// The four tetrahedra around the upper face of a cube along each axis, in half cubes: both cube centers and one edge.
 fn bcc_tets() -> Vec<[[usize; 3]; 4]> {
     let mut tets = Vec::with_capacity(12);
     for axis in 0..3 {

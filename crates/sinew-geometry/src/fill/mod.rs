@@ -1,8 +1,8 @@
-//! A closed surface becomes a lattice of tetrahedra, with the surface bound to it.
+//! Fills a closed surface with a lattice of tetrahedra and binds the surface to it.
 //!
-//! The lattice covers everything inside; its outer cells reach beyond the surface, which moves with them through its
-//! [`Embedding`]. So the shape of the cells never depends on the quality of the surface mesh. Two parts of a surface that
-//! come closer than a cell share cells and stick together: choose cells smaller than the gaps that matter.
+//! The lattice covers the whole interior; its outer cells extend beyond the surface, which moves with them through its
+//! [`Embedding`]. So the shape of the cells never depends on the quality of the surface mesh. Two parts of a surface
+//! closer than a cell share cells and stick together: choose cells smaller than the gaps that matter.
 
 mod cubes;
 mod lattice;
@@ -20,43 +20,43 @@ use lattice::{Filling, Lattice, tet_samples};
 
 pub(crate) use cubes::{CubeGrid, Enclosure};
 
-/// Self-intersections counted at most: one is enough to refuse, some more help to find the place.
+/// Largest number of self-intersections counted: one is enough to reject, more help to locate the problem.
 const COUNTED_INTERSECTIONS: usize = 1000;
 
-/// Cells that the surface only grazes keep this part of their volume: with less, their outer nodes would have no mass.
+/// Smallest volume fraction of cells that the surface barely cuts: with less, their outer nodes would have no mass.
 const LEAST_FRACTION: f64 = 0.05;
 
-/// What to do with a surface that does not bound a volume.
+/// Treatment of a surface that does not bound a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
-    /// Return an error that says what is wrong and where.
+    /// Return an error that describes and locates the defect.
     #[default]
     Reject,
-    /// Call inside what the surface winds round at least half (generalised winding number [Jacobson13]), and report what is
-    /// wrong.
+    /// Count points with a generalized winding number of at least one half as inside \[Jacobson13\], and report the
+    /// defects.
     Winding,
 }
 
-/// What the cells of a filling are labelled with.
+/// Labels of the cells of a filling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CellLabels {
     /// All zero.
     #[default]
     Zero,
-    /// The connected part of the lattice, counted from one.
+    /// The connected component of the lattice, counted from one.
     Component,
 }
 
-/// How to fill a surface.
+/// Options for filling a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillOptions {
-    /// Pattern of tetrahedra; body-centred by default, since it prefers no direction.
+    /// Pattern of tetrahedra; body-centered by default, since it prefers no direction.
     pub pattern: TetPattern,
-    /// What to do with a surface that does not bound a volume.
+    /// Treatment of a surface that does not bound a volume.
     pub repair: Repair,
     /// Labels of the cells.
     pub labels: CellLabels,
-    /// Most tetrahedra of the lattice over the whole bounding box; refused before anything is allocated.
+    /// Largest number of tetrahedra over the whole bounding box; checked before any allocation.
     pub max_cells: usize,
 }
 
@@ -71,13 +71,13 @@ impl Default for FillOptions {
     }
 }
 
-/// Why a surface cannot be filled. Edges and triangles are numbered as in the given surface.
+/// Why a surface cannot be filled. Edges and triangles are numbered as in the input surface.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FillError {
     /// The cell size is not a positive length.
     #[error("the cell size is {cell}, but must be a positive length")]
     CellSize {
-        /// The size [m].
+        /// The size \[m\].
         cell: f64,
     },
     /// The cells are too small for the surface.
@@ -85,7 +85,7 @@ pub enum FillError {
     TooManyCells {
         /// Number of cells over the bounding box.
         cells: f64,
-        /// How many there may be.
+        /// Largest number allowed.
         limit: usize,
     },
     /// The surface has holes.
@@ -94,11 +94,11 @@ pub enum FillError {
         place(at)
     )]
     Open {
-        /// Number of edges with one triangle only.
+        /// Number of edges with only one triangle.
         count: usize,
         /// Vertices of the first.
         edge: [u32; 2],
-        /// Its middle [m].
+        /// Its midpoint \[m\].
         at: Vec3,
     },
     /// More than two triangles meet at an edge.
@@ -111,10 +111,10 @@ pub enum FillError {
         count: usize,
         /// Vertices of the first.
         edge: [u32; 2],
-        /// Its middle [m].
+        /// Its midpoint \[m\].
         at: Vec3,
     },
-    /// Neighbouring triangles disagree about what is outside.
+    /// Neighboring triangles have inconsistent orientations.
     #[error(
         "the surface is wound inconsistently at {count} edges, the first near {}; hint: orient it, or fill with repair = \"winding\"",
         place(at)
@@ -124,24 +124,24 @@ pub enum FillError {
         count: usize,
         /// Vertices of the first.
         edge: [u32; 2],
-        /// Its middle [m].
+        /// Its midpoint \[m\].
         at: Vec3,
     },
-    /// Triangles cut each other.
-    #[error("the surface intersects itself: {count} pairs of triangles, first {} and {} near {}; hint: mend it, or fill with repair = \"winding\"", triangles[0], triangles[1], place(at))]
+    /// Triangles intersect each other.
+    #[error("the surface intersects itself: {count} pairs of triangles, first {} and {} near {}; hint: repair it, or fill with repair = \"winding\"", triangles[0], triangles[1], place(at))]
     SelfIntersecting {
         /// Number of pairs, counted up to a thousand.
         count: usize,
         /// The first pair.
         triangles: [u32; 2],
-        /// Centroid of the first triangle [m].
+        /// Centroid of the first triangle \[m\].
         at: Vec3,
     },
     /// All triangles lie in one plane.
     #[error("the surface is flat, so it encloses nothing; hint: give it a thickness")]
     Flat,
-    /// No cell is inside of the surface or touches it.
-    #[error("nothing is inside of the surface")]
+    /// No cell is inside the surface or touches it.
+    #[error("nothing is inside the surface")]
     NothingInside,
     /// The lattice is not a valid mesh.
     #[error(transparent)]
@@ -155,31 +155,31 @@ fn place(p: &Vec3) -> String {
     format!("({:.4}, {:.4}, {:.4})", p.x, p.y, p.z)
 }
 
-/// What was wrong with the surface, and how large the result is.
+/// Defects of the surface, and the size of the result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FillReport {
-    /// Vertices at the same place that were taken as one to see whether the surface is closed.
+    /// Vertices at equal positions that were merged to check whether the surface is closed.
     pub welded_vertices: usize,
-    /// Edges with one triangle only.
+    /// Edges with only one triangle.
     pub boundary_edges: usize,
     /// Edges with more than two triangles.
     pub branching_edges: usize,
-    /// Edges whose triangles disagree about the outside.
+    /// Edges whose triangles have inconsistent orientations.
     pub inconsistent_edges: usize,
     /// Pairs of intersecting triangles, counted up to a thousand.
     pub self_intersections: usize,
-    /// Whether the whole surface was turned inside out; it is filled all the same.
+    /// Whether the whole surface was inside out; it is filled nevertheless.
     pub is_inside_out: bool,
-    /// Volume enclosed by the surface [m³].
+    /// Volume enclosed by the surface \[m³\].
     pub surface_volume: f64,
-    /// Volume of the lattice [m³], larger by the part of the outer cells that is outside.
+    /// Volume of the lattice \[m³\], which includes the outside parts of the outer cells.
     pub lattice_volume: f64,
-    /// Connected parts of the lattice.
+    /// Connected components of the lattice.
     pub component_count: usize,
 }
 
 impl FillReport {
-    /// Whether the surface bounds a volume without help.
+    /// Whether the surface bounds a volume as it is.
     pub fn is_clean(&self) -> bool {
         self.boundary_edges + self.branching_edges + self.inconsistent_edges + self.self_intersections == 0
             && !self.is_inside_out
@@ -230,16 +230,16 @@ pub struct Filled {
     pub mesh: CellMesh,
     /// The vertices of the surface, bound to the lattice.
     pub embedding: Embedding,
-    /// What was wrong with the surface, and how large the result is.
+    /// Defects of the surface, and the size of the result.
     pub report: FillReport,
-    /// For each cell whether the surface passes through it.
+    /// For each cell, whether the surface cuts it.
     is_cut: Vec<bool>,
 }
 
 impl Filled {
-    /// For each cell the part of its volume that is inside of the surface: density times this gives the body its true mass,
-    /// stiffness times this its true stiffness. Exactly one where the surface does not cut the cell, else counted over
-    /// eight samples and at least 0.05, since outer nodes without mass would break solvers.
+    /// For each cell, the fraction of its volume inside the surface: density times this gives the body its true mass,
+    /// stiffness times this its true stiffness. Exactly one where the surface does not cut the cell, otherwise counted
+    /// over eight samples and at least 0.05, since outer nodes without mass would break solvers.
     pub fn inside_fractions(&self, surface: &TriMesh) -> Vec<f64> {
         let winding = surface.winding_numbers();
         let samples = tet_samples();
@@ -256,13 +256,13 @@ impl Filled {
     }
 }
 
-/// Fills a closed surface with cells of about `cell` [m]: the cubes of the lattice have this size.
+/// Fills a closed surface with cells of about `cell` \[m\]: the cubes of the lattice have this size.
 pub fn fill_surface(surface: &TriMesh, cell: f64, options: &FillOptions) -> Result<Filled, FillError> {
     if !(cell > 0.0 && cell.is_finite()) {
         return Err(FillError::CellSize { cell });
     }
     let bounds = surface.bounds();
-    // Cells may be absurdly small or large before the size is known to fit.
+    // Cells may be absurdly small or large until this check.
     let lattice = Lattice::new(&bounds, cell, options)?;
 
     let (welded, welded_vertices) = surface.welded()?;
@@ -282,7 +282,7 @@ pub fn fill_surface(surface: &TriMesh, cell: f64, options: &FillOptions) -> Resu
     Ok(Filled { mesh, embedding, report, is_cut })
 }
 
-/// Looks for everything that keeps a surface from bounding a volume; an error where that is not to be repaired.
+/// Finds everything that keeps a surface from bounding a volume; an error unless `repair` accepts it.
 pub(crate) fn inspect(surface: &TriMesh, welded: &TriMesh, repair: Repair) -> Result<FillReport, FillError> {
     if welded.is_flat() {
         return Err(FillError::Flat);
@@ -313,7 +313,7 @@ pub(crate) fn inspect(surface: &TriMesh, welded: &TriMesh, repair: Repair) -> Re
 }
 
 fn check_topology(surface: &TriMesh, welded: &TriMesh, topology: &SurfaceTopology) -> Result<(), FillError> {
-    // Welding keeps the first vertex of each place, so the place leads back to its number in the given surface.
+    // Welding keeps the first vertex at each position, so the position leads back to its number in the input surface.
     let original = |edge: [u32; 2]| {
         edge.map(|v| {
             let x = welded.positions()[v as usize];
@@ -336,7 +336,7 @@ fn check_topology(surface: &TriMesh, welded: &TriMesh, topology: &SurfaceTopolog
     Ok(())
 }
 
-/// Number in the given surface of a triangle of the welded one, where collapsed triangles are missing.
+/// Number in the input surface of a triangle of the welded one, which lacks collapsed triangles.
 fn original_triangle(surface: &TriMesh, welded_triangle: u32) -> u32 {
     let is_kept = |t: usize| {
         let [a, b, c] = surface.corners(t);

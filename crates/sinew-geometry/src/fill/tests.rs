@@ -1,4 +1,4 @@
-//! Fillings of surfaces whose volume, topology and faults are known.
+//! Fillings of surfaces with known volume, topology and defects.
 
 use std::f64::consts::PI;
 
@@ -21,13 +21,13 @@ fn joined(a: &TriMesh, b: &TriMesh) -> TriMesh {
     TriMesh::new(positions, triangles).unwrap()
 }
 
-/// The cells at the surface stick out by a part of their size, so the excess volume is about area × cell.
+/// Cells at the surface extend beyond it by a part of their size, so the excess volume is about area × cell.
 fn check_covers(surface: &TriMesh, filled: &Filled, cell: f64) {
     let excess = filled.report.lattice_volume - filled.report.surface_volume;
     assert!(excess > 0.0);
     assert!(excess < surface.area() * cell, "{}", filled.report);
     assert_eq!(filled.embedding.len(), surface.vertex_count());
-    // Every vertex is inside, up to the rounding that the choice of cells allows itself.
+    // Every vertex is inside, up to the rounding tolerance of the cell selection.
     assert!(filled.embedding.report().max_distance < 1e-8 * cell);
     let mut placed = vec![Vec3::zero(); surface.vertex_count()];
     filled.embedding.positions(filled.mesh.positions(), &mut placed);
@@ -63,7 +63,7 @@ fn volume_of_a_filled_torus_converges_to_the_exact_volume() {
     assert!((0.8..1.3).contains(&order), "order {order}");
 }
 
-/// Cells weighted by the part that is inside add up to the body; sampling errors of thousands of cut cells average out.
+/// Cells weighted by their inside fractions add up to the body; sampling errors of thousands of cut cells average out.
 #[test]
 fn inside_fractions_give_the_volume_of_the_body() {
     let surface = icosphere(1.0, 6).unwrap();
@@ -84,7 +84,7 @@ fn box_along_lattice_planes_is_filled_exactly() {
     check_like_a_box(&fill_surface(&surface, 0.1, &FillOptions::default()).unwrap());
 }
 
-/// The body-centred lattice cannot end in a plane, so it sticks out by at most half a cell.
+/// The body-centered lattice cannot end in a plane, so it extends beyond the box by at most half a cell.
 fn check_like_a_box(filled: &Filled) {
     let bounds = filled.mesh.bounds();
     assert!(bounds.min.min_component() > -0.0501 && bounds.max.x < 0.4501);
@@ -129,7 +129,7 @@ fn open_surface_is_rejected_with_its_place_or_repaired() {
     let filled = fill_surface(&open, 0.1, &winding()).unwrap();
     assert_eq!(filled.report.boundary_edges, count);
     assert!(!filled.report.is_clean());
-    // The hole is closed by a smooth cap near where the sphere was.
+    // The hole is closed by a smooth cap near the original sphere.
     let ratio = filled.report.lattice_volume / (4.0 / 3.0 * PI);
     assert!((0.95..1.35).contains(&ratio), "{ratio}");
     assert!(filled.mesh.positions().iter().all(|x| x.norm() < 1.2));
@@ -143,7 +143,7 @@ fn self_intersecting_surface_is_rejected_with_a_pair_or_repaired() {
     let error = fill_surface(&crossing, 0.1, &FillOptions::default()).unwrap_err();
     let FillError::SelfIntersecting { count, triangles, at } = error else { panic!("{error}") };
     assert!(count > 5 && triangles[0] < triangles[1]);
-    // They meet in the plane half-way.
+    // They meet in the plane halfway.
     assert!((at.x - 0.3).abs() < 0.2);
     let filled = fill_surface(&crossing, 0.1, &winding()).unwrap();
     assert_eq!(filled.report.self_intersections, count);

@@ -1,14 +1,14 @@
-//! A lattice as a mesh of hexahedra, and its surface as an embedding: what the rest of the library works with.
+//! A lattice as a mesh of hexahedra, and its surface as an embedding, for the rest of the library.
 
 use super::{HexLattice, LatticeFilling};
 use crate::embedding::Embedding;
 use crate::mesh::{CellBlock, CellMesh, MeshError};
 
-/// Corner of a lattice cell for each node of a hexahedron, which go round its bottom and its top.
+/// Corner of a lattice cell for each node of a hexahedron, whose nodes run around its bottom and its top.
 const CORNERS: [usize; 8] = [0, 1, 3, 2, 4, 5, 7, 6];
 
 impl HexLattice {
-    /// The cells as hexahedra, with the numbers of cells and nodes unchanged.
+    /// The cells as hexahedra, with cell and node numbers unchanged.
     pub fn to_mesh(&self) -> Result<CellMesh, MeshError> {
         let positions = (0..self.node_places.len()).map(|node| self.node_position(node)).collect();
         let hexes: Vec<[u32; 8]> = self.cells.iter().map(|cell| CORNERS.map(|corner| cell.nodes[corner])).collect();
@@ -29,7 +29,7 @@ impl LatticeFilling {
             ends.push(nodes.len() as u32);
         }
         let cells = self.embedding.iter().map(|point| point.cell).collect();
-        Embedding::from_rows(&ends, nodes, weights, cells).expect("one row per vertex")
+        Embedding::from_rows(&ends, nodes, weights, cells).expect("every vertex has one row")
     }
 }
 

@@ -1,27 +1,27 @@
-//! Lattices of double cells that keep apart what the finer ones keep apart.
+//! Coarser lattices with cells of double size that preserve the separation of the finer ones.
 
 use super::hex_lattice::HexLattice;
 use super::nodes::{NodeMerger, Seed, corner_place};
 use crate::mesh::find_root;
 
-/// A lattice with cells of double size, and how the finer one hangs on it.
+/// A lattice with cells of double size, and its relation to the finer one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coarsening {
     /// The coarse lattice.
     pub lattice: HexLattice,
     /// The coarse cell of each fine cell.
     pub parent: Vec<u32>,
-    /// How coarse nodes carry fine ones.
+    /// Interpolation from coarse to fine nodes.
     pub prolongation: Prolongation,
 }
 
 /// Trilinear interpolation of each fine node from up to eight coarse nodes.
 ///
-/// A fine node lies at a corner of a coarse cell or in the middle of an edge, a face or the whole, so the weights of one node
-/// are equal: one over their number, 1, ½, ¼ or ⅛.
+/// A fine node lies at a corner of a coarse cell, or at the middle of an edge, a face or the cell, so its weights are
+/// equal: 1, ½, ¼ or ⅛, one over their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prolongation {
-    /// First coarse node of each fine one, and the end.
+    /// Start of the coarse nodes of each fine one, and the end.
     offsets: Vec<usize>,
     coarse_nodes: Vec<u32>,
 }
@@ -32,7 +32,7 @@ impl Prolongation {
         self.offsets.len() - 1
     }
 
-    /// The coarse nodes that carry a fine one; the weight of each is one over their number.
+    /// The coarse nodes of a fine one; the weight of each is one over their number.
     pub fn coarse_nodes(&self, fine_node: usize) -> &[u32] {
         &self.coarse_nodes[self.offsets[fine_node]..self.offsets[fine_node + 1]]
     }
@@ -44,7 +44,7 @@ impl Prolongation {
     }
 }
 
-/// Corners of a coarse cell with weight at a fine node, which lies `offset` ∈ {0, 1, 2}³ fine edges from its lower corner.
+/// Corners of a coarse cell with nonzero weight at a fine node, `offset` ∈ {0, 1, 2}³ fine edges from its lower corner.
 fn carriers(offset: [u32; 3]) -> impl Iterator<Item = usize> {
     (0..8_usize)
         .filter(move |corner| (0..3).all(|axis| offset[axis] == 1 || offset[axis] == 2 * (*corner as u32 >> axis & 1)))
@@ -53,11 +53,11 @@ fn carriers(offset: [u32; 3]) -> impl Iterator<Item = usize> {
 impl HexLattice {
     /// The lattice of cubes of double size, rounded up to even numbers of cubes.
     ///
-    /// The copies in a coarse cube are the connected parts of its fine cells (connected through common faces). Two corners of
-    /// coarse cells are one node where a common fine node needs both: a fine node has the same carriers, whichever of its
-    /// cells is asked, so interpolation is well defined. Fine cells with a common face then have parents with a common face,
-    /// since the middle of the coarse face is a node of each of its four parts; and nothing else is joined, since fine nodes
-    /// are shared through chains of faces only.
+    /// The copies in a coarse cube are the connected components of its fine cells (connected through common faces). Two
+    /// corners of coarse cells become one node if a common fine node needs both. So a fine node has the same coarse
+    /// nodes in all its cells, and interpolation is well defined. Fine cells with a common face then have parents with
+    /// a common face, since the center of the coarse face is a node of each of its four parts. Nothing else is joined,
+    /// since fine nodes are shared only through chains of faces.
     pub fn coarsen(&self) -> Coarsening {
         let coarse_place = |cell: usize| self.cells[cell].place.map(|i| i / 2);
         let mut root_of: Vec<u32> = (0..self.cells.len() as u32).collect();
@@ -87,7 +87,7 @@ impl HexLattice {
             |(root, fraction): (&u32, &f32)| Seed { place: coarse_place(*root as usize), fraction: fraction.min(1.0) };
         let mut merger = NodeMerger::new(roots.iter().zip(&fractions).map(seed).collect());
 
-        // The coarse cell through which each fine node was met first.
+        // The coarse cell through which each fine node was first reached.
         let mut first = vec![u32::MAX; self.node_places.len()];
         for (cell, parent) in self.cells.iter().zip(&parent) {
             for (corner, node) in cell.nodes.iter().enumerate() {
@@ -101,7 +101,7 @@ impl HexLattice {
                         let offset = [0, 1, 2].map(|axis| place[axis] - 2 * base[axis]);
                         carriers(offset).map(move |carrier| 8 * coarse + carrier as u32)
                     });
-                    // Both list the carriers in the order of their places.
+                    // Both list their coarse nodes in the same order.
                     for (a, b) in a.zip(b) {
                         merger.join(a, b);
                     }

@@ -1,8 +1,9 @@
-//! Straight lines through the body, along all three axes, and where they cross its surface.
+//! Straight lines through the body along all three axes, and their crossings with its surface.
 //!
-//! Each cube is pierced by [`LINES`]² lines per axis. A line starts outside, and every crossing changes its winding number by
-//! one, so the parts of the line inside of a closed surface are known exactly, however thin the flesh or the gap. Lines that
-//! hit an edge or a vertex are moved aside by an infinitesimal (ε, ε²) [Edelsbrunner90], hence they count each crossing once.
+//! [`LINES`]² lines per axis pass through each cube. A line starts outside, and every crossing changes its winding
+//! number by one, so the parts of the line inside a closed surface are known exactly, however thin the flesh or the
+//! gap. Lines that hit an edge or a vertex are shifted by an infinitesimal (ε, ε²) \[Edelsbrunner90\], so each crossing
+//! counts once.
 
 use rayon::prelude::*;
 use sinew_math::Vec3;
@@ -11,38 +12,39 @@ use crate::fill::{CubeGrid, Enclosure};
 use crate::mesh::{Aabb, TriMesh, WindingNumber};
 use crate::predicates::orient2d;
 
-/// Lines of one direction per edge of a cube: four times as fine as the lattice finds what a cell can feel.
+/// Lines of one direction per edge of a cube: four times as fine as the lattice, which resolves everything that matters
+/// to a cell.
 pub(super) const LINES: usize = 4;
 
-/// A place where a line passes the surface.
+/// A crossing of a line with the surface.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
     /// Column of cubes, and line in the column.
     column: u32,
     line: u8,
-    /// Winding number beyond the crossing; before they are summed up, its change there.
+    /// Winding number beyond the crossing; before summation, its change there.
     winding: i32,
     triangle: u32,
-    /// Coordinate along the line [m].
+    /// Coordinate along the line \[m\].
     at: f64,
 }
 
-/// A piece of a line in one cube that is inside of the body.
+/// A segment of a line in one cube, inside the body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    /// Coordinates along the line [m].
+    /// Coordinates along the line \[m\].
     pub from: f64,
     pub to: f64,
-    /// Range of the triangles that it meets, at its ends or between.
+    /// Range of the triangles it meets, at its ends or between.
     pub triangles: (usize, usize),
 }
 
-/// The pieces of one line in one cube, reused from line to line.
+/// The segments of one line in one cube, reused from line to line.
 #[derive(Default)]
 pub(super) struct Spans {
     pub spans: Vec<Span>,
     pub triangles: Vec<u32>,
-    /// Borders of the pieces: coordinate, and the triangle that is crossed there.
+    /// Ends of the segments: coordinate, and the triangle crossed there.
     cuts: Vec<(f64, Option<u32>)>,
 }
 
@@ -61,23 +63,23 @@ pub(super) struct Columns<'a> {
     directions: [Direction; 3],
 }
 
-/// The other two axes, so that all three are right-handed.
+/// The other two axes, in right-handed order.
 fn others(axis: usize) -> (usize, usize) {
     ((axis + 1) % 3, (axis + 2) % 3)
 }
 
-/// Coordinate [m] of a line, counted over the whole lattice, along an axis across it.
+/// Coordinate \[m\] along a transverse axis of a line, numbered over the whole lattice.
 fn line_coordinate(grid: &CubeGrid, axis: usize, line: usize) -> f64 {
     grid.origin[axis] + grid.cell * ((line as f64 + 0.5) / LINES as f64)
 }
 
-/// Number of the column of cubes that an axis runs through.
+/// Index of the column of cubes along an axis.
 fn column_index(grid: &CubeGrid, axis: usize, cube: [usize; 3]) -> usize {
     let (u, v) = others(axis);
     cube[u] * grid.cubes[v] + cube[v]
 }
 
-/// Side of the point p as seen along the edge from a to b, never zero but for edges without length.
+/// Side of the directed edge from a to b on which p lies; zero only for edges without length.
 fn side(a: [f64; 2], b: [f64; 2], p: [f64; 2]) -> i32 {
     let sign = |x: f64| i32::from(x > 0.0) - i32::from(x < 0.0);
     match sign(orient2d(a, b, p)) {
@@ -102,7 +104,7 @@ impl Direction {
                 all.append(&mut some);
                 all
             });
-        // A total order, whatever the threads did.
+        // A total order, independent of the threads.
         crossings.par_sort_unstable_by(|a, b| {
             let key = |c: &Crossing| (c.column, c.line);
             key(a).cmp(&key(b)).then(a.at.total_cmp(&b.at)).then(a.triangle.cmp(&b.triangle))
@@ -125,7 +127,7 @@ impl Direction {
         Self { offsets, crossings }
     }
 
-    /// The crossings of one line, from below to above.
+    /// The crossings of one line, in ascending order.
     fn line(&self, column: usize, line: usize) -> &[Crossing] {
         let column = &self.crossings[self.offsets[column]..self.offsets[column + 1]];
         let begin = column.partition_point(|crossing| usize::from(crossing.line) < line);
@@ -155,7 +157,7 @@ fn cross_triangle(grid: &CubeGrid, axis: usize, triangle: u32, corners: [Vec3; 3
             if turn == 0 || side(shadow[1], shadow[2], p) != turn || side(shadow[2], shadow[0], p) != turn {
                 continue;
             }
-            // Areas opposite to the corners are their weights; a sliver may round beyond its corners.
+            // The weights are the areas opposite to the corners; a sliver may round beyond its corners.
             let area = |a: [f64; 2], b: [f64; 2]| (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]);
             let weights = [area(shadow[1], shadow[2]), area(shadow[2], shadow[0]), area(shadow[0], shadow[1])];
             let heights = corners.map(|x| x[axis]);
@@ -166,7 +168,7 @@ fn cross_triangle(grid: &CubeGrid, axis: usize, triangle: u32, corners: [Vec3; 3
             found.push(Crossing {
                 column: ((i / LINES) * grid.cubes[v] + j / LINES) as u32,
                 line: ((i % LINES) * LINES + j % LINES) as u8,
-                // Where the normal points along the axis, the line leaves the body.
+                // If the normal points along the axis, the line leaves the body.
                 winding: -turn,
                 triangle,
                 at,
@@ -181,24 +183,24 @@ impl<'a> Columns<'a> {
         Self { grid, winding, enclosure, directions }
     }
 
-    /// Whether a point is inside of the body.
+    /// Whether a point is inside the body.
     pub fn is_inside(&self, p: Vec3) -> bool {
         self.winding.is_inside(p)
     }
 
-    /// The point where the lines of all three directions meet: one of [`LINES`]³ samples of a cube.
+    /// The intersection of lines of all three directions: one of [`LINES`]³ samples of a cube.
     pub fn sample(&self, cube: [usize; 3], sample: [usize; 3]) -> Vec3 {
         let at = |axis: usize| line_coordinate(self.grid, axis, cube[axis] * LINES + sample[axis]);
         Vec3::new(at(0), at(1), at(2))
     }
 
-    /// The line along an axis through a sample, counted in its column.
+    /// The line along an axis through a sample, numbered within its column.
     pub fn line_through(axis: usize, sample: [usize; 3]) -> usize {
         let (u, v) = others(axis);
         sample[u] * LINES + sample[v]
     }
 
-    /// The pieces of a line in a cube that are inside and longer than a touch.
+    /// The segments of a line in a cube that are inside and longer than the touch tolerance.
     pub fn inside(&self, cube: [usize; 3], axis: usize, line: usize, found: &mut Spans) {
         let Spans { spans, triangles, cuts } = found;
         spans.clear();
@@ -212,7 +214,7 @@ impl<'a> Columns<'a> {
         cuts.push((low, None));
         cuts.extend(crossings[begin..end].iter().map(|crossing| (crossing.at, Some(crossing.triangle))));
         if self.enclosure == Enclosure::Leaky {
-            // Flesh may end where there is no surface: look at each quarter of the line on its own.
+            // Flesh may end without a surface: consider each quarter of the line separately.
             cuts.extend((1..LINES).map(|k| (low + (high - low) * (k as f64 / LINES as f64), None)));
             cuts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         }
@@ -237,7 +239,7 @@ impl<'a> Columns<'a> {
                 spans.push(Span { from, to, triangles: (triangles.len(), triangles.len()) });
             }
             if let Some(span) = spans.last_mut().filter(|_| is_inside || is_open) {
-                // The piece begins, goes on, or ends here: the triangle bounds its flesh or lies within.
+                // The segment begins, continues or ends here: the triangle bounds its flesh or lies within.
                 triangles.extend(triangle);
                 span.triangles.1 = triangles.len();
                 if is_inside {

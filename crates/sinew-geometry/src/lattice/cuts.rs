@@ -1,4 +1,4 @@
-//! Which cubes the surface cuts, and into which pieces they cut it.
+//! The cubes that the surface cuts, and the patches of the surface in each.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,11 +12,11 @@ use crate::mesh::{Aabb, TriMesh, find_root};
 pub(super) struct Cuts {
     /// The cut cubes by their index in the grid, sorted.
     pub cubes: Vec<u32>,
-    /// First triangle of each cut cube in `triangles`, and the end.
+    /// Start of the triangles of each cut cube in `triangles`, and the end.
     pub offsets: Vec<usize>,
-    /// Triangles of one cube after another, sorted in each.
+    /// Triangles of the cubes one after another, sorted within each.
     pub triangles: Vec<u32>,
-    /// For each cube of the grid whether the surface cuts it, or at least touches it.
+    /// For each cube of the grid, whether the surface cuts or touches it.
     pub is_wall: Vec<bool>,
 }
 
@@ -31,7 +31,7 @@ impl Cuts {
                 grid.for_each_near(&corners, |cube| {
                     let depth = grid.depth(&corners, cube);
                     if depth >= -touch {
-                        // Setting flags commutes, so the result does not depend on the order of the threads.
+                        // Setting flags commutes, so the result does not depend on thread order.
                         is_wall[grid.index(cube)].store(true, Ordering::Relaxed);
                     }
                     if depth > touch {
@@ -60,15 +60,16 @@ impl Cuts {
         &self.triangles[self.offsets[cut]..self.offsets[cut + 1]]
     }
 
-    /// Which of the cut cubes this is.
+    /// Index of a cube among the cut cubes.
     pub fn cut_of(&self, cube: usize) -> Option<usize> {
         self.cubes.binary_search(&(cube as u32)).ok()
     }
 }
 
-/// For each triangle in a box the first one of its patch: triangles hold together through the edges that pass the box.
+/// For each triangle in a box, the first triangle of its patch: triangles are connected through edges that pass through
+/// the box.
 ///
-/// Exact but for edges that run within a touch along the border of the box.
+/// Exact except for edges that run within the touch tolerance along the boundary of the box.
 pub(super) fn patches(surface: &TriMesh, triangles: &[u32], bounds: &Aabb, touch: f64) -> Vec<u32> {
     let mut parent: Vec<u32> = (0..triangles.len() as u32).collect();
     let mut edges: Vec<([u32; 2], u32)> = Vec::with_capacity(3 * triangles.len());
@@ -91,7 +92,7 @@ pub(super) fn patches(surface: &TriMesh, triangles: &[u32], bounds: &Aabb, touch
     (0..triangles.len() as u32).map(|local| find_root(&mut parent, local)).collect()
 }
 
-/// The part of a segment in a box as parameters in [0, 1]; `None` when it passes by.
+/// The part of a segment in a box as parameters in [0, 1]; `None` when it misses the box.
 fn clipped_segment(a: Vec3, b: Vec3, bounds: &Aabb) -> Option<(f64, f64)> {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     for axis in 0..3 {
@@ -109,12 +110,12 @@ fn clipped_segment(a: Vec3, b: Vec3, bounds: &Aabb) -> Option<(f64, f64)> {
     (from <= to).then_some((from, to))
 }
 
-/// Middle of the part of a triangle that lies in a box; `None` when there is hardly any.
+/// Centroid of the part of a triangle that lies in a box; `None` when it is negligible.
 pub(super) fn middle_in_box(triangle: [Vec3; 3], bounds: &Aabb) -> Option<Vec3> {
     let mut polygon = triangle.to_vec();
     for axis in 0..3 {
         for (limit, sense) in [(bounds.min[axis], 1.0), (bounds.max[axis], -1.0)] {
-            // Sutherland–Hodgman: keep what is on the inner side, and cut the edges that leave it.
+            // Sutherland–Hodgman: keep the inner side and clip the edges that leave it.
             let height = |p: &Vec3| (p[axis] - limit) * sense;
             let mut kept = Vec::with_capacity(polygon.len() + 1);
             for (k, p) in polygon.iter().enumerate() {
@@ -133,7 +134,7 @@ pub(super) fn middle_in_box(triangle: [Vec3; 3], bounds: &Aabb) -> Option<Vec3> 
     (polygon.len() >= 3).then(|| polygon.iter().copied().sum::<Vec3>() / polygon.len() as f64)
 }
 
-/// Whether a triangle passes through the upper face of a box along an axis, by more than a touch.
+/// Whether a triangle passes through the upper face of a box along an axis, by more than the touch tolerance.
 pub(super) fn passes_face(triangle: [Vec3; 3], bounds: &Aabb, axis: usize, touch: f64) -> bool {
     let plane = bounds.max[axis];
     let mut ends = [Vec3::zero(); 2];
@@ -149,7 +150,8 @@ pub(super) fn passes_face(triangle: [Vec3; 3], bounds: &Aabb, axis: usize, touch
     count == 2 && crosses_face(ends, bounds, axis, touch)
 }
 
-/// The edges of a triangle that lie in the upper face of a box along an axis: triangles that meet there do not pass it.
+/// The edges of a triangle that lie in the upper face of a box along an axis: triangles that meet there do not pass
+/// through it.
 pub(super) fn edges_in_face(
     surface: &TriMesh,
     triangle: u32,
@@ -165,7 +167,7 @@ pub(super) fn edges_in_face(
     })
 }
 
-/// Whether a segment in the plane of a face runs over the face for more than a touch.
+/// Whether a segment in the plane of a face overlaps the face by more than the touch tolerance.
 fn crosses_face(ends: [Vec3; 2], bounds: &Aabb, axis: usize, touch: f64) -> bool {
     let mut face = bounds.grown(-touch);
     // The ends are on the plane up to rounding, which must not matter.

@@ -1,4 +1,4 @@
-//! Cubes, the nodes they share, and who lies beside whom.
+//! Cubes, the nodes they share, and their adjacency.
 
 use sinew_math::Vec3;
 
@@ -7,13 +7,13 @@ use super::{LatticeError, MAX_CUBES};
 
 /// Cubes of one size over a body.
 ///
-/// Several cells may lie in one cube (copies), when different parts of the body pass through it. What holds cells together is
-/// the nodes they share, never their place. Cells are sorted by place; nodes by theirs, z first.
+/// One cube may hold several cells (copies) when different parts of the body pass through it. Cells are connected by
+/// shared nodes, never by their place. Cells are sorted by place, nodes by place with z as the primary key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HexLattice {
-    /// Lower corner [m].
+    /// Lower corner \[m\].
     pub origin: Vec3,
-    /// Edge of a cube [m].
+    /// Edge of a cube \[m\].
     pub cell: f64,
     /// Number of cubes of the bounding box along each axis.
     pub cubes: [usize; 3],
@@ -30,22 +30,22 @@ pub struct LatticeCell {
     pub place: [u32; 3],
     /// Corners, x fastest: node k at the offset (k & 1, k >> 1 & 1, k >> 2 & 1).
     pub nodes: [u32; 8],
-    /// Part of its volume that the flesh of this copy fills, in (0, 1].
+    /// Fraction of its volume filled by the flesh of this copy, in (0, 1].
     pub fraction: f32,
 }
 
-/// A face on the border of a lattice: a quadrilateral that belongs to one cell only.
+/// A boundary face of a lattice: a quadrilateral that belongs to one cell only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SurfaceFace {
     /// The cell.
     pub cell: u32,
-    /// Which of its faces: 2 · axis, plus one for the upper side.
+    /// Local face: 2 · axis, plus one for the upper side.
     pub face: u8,
-    /// Corners, counter-clockwise from outside.
+    /// Corners, counterclockwise from outside.
     pub nodes: [u32; 4],
 }
 
-/// Local corners of a face, counter-clockwise from outside; faces are 2 · axis, plus one for the upper side.
+/// Local corners of a face, counterclockwise from outside; faces are 2 · axis, plus one for the upper side.
 pub(super) fn face_corners(face: usize) -> [usize; 4] {
     let (axis, side) = (face / 2, face % 2);
     let (u, v) = (1 << ((axis + 1) % 3), 1 << ((axis + 2) % 3));
@@ -54,7 +54,7 @@ pub(super) fn face_corners(face: usize) -> [usize; 4] {
 }
 
 impl LatticeCell {
-    /// Nodes of the face, lower or upper corners first, so that the two sides of a common face agree.
+    /// Nodes of the face in an order that the two sides of a common face agree on.
     fn face_nodes(&self, axis: usize, side: usize) -> [u32; 4] {
         let (u, v) = (1 << ((axis + 1) % 3), 1 << ((axis + 2) % 3));
         let base = side << axis;
@@ -62,14 +62,14 @@ impl LatticeCell {
     }
 }
 
-/// The place one further along an axis.
+/// The next place along an axis.
 pub(super) fn beside(mut place: [u32; 3], axis: usize) -> [u32; 3] {
     place[axis] += 1;
     place
 }
 
 impl HexLattice {
-    /// A full box of cubes with every corner once; the edge `cell` in [m].
+    /// A full box of cubes in which each corner is one node; `cell` is the edge \[m\].
     ///
     /// ```
     /// use sinew_geometry::lattice::HexLattice;
@@ -107,7 +107,7 @@ impl HexLattice {
         Ok(merger.into_lattice(origin, cell, cubes).0)
     }
 
-    /// Drops cells, and the nodes that no other cell has.
+    /// Removes cells, and the nodes that no remaining cell uses.
     pub fn retain(&mut self, is_kept: impl FnMut(&LatticeCell) -> bool) {
         self.cells.retain(is_kept);
         let mut numbers = vec![u32::MAX; self.node_places.len()];
@@ -122,30 +122,30 @@ impl HexLattice {
         self.cells.iter_mut().flat_map(|cell| &mut cell.nodes).for_each(|node| *node = numbers[*node as usize]);
     }
 
-    /// The cells of one cube; none where the body does not reach.
+    /// The cells of one cube; none where the body is absent.
     pub fn cells_at(&self, place: [u32; 3]) -> impl Iterator<Item = usize> + use<> {
         let begin = self.cells.partition_point(|cell| cell.place < place);
         let end = begin + self.cells[begin..].partition_point(|cell| cell.place == place);
         begin..end
     }
 
-    /// Position of a node [m].
+    /// Position of a node \[m\].
     pub fn node_position(&self, node: usize) -> Vec3 {
         self.origin + Vec3::from(self.node_places[node].map(f64::from)) * self.cell
     }
 
-    /// Whether two cells share a node: those which move together, and between which no contact is looked for. A cell is its
-    /// own neighbour; cells that do not exist have none.
+    /// Whether two cells share a node. Such cells move together, and no contact is sought between them. A cell is its
+    /// own neighbor; nonexistent cells have none.
     pub fn are_neighbors(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.cells.get(a), self.cells.get(b)) else { return false };
         let is_near = (0..3).all(|axis| a.place[axis].abs_diff(b.place[axis]) <= 1);
         is_near && a.nodes.iter().any(|node| b.nodes.contains(node))
     }
 
-    /// Calls `visit(axis, a, b)` for all cells a and b that share a face, b being the upper one; linear time.
+    /// Calls `visit(axis, a, b)` for all cells a and b that share a face, b being the upper one, in linear time.
     pub(super) fn for_each_face_pair(&self, mut visit: impl FnMut(usize, usize, usize)) {
         for axis in 0..3 {
-            // Moving all places by one keeps their order, so the cells beside the others are found by walking along.
+            // Moving all places by one keeps their order, so the neighbors are found in a single pass.
             let mut begin = 0;
             for (a, cell) in self.cells.iter().enumerate() {
                 let place = beside(cell.place, axis);
@@ -175,7 +175,7 @@ impl HexLattice {
         let mut faces = Vec::new();
         for (index, cell) in self.cells.iter().enumerate() {
             for face in (0..6).filter(|face| shared[index] >> face & 1 == 0) {
-                // Copies of one cube may share a face where nothing lies beyond.
+                // Copies of one cube may share a face even where no cell lies beyond it.
                 let nodes = cell.face_nodes(face / 2, face % 2);
                 let same = |other: usize| other != index && self.cells[other].face_nodes(face / 2, face % 2) == nodes;
                 let has_copy = |other: usize| self.cells.get(other).is_some_and(|other| other.place == cell.place);
@@ -189,7 +189,7 @@ impl HexLattice {
         faces
     }
 
-    /// Volume of the body [m³]: of each cell the part that is inside.
+    /// Volume of the body \[m³\]: the inside part of each cell.
     pub fn volume(&self) -> f64 {
         self.cells.iter().map(|cell| f64::from(cell.fraction)).sum::<f64>() * self.cell.powi(3)
     }

@@ -1,7 +1,7 @@
-//! Which corners of cells are one node.
+//! Merges the corners of cells into nodes.
 //!
-//! Every cell starts with eight nodes of its own; whoever knows that two cells hold together joins the corners they have in
-//! common. The roots of the union–find forest become the nodes.
+//! Every cell starts with eight separate nodes; connected cells join their common corners. The roots of the union–find
+//! forest become the nodes.
 
 use rayon::prelude::*;
 use sinew_math::Vec3;
@@ -9,7 +9,7 @@ use sinew_math::Vec3;
 use super::hex_lattice::{HexLattice, LatticeCell};
 use crate::mesh::find_root;
 
-/// A cell before its nodes are known.
+/// A cell before its nodes are assigned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seed {
     pub place: [u32; 3],
@@ -19,14 +19,14 @@ pub(super) struct Seed {
 /// Joins corners of cells.
 pub(super) struct NodeMerger {
     seeds: Vec<Seed>,
-    /// Forest over 8 · cell + corner; roots are the smallest of their tree.
+    /// Forest over 8 · cell + corner; each root is the smallest entry of its tree.
     parent: Vec<u32>,
 }
 
 impl NodeMerger {
-    /// Cells, sorted by place; at most 2²⁹ of them, so that their corners have numbers.
+    /// Cells sorted by place; at most 2²⁹, so that corner indices fit 32 bits.
     pub fn new(seeds: Vec<Seed>) -> Self {
-        debug_assert!(seeds.is_sorted_by_key(|seed| seed.place), "cells come sorted by place");
+        debug_assert!(seeds.is_sorted_by_key(|seed| seed.place), "cells must be sorted by place");
         let parent = (0..8 * seeds.len() as u32).collect();
         Self { seeds, parent }
     }
@@ -35,10 +35,10 @@ impl NodeMerger {
         &self.seeds
     }
 
-    /// Makes two corners, given as 8 · cell + corner, one.
+    /// Joins two corners, given as 8 · cell + corner.
     pub fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (find_root(&mut self.parent, a), find_root(&mut self.parent, b));
-        // The smaller becomes the root, so that the result does not depend on the order of joining.
+        // The smaller index becomes the root, so the result does not depend on the order of joins.
         self.parent[a.max(b) as usize] = a.min(b);
     }
 
@@ -50,7 +50,7 @@ impl NodeMerger {
         }
     }
 
-    /// Joins all corners at the same place, whether or not flesh connects them.
+    /// Joins all corners at the same place, connected by flesh or not.
     pub fn join_places(&mut self, cubes: [usize; 3]) {
         let [_, ny, nz] = cubes.map(|n| n + 1);
         let mut first = vec![u32::MAX; cubes.iter().map(|n| n + 1).product()];
@@ -65,8 +65,8 @@ impl NodeMerger {
         }
     }
 
-    /// Numbers the nodes by place, and makes copies that ended with the same eight nodes one: they cannot move apart. Also
-    /// tells for each given cell which cell of the lattice it became.
+    /// Numbers the nodes by place, and merges copies that ended up with the same eight nodes: they cannot move apart.
+    /// Also returns the lattice cell of each input cell.
     pub fn into_lattice(mut self, origin: Vec3, cell: f64, cubes: [usize; 3]) -> (HexLattice, Vec<u32>) {
         let mut roots = Vec::new();
         for own in 0..self.parent.len() as u32 {
@@ -76,7 +76,7 @@ impl NodeMerger {
                 roots.push((corner_place(self.seeds[own as usize / 8].place, own as usize % 8), own));
             }
         }
-        // Along x first, as sweeps over a lattice go.
+        // x varies fastest, as in sweeps over a lattice.
         roots.par_sort_unstable_by_key(|&([x, y, z], own)| ([z, y, x], own));
         let mut number = vec![0; self.parent.len()];
         for (node, (_, root)) in roots.iter().enumerate() {
@@ -85,7 +85,7 @@ impl NodeMerger {
 
         let mut cells: Vec<LatticeCell> = Vec::with_capacity(self.seeds.len());
         let mut cell_of = Vec::with_capacity(self.seeds.len());
-        // First copy of the cube that the last cell lies in.
+        // First copy in the cube of the last cell.
         let mut begin = 0;
         for (seed, parent) in self.seeds.iter().zip(self.parent.chunks_exact(8)) {
             let mut nodes = [0; 8];

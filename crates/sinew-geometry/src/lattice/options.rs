@@ -1,4 +1,4 @@
-//! How a lattice is made, what it needs, and why it may be refused.
+//! Options, memory estimate and errors of lattices.
 
 use std::fmt;
 
@@ -9,19 +9,20 @@ use crate::fill::{CubeGrid, FillError, FillReport, Repair};
 use crate::mesh::MeshError;
 use crate::procedural::MAX_CELLS;
 
-/// Most cubes of any lattice: the lines through their faces, and the corners of their cells, still have numbers of 32 bits.
+/// Largest number of cubes of any lattice: line and corner indices still fit 32 bits.
 pub const MAX_CUBES: usize = 1 << 28;
 
-/// How to cover a surface with cubes.
+/// Options for covering a surface with cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatticeOptions {
-    /// What to do with a surface that does not bound a volume.
+    /// Treatment of a surface that does not bound a volume.
     pub repair: Repair,
-    /// Most cubes over the whole bounding box; refused before anything is allocated. Never more than [`MAX_CUBES`].
+    /// Largest number of cubes over the whole bounding box; checked before any allocation. Never more than
+    /// [`MAX_CUBES`].
     pub max_cells: usize,
-    /// Most memory [bytes] at any time while the lattice is made, as estimated before; no limit by default.
+    /// Largest estimated peak memory \[bytes\] while the lattice is built; unlimited by default.
     pub max_bytes: Option<u64>,
-    /// Whether parts of the body that share a cube but no flesh get cells of their own. On by default; without it, each cube
+    /// Whether parts of the body that share a cube but no flesh get separate cells. On by default; otherwise each cube
     /// is one cell and each corner one node.
     pub separate: bool,
 }
@@ -32,13 +33,13 @@ impl Default for LatticeOptions {
     }
 }
 
-/// Why there is no lattice.
+/// Why a lattice cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum LatticeError {
     /// The cell size is not a positive length, or the lattice would not be finite.
     #[error("the cell size is {cell}, but must be a positive length")]
     CellSize {
-        /// The size [m].
+        /// The size \[m\].
         cell: f64,
     },
     /// The cells are too small for the body.
@@ -48,23 +49,23 @@ pub enum LatticeError {
     TooManyCells {
         /// Number of cubes over the bounding box.
         cells: f64,
-        /// How many there may be.
+        /// Largest number allowed.
         limit: usize,
-        /// A cell size that fits [m].
+        /// A cell size that fits \[m\].
         fitting: f64,
     },
     /// The lattice needs more memory than allowed.
     #[error("the lattice would need {bytes:.3e} bytes, more than the limit of {limit}{}", hint(fitting))]
     TooMuchMemory {
-        /// Estimated need [bytes].
+        /// Estimated memory \[bytes\].
         bytes: f64,
-        /// How many there may be.
+        /// Largest number allowed.
         limit: u64,
-        /// A cell size that fits [m]; none when even a single cell does not.
+        /// A cell size that fits \[m\]; `None` when even a single cell does not.
         fitting: Option<f64>,
     },
     /// The surface encloses nothing, or there are no cubes.
-    #[error("nothing is inside of the surface")]
+    #[error("nothing is inside the surface")]
     NothingInside,
     /// The surface does not bound a volume.
     #[error(transparent)]
@@ -78,16 +79,16 @@ fn hint(fitting: &Option<f64>) -> String {
     fitting.map_or_else(String::new, |cell| format!("; hint: a cell size of {cell:.3e} m fits"))
 }
 
-/// What was wrong with the surface, and what became of it.
+/// Defects of the surface, and statistics of the lattice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatticeReport {
-    /// Faults of the surface, volumes, and number of connected parts.
+    /// Defects of the surface, volumes, and number of connected components.
     pub surface: FillReport,
     /// Cubes that the surface cuts.
     pub cut_cubes: usize,
     /// Cubes with more than one cell.
     pub split_cubes: usize,
-    /// Vertices that no triangle uses; they are bound to any cell.
+    /// Vertices that no triangle uses; they are bound to an arbitrary cell.
     pub unused_vertices: usize,
 }
 
@@ -98,20 +99,20 @@ impl fmt::Display for LatticeReport {
             write!(f, ", {} of them shared by separate parts", self.split_cubes)?;
         }
         if self.unused_vertices > 0 {
-            write!(f, ", {} vertices without triangle", self.unused_vertices)?;
+            write!(f, ", {} vertices without a triangle", self.unused_vertices)?;
         }
         Ok(())
     }
 }
 
-/// Measures of a body from which the need of its lattice is estimated.
+/// Measures of a body that determine the memory of its lattice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
-    /// Size of the bounding box [m].
+    /// Size of the bounding box \[m\].
     pub size: Vec3,
-    /// Area of the surface [m²].
+    /// Area of the surface \[m²\].
     pub area: f64,
-    /// Volume inside [m³].
+    /// Volume inside \[m³\].
     pub volume: f64,
 }
 
@@ -120,13 +121,13 @@ impl Demand {
         CubeGrid::counts(self.size, cell, 0.0).iter().product()
     }
 
-    /// Bytes at the peak, within a factor of about two.
+    /// Estimated peak memory in bytes, within a factor of about two.
     fn bytes(&self, cell: f64) -> f64 {
         let cubes = self.cubes(cell);
-        // A plane cuts |n_x| + |n_y| + |n_z| cubes per square of the lattice, at most √3.
+        // A plane cuts |n_x| + |n_y| + |n_z| ≤ √3 cubes per square of the lattice.
         let cut = (1.75 * self.area / (cell * cell) + 1.0).min(cubes);
         let cells = (self.volume / cell.powi(3) + cut).min(cubes);
-        // Flags and numbers over the box; cells, nodes and the forest over their corners; lines through cut cubes.
+        // Flags and indices over the box; cells, nodes and the forest over their corners; lines through cut cubes.
         16.0 * cubes + 200.0 * cells + 2000.0 * cut
     }
 
@@ -150,7 +151,7 @@ impl Demand {
         Err(LatticeError::TooMuchMemory { bytes, limit: options.max_bytes.unwrap_or(u64::MAX), fitting })
     }
 
-    /// The smallest larger cell that fits, to a percent.
+    /// The smallest larger cell that fits, to within a percent.
     fn fitting(&self, cell: f64, fits: impl Fn(f64) -> bool) -> Option<f64> {
         let (mut low, mut high) = (cell.ln(), self.size.max_component().max(cell).ln());
         if !fits(high.exp()) {
@@ -164,7 +165,7 @@ impl Demand {
                 low = middle;
             }
         }
-        // Rounded up as it is printed, so that the printed number fits as well.
+        // Rounded up as printed, so that the printed number fits too.
         let unit = 10_f64.powf((high / std::f64::consts::LN_10).floor() - 3.0);
         Some((high.exp() / unit).ceil() * unit)
     }

@@ -1,10 +1,11 @@
-//! The parts of the body in one cube, where its surface passes.
+//! The parts of the body in one cut cube.
 //!
-//! Every part is bounded by at least one patch of the surface in the cube, so the question is only which patches bound the
-//! same flesh. They do where something inside of the body reaches from one to the other without crossing the surface: a line of
-//! [`Columns`], lines that meet in a sample, or a segment from a patch to a sample or to another patch. Each of these is a
-//! proof, so what is apart never sticks, however thin the gap. Flesh narrower than the distance of the lines in two directions
-//! may be missed where it is crooked; its cube then has one copy too many, and these copies still hang on their neighbours.
+//! Every part is bounded by at least one surface patch in the cube, so the question is which patches bound the same
+//! flesh. Two patches do if something inside the body connects them without crossing the surface: a line of
+//! [`Columns`], lines that meet in a sample, or a segment from a patch to a sample or to another patch. Each of these
+//! is a proof, so separate parts never stick, however thin the gap. Flesh that is crooked and narrower than the line
+//! spacing in two directions may be missed; its cube then has one copy too many, and these copies still connect to
+//! their neighbors.
 
 use sinew_math::Vec3;
 
@@ -13,17 +14,17 @@ use super::cuts::{Cuts, middle_in_box, patches};
 use crate::fill::CubeGrid;
 use crate::mesh::{Aabb, TriMesh, find_root, segment_meets_triangle, triangle_normal};
 
-/// Stands for no part.
+/// Marks a missing part.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Parts that no line meets count as so much of a cell: less than one line through a tenth of it, but not nothing.
+/// Fraction of a cell for parts that no line meets: less than one line through a tenth of the cell, but not zero.
 const LEAST_FRACTION: f32 = 1e-3;
 
-/// Triangles of a patch from which others are looked for: enough for patches that bend, few enough to stay cheap.
+/// Triangles of a patch from which to search: enough for curved patches, few enough to stay cheap.
 const PROBES: usize = 8;
 
-/// Sine of the smallest angle at which a segment leaves a surface. Flatter ones would pass above or below whatever else lies in
-/// the plane of the surface, as rounding has it: the rims of a pile of sheets, say.
+/// Sine of the smallest angle at which a segment leaves a surface. With smaller angles, rounding would decide whether a
+/// segment passes above or below other geometry in the plane of the surface, such as the edges of a stack of sheets.
 const GRAZING: f64 = 1e-6;
 
 /// Lines of one direction through a cube, hence through each of its faces.
@@ -31,26 +32,27 @@ pub(super) const FACE_LINES: usize = LINES * LINES;
 
 /// The parts of the body in one cut cube.
 pub(super) struct CubeParts {
-    /// For each triangle of the cube the part that it bounds.
+    /// For each triangle of the cube, the part that it bounds.
     pub part_of_triangle: Vec<u32>,
-    /// For each part the fraction of the cube that it fills.
+    /// For each part, the fraction of the cube that it fills.
     pub fractions: Vec<f32>,
-    /// For each face (2 · axis, plus one for the upper side) the part inside of which each line passes it, or [`NONE`].
+    /// For each face (2 · axis, plus one for the upper side) and each line through it, the part that contains the
+    /// crossing, or [`NONE`].
     pub face_parts: [[u32; FACE_LINES]; 6],
-    /// Whether a line was inside at all.
+    /// Whether any line was inside.
     pub has_inside: bool,
 }
 
-/// A piece of a line, and its number among all things that are joined.
+/// A segment of a line, and its index among all joined items.
 struct Piece {
     from: f64,
     to: f64,
     element: u32,
-    /// How often it meets the surface.
+    /// Number of surface crossings.
     crossings: usize,
 }
 
-/// Finds the parts of cubes; owns only scratch.
+/// Finds the parts of cubes; holds only scratch memory.
 pub(super) struct PartFinder<'a> {
     grid: &'a CubeGrid,
     surface: &'a TriMesh,
@@ -58,9 +60,9 @@ pub(super) struct PartFinder<'a> {
     cuts: &'a Cuts,
     spans: Spans,
     pieces: Vec<Piece>,
-    /// First piece of each line, line after line and axis after axis, and the end.
+    /// First segment of each line, line by line and axis by axis, and the end.
     first_piece: Vec<usize>,
-    /// Forest over the triangles of the cube, then the pieces.
+    /// Forest over the triangles of the cube, then the segments.
     parent: Vec<u32>,
 }
 
@@ -77,7 +79,7 @@ impl<'a> PartFinder<'a> {
         self.find_from(cut, &patch_of)
     }
 
-    /// All that is inside of the n-th cut cube as one part.
+    /// The whole interior of the n-th cut cube as one part.
     pub fn find_as_one(&mut self, cut: usize) -> CubeParts {
         self.find_from(cut, &vec![0; self.cuts.triangles(cut).len()])
     }
@@ -113,7 +115,7 @@ impl<'a> PartFinder<'a> {
         self.parent.iter().enumerate().filter(|(element, parent)| *element == **parent as usize).count()
     }
 
-    /// Takes up the inner pieces of all lines, each joined with the triangles that it meets.
+    /// Adds the inner segments of all lines, each joined with the triangles that it meets.
     fn add_lines(&mut self, cube: [usize; 3], bounds: &Aabb, triangles: &[u32], faces: &mut [[u32; FACE_LINES]; 6]) {
         let touch = self.grid.touch();
         self.pieces.clear();
@@ -146,7 +148,7 @@ impl<'a> PartFinder<'a> {
         self.first_piece.push(self.pieces.len());
     }
 
-    /// Joins the lines that meet inside of the body; returns the samples that lie inside, each with one of its pieces.
+    /// Joins the lines that meet inside the body; returns the inside samples, each with one of its segments.
     fn join_samples(&mut self, cube: [usize; 3]) -> Vec<(Vec3, u32)> {
         let mut samples = Vec::new();
         for index in 0..LINES.pow(3) {
@@ -169,14 +171,14 @@ impl<'a> PartFinder<'a> {
         samples
     }
 
-    /// Looks from points of each patch for inner samples, and for other patches where none is seen.
+    /// Connects points of each patch with visible inner samples, or with other patches if no sample is visible.
     fn join_patches(&mut self, bounds: &Aabb, triangles: &[u32], patch_of: &[u32], samples: &[(Vec3, u32)]) {
         let corners: Vec<[Vec3; 3]> = triangles.iter().map(|t| self.surface.corners(*t as usize)).collect();
         let is_visible = |p: Vec3, q: Vec3, skipped: [usize; 2]| {
             let meets = |(t, x): (usize, &[Vec3; 3])| !skipped.contains(&t) && segment_meets_triangle(p, q, *x);
             skipped.iter().all(|t| rises(q - p, corners[*t])) && !corners.iter().enumerate().any(meets)
         };
-        // Where to look from: some triangles of each patch, evenly over their list.
+        // Starting points: some triangles of each patch, spread evenly over their list.
         let mut sizes = vec![0_usize; triangles.len()];
         for patch in patch_of {
             sizes[*patch as usize] += 1;
@@ -197,7 +199,7 @@ impl<'a> PartFinder<'a> {
             order.sort_unstable_by(|a, b| {
                 samples[*a].0.distance(*p).total_cmp(&samples[*b].0.distance(*p)).then(a.cmp(b))
             });
-            // Nothing is crossed on the way to an inner sample, so the way is inside as well.
+            // The segment to an inner sample crosses nothing, so it is inside as well.
             if let Some(sample) = order.iter().find(|s| is_visible(*p, samples[**s].0, [*local; 2])) {
                 self.join(*local as u32, samples[*sample].1);
                 is_lonely[patch_of[*local] as usize] = false;
@@ -213,7 +215,7 @@ impl<'a> PartFinder<'a> {
         }
     }
 
-    /// Numbers the sets that remain.
+    /// Numbers the remaining sets.
     fn collect(&mut self, triangle_count: usize, mut face_parts: [[u32; FACE_LINES]; 6]) -> CubeParts {
         let mut number = vec![NONE; self.parent.len()];
         let mut part_of = Vec::with_capacity(self.parent.len());
@@ -255,7 +257,7 @@ fn rises(segment: Vec3, triangle: [Vec3; 3]) -> bool {
 
 /// Mean of the lengths along three directions, weighted by the squares of their crossings.
 ///
-/// Lines across a thin sheet measure its thickness; lines along it hit or miss, and say little.
+/// Lines across a thin sheet measure its thickness; lines along it either hit or miss and carry little information.
 fn mean_length(directions: &[(f64, usize); 3]) -> f64 {
     let is_crossed = directions.iter().any(|(_, crossings)| *crossings > 0);
     let weight = |crossings: usize| if is_crossed { (crossings as f64).powi(2) } else { 1.0 };

@@ -13,7 +13,7 @@ use super::{LatticeError, LatticeOptions, LatticeReport, MAX_CUBES};
 use crate::fill::{CubeGrid, Enclosure, inspect};
 use crate::mesh::{Aabb, Components, NodeCells, TriMesh};
 
-/// A closed surface with a volume below this part of area × diameter is flat, up to rounding.
+/// A closed surface with a volume below this fraction of area × diameter is flat, up to rounding.
 const FLAT: f64 = 1e-14;
 
 /// A surface covered by cubes.
@@ -21,9 +21,9 @@ const FLAT: f64 = 1e-14;
 pub struct LatticeFilling {
     /// The lattice.
     pub lattice: HexLattice,
-    /// The vertices of the surface, bound to the copies whose flesh they bound.
+    /// The vertices of the surface, bound to the copies that contain their flesh.
     pub embedding: Vec<LatticePoint>,
-    /// What was wrong with the surface, and what became of it.
+    /// Defects of the surface, and statistics of the lattice.
     pub report: LatticeReport,
 }
 
@@ -32,7 +32,8 @@ pub struct LatticeFilling {
 pub struct LatticePoint {
     /// The cell.
     pub cell: u32,
-    /// Trilinear coordinates in the cell, in 0..1 up to 10⁻⁸; beyond only for vertices that no triangle uses.
+    /// Trilinear coordinates in the cell, in 0..1 up to 10⁻⁸; outside that range only for vertices that no triangle
+    /// uses.
     pub local: [f64; 3],
 }
 
@@ -45,7 +46,7 @@ impl LatticePoint {
     }
 }
 
-/// Everything between the surface and the numbering of its cells.
+/// Intermediate data between the surface and the numbering of its cells.
 struct Body<'a> {
     grid: &'a CubeGrid,
     surface: &'a TriMesh,
@@ -56,7 +57,7 @@ struct Body<'a> {
 }
 
 impl HexLattice {
-    /// Covers a closed surface with cubes of the size `cell` [m]: all that overlap the body, in a lattice centred on it.
+    /// Covers a closed surface with cubes of size `cell` \[m\]: all that overlap the body, in a lattice centered on it.
     ///
     /// ```
     /// use sinew_geometry::lattice::{HexLattice, LatticeOptions};
@@ -92,7 +93,7 @@ impl HexLattice {
         for cube in &cuts.cubes {
             is_whole[*cube as usize] = false;
         }
-        // What the surface only touches is inside or outside as a whole.
+        // A cube that the surface only touches is entirely inside or outside.
         is_whole.par_iter_mut().enumerate().filter(|(index, _)| cuts.is_wall[*index]).for_each(|(index, is_whole)| {
             if cuts.cut_of(index).is_none() {
                 *is_whole = winding.is_inside(grid.position(grid.cube(index).map(|i| 2 * i + 1)));
@@ -166,7 +167,7 @@ fn number_cells(
 }
 
 impl Body<'_> {
-    /// Joins the nodes of all cells whose flesh touches across a face.
+    /// Joins the nodes of all cells whose flesh is connected across a face.
     fn join(&self, merger: &mut NodeMerger, is_whole: &[bool]) {
         for index in (0..is_whole.len()).filter(|index| is_whole[*index]) {
             for axis in 0..3 {
@@ -194,7 +195,7 @@ impl Body<'_> {
         }
     }
 
-    /// Links the parts of a cut cube with the whole cubes beside it: where a line passes their common face.
+    /// Links the parts of a cut cube with the uncut cubes beside it wherever a line passes their common face.
     fn link_whole(&self, cut: usize, axis: usize, is_whole: &[bool], links: &mut Vec<(usize, u32, u32)>) {
         let cube = self.grid.cube(self.cuts.cubes[cut] as usize);
         let own = self.first_cell[self.cuts.cubes[cut] as usize];
@@ -212,10 +213,11 @@ impl Body<'_> {
         }
     }
 
-    /// Links the parts of a cut cube with those of the next cut cube: where a line or a triangle passes their common face.
+    /// Links the parts of a cut cube with those of the next cut cube wherever a line or a triangle passes their common
+    /// face.
     ///
-    /// Flesh on a face either covers it, so that all lines pass, or ends at a triangle that passes the face as well, or at an
-    /// edge in it.
+    /// Flesh on a face either covers it, so that all lines pass, or ends at a triangle that passes the face as well, or
+    /// at an edge in it.
     fn link_cut(&self, cut: usize, axis: usize, links: &mut Vec<(usize, u32, u32)>) {
         let cube = self.grid.cube(self.cuts.cubes[cut] as usize);
         let Some(next) = self.grid.next(cube, axis).map(|cube| self.grid.index(cube)) else { return };
@@ -237,7 +239,7 @@ impl Body<'_> {
                 (axis, own + parts.part_of_triangle[local], other + next_parts.part_of_triangle[next_local])
             };
             if let Ok(next_local) = next_triangles.binary_search(triangle) {
-                // Most triangles only repeat what the one before has said.
+                // Most triangles give the same link as the previous one.
                 let link = link_to(next_local);
                 if last != Some(link) && passes_face(self.surface.corners(*triangle as usize), &bounds, axis, touch) {
                     links.push(link);
@@ -251,7 +253,7 @@ impl Body<'_> {
         }
     }
 
-    /// Binds the vertices of the surface as given, and counts those that no triangle uses.
+    /// Binds the vertices of the input surface, and counts those that no triangle uses.
     fn bind(&self, given: &TriMesh, inwards: f64, cell_of: &[u32]) -> (Vec<LatticePoint>, usize) {
         let (_, welded_of) = given.weld();
         let normals = self.surface.normals(self.surface.positions());
@@ -276,11 +278,11 @@ impl Body<'_> {
         self.grid.cube(self.first_cell.iter().position(|cell| *cell != NONE).unwrap_or(0))
     }
 
-    /// Cube and cell of a vertex: the part that one of its triangles bounds, else any cell there.
+    /// Cube and cell of a vertex: the part bounded by one of its triangles, otherwise any cell there.
     fn cell_at(&self, p: Vec3, inwards: Vec3, triangles: &[u32]) -> Option<([usize; 3], u32)> {
         let touch = self.grid.touch();
         let (low, high) = self.grid.range(&Aabb::from_points(&[p]).grown(2.0 * touch));
-        // A vertex on the border of cubes belongs to the one on the inner side.
+        // A vertex between cubes belongs to the one on the inner side.
         let inner = self.grid.cube_of(p + inwards * touch);
         let around =
             (0..8_usize).map(|k| [0, 1, 2].map(|axis| if k >> axis & 1 == 1 { high[axis] } else { low[axis] }));
@@ -294,7 +296,7 @@ impl Body<'_> {
             let cell = self.first_cell[self.grid.index(cube)];
             (cell != NONE).then_some((cube, cell))
         };
-        // Far vertices that no triangle uses would be drawn to the border of the lattice.
+        // Distant vertices that no triangle uses would be pulled to the boundary of the lattice.
         let is_near = self.grid.bounds(inner).grown(2.0 * touch).contains(p);
         cubes.clone().find_map(bounded).or_else(|| cubes.clone().find_map(any)).filter(|_| is_near)
     }

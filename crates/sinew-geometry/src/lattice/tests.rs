@@ -1,4 +1,4 @@
-//! Lattices over bodies whose parts, volumes and neighbours are known.
+//! Lattices over bodies with known parts, volumes and neighbors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ fn stuck(surface: &TriMesh, cell: f64) -> LatticeFilling {
     filling
 }
 
-/// What holds for every lattice, on every level.
+/// Invariants of every lattice, on every level.
 fn check(surface: &TriMesh, filling: &LatticeFilling) {
     check_lattice(&filling.lattice);
     let lattice = &filling.lattice;
@@ -59,7 +59,8 @@ fn check_lattice(lattice: &HexLattice) {
     assert!(is_used.iter().all(|is_used| *is_used));
 }
 
-/// Each fine node has the same carriers whichever cell is asked; their weights sum to one and carry linear functions exactly.
+/// Each fine node has the same coarse nodes in all its cells; their weights sum to one and reproduce linear functions
+/// exactly.
 fn check_coarsening(fine: &HexLattice, Coarsening { lattice, parent, prolongation }: &Coarsening) {
     assert_eq!(lattice.cubes, fine.cubes.map(|n| n.div_ceil(2)));
     assert_eq!(prolongation.node_count(), fine.node_places.len());
@@ -91,8 +92,8 @@ fn check_coarsening(fine: &HexLattice, Coarsening { lattice, parent, prolongatio
     assert!((above / below - 1.0).abs() < 1e-4, "{below} becomes {above}");
 }
 
-/// The body of all boxes [x, x']×[y, y']×[z, z'] between the given coordinates that are chosen; they may not meet in an edge
-/// alone.
+/// The union of the selected boxes \[x, x'\]×\[y, y'\]×\[z, z'\] between the given coordinates; they must not meet in
+/// an edge alone.
 fn boxes(axes: [&[f64]; 3], is_solid: impl Fn(usize, usize, usize) -> bool) -> TriMesh {
     let counts = axes.map(|axis| axis.len() as i64 - 1);
     let solid = |p: [i64; 3]| {
@@ -134,7 +135,7 @@ fn turned(surface: &TriMesh, angle: f64) -> TriMesh {
     surface.mapped(|x| rotation.rotate(x)).unwrap()
 }
 
-/// Components of the chosen cells, by shared nodes.
+/// Components of the selected cells, by shared nodes.
 fn parts_of(lattice: &HexLattice, is_chosen: impl Fn(&LatticeCell) -> bool) -> Components {
     let chosen: Vec<&[u32]> = lattice.cells.iter().filter(|c| is_chosen(c)).map(|c| c.nodes.as_slice()).collect();
     Components::new(lattice.node_places.len(), chosen.into_iter())
@@ -175,7 +176,7 @@ fn surface_faces_enclose_the_volume_of_the_lattice() {
     assert!((volume / filling.report.surface.lattice_volume - 1.0).abs() < 1e-12);
 }
 
-/// Cells weighted by their fraction add up to the body; lines through a smooth body err by far less than a cell.
+/// Cells weighted by their fraction add up to the body; lines through a smooth body are far more accurate than a cell.
 #[test]
 fn fractions_give_the_volume_of_a_sphere() {
     let surface = icosphere(1.0, 12).unwrap();
@@ -199,7 +200,7 @@ fn box_along_lattice_planes_is_the_dense_lattice() {
     }
 }
 
-/// Labels: which finger a fine cell belongs to, and on coarser levels which finger all its children belong to.
+/// Labels: the finger of each fine cell, and on coarser levels the finger of all its children.
 fn check_fingers(lattice: &HexLattice, is_finger: impl Fn(Vec3) -> bool, is_first: impl Fn(Vec3) -> bool) {
     let is_free = |cell: &LatticeCell| (0..8).all(|k| is_finger(lattice.node_position(cell.nodes[k] as usize)));
     let components = parts_of(lattice, is_free);
@@ -207,7 +208,7 @@ fn check_fingers(lattice: &HexLattice, is_finger: impl Fn(Vec3) -> bool, is_firs
     let mut free = components.component_of.iter();
     let mut labels: Vec<Option<u32>> =
         lattice.cells.iter().map(|cell| if is_free(cell) { free.next().copied() } else { None }).collect();
-    // The labels follow the fingers: cells beyond the gap have the other label.
+    // The labels follow the fingers: cells across the gap have the other label.
     let sides: HashSet<(bool, u32)> = lattice
         .cells
         .iter()
@@ -226,7 +227,7 @@ fn check_fingers(lattice: &HexLattice, is_finger: impl Fn(Vec3) -> bool, is_firs
             coarse_labels[*parent as usize].push(*label);
         }
         labels = coarse_labels.iter().map(|all| all[0].filter(|_| all.iter().all(|l| *l == all[0]))).collect();
-        // Where fingers meet the palm, it is the palm that they share.
+        // Where the fingers meet the palm, they share the palm.
         let labelled = coarse.cells.iter().zip(&labels);
         let palm: HashSet<u32> = labelled.filter(|(_, l)| l.is_none()).flat_map(|(cell, _)| cell.nodes).collect();
         for a in 0..coarse.cells.len() {
@@ -239,7 +240,7 @@ fn check_fingers(lattice: &HexLattice, is_finger: impl Fn(Vec3) -> bool, is_firs
         assert_eq!(parts_of(&coarse, |_| true).count, 1);
         fine = coarse;
     }
-    // Without cubes that both fingers pass, nothing would have been tested.
+    // Otherwise no cube would contain both fingers, and the test would prove nothing.
     assert!(met > 0);
 }
 
@@ -253,7 +254,7 @@ fn fingers_in_one_cube_share_no_nodes_on_any_level() {
         let filling = filled(&up, cell);
         assert!(filling.report.split_cubes > 0);
         assert_eq!(filling.report.surface.component_count, 1);
-        // Cells that reach into the palm belong to both, with nodes up to a diagonal above.
+        // Cells that extend into the palm belong to both fingers, with nodes up to a diagonal above.
         check_fingers(&filling.lattice, |x| hand(x).y > 0.675, |x| hand(x).x < 0.32);
         // The edges of the body run between two lines.
         let ratio = filling.lattice.volume() / up.volume();
@@ -265,7 +266,7 @@ fn fingers_in_one_cube_share_no_nodes_on_any_level() {
     }
 }
 
-/// Round fingers that reach into the palm: the surface crosses itself, and the winding number says what is flesh.
+/// Round fingers that extend into the palm: the surface crosses itself, and the winding number defines the flesh.
 #[test]
 fn capsule_fingers_on_a_palm_are_apart_by_winding_number() {
     let capsule = AnyShape::Capsule(Capsule { radius: 0.15, half_length: 0.5 }).surface().unwrap();
@@ -287,7 +288,7 @@ fn capsule_fingers_on_a_palm_are_apart_by_winding_number() {
     check_fingers(&filling.lattice, |x| x.z > 0.101, |x| x.x < 0.0);
 }
 
-/// A sheet a fifth of a cell thick, folded three times with gaps of a tenth: each layer is a plate of its own.
+/// A sheet a fifth of a cell thick, folded three times with gaps of a tenth: each layer is a separate plate.
 #[test]
 fn folded_sheet_has_a_cell_per_layer() {
     let (thick, gap) = (0.02, 0.01);
@@ -297,7 +298,7 @@ fn folded_sheet_has_a_cell_per_layer() {
         z.push(z[2 * layer + 1] + gap);
     }
     z.pop();
-    // Gaps are closed at their right and left ends in turn.
+    // Gaps are closed alternately at their right and left ends.
     let solid = |i: usize, k: usize| k.is_multiple_of(2) || if k % 4 == 1 { i == 2 } else { i == 0 };
     let sheet = boxes([&[0.0, 0.1, 0.9, 1.0], &[0.0, 0.5], &z], |i, _, k| solid(i, k));
     for angle in [0.0, 0.3, 0.9, 1.7, 2.2, 2.9] {
@@ -309,7 +310,7 @@ fn folded_sheet_has_a_cell_per_layer() {
         let middle = |c: &LatticeCell| {
             (0..8).all(|k| {
                 let x = rotation.conjugate().rotate(lattice.node_position(c.nodes[k] as usize)).x;
-                // Cells that reach into a fold have nodes up to a diagonal away.
+                // Cells that extend into a fold have nodes up to a diagonal away.
                 x > 0.275 && x < 0.725
             })
         };
@@ -319,8 +320,8 @@ fn folded_sheet_has_a_cell_per_layer() {
     }
 }
 
-/// The parts of each cube against the layers of a pile of sheets, which are known: parts that hold two layers are forbidden,
-/// layers that fall into two parts are counted.
+/// The parts of each cube against the known layers of a stack of sheets: parts with two layers are forbidden, layers
+/// split into two parts are counted.
 fn count_split_layers(sheets: &TriMesh, cell: f64, layer_of: impl Fn(Vec3) -> u32) -> (usize, usize) {
     let bounds = sheets.bounds();
     let grid = CubeGrid::centered(&bounds, cell, CubeGrid::counts(bounds.size(), cell, 0.0)).unwrap();
@@ -343,7 +344,7 @@ fn count_split_layers(sheets: &TriMesh, cell: f64, layer_of: impl Fn(Vec3) -> u3
     (split, total)
 }
 
-/// Whatever the direction, thickness and gap: sheets never stick, and hardly a sheet is torn.
+/// For any direction, thickness and gap: sheets never stick, and hardly any sheet is torn.
 #[test]
 fn parts_of_a_cube_are_the_sheets_that_pass_it() {
     let (mut split, mut total) = (0, 0);
@@ -385,7 +386,7 @@ fn bodies_a_millionth_of_a_cell_apart_stay_apart() {
     }
 }
 
-/// A shell a twentieth of a cell thick, curved, with no sample inside almost anywhere: one cell per cube, all connected.
+/// A curved shell a twentieth of a cell thick, with almost no sample inside: one cell per cube, all connected.
 #[test]
 fn thin_shell_is_one_body_with_one_cell_per_cube() {
     let outer = icosphere(1.0, 16).unwrap();
@@ -401,7 +402,7 @@ fn thin_shell_is_one_body_with_one_cell_per_cube() {
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
 }
 
-/// A slit that ends within the neighbours of a cube splits nothing: copies that share all nodes are one cell.
+/// A slit that ends within the neighbors of a cube splits nothing: copies that share all nodes are one cell.
 #[test]
 fn slit_inside_of_flesh_splits_no_cube() {
     let a = [0.0, 0.41, 0.59, 1.0];

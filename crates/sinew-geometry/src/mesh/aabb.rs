@@ -4,12 +4,12 @@ use sinew_math::Vec3;
 
 /// The box of all points p with `min` ≤ p ≤ `max` in each component.
 ///
-/// An empty box has `min` = +∞ and `max` = −∞, so that including a point or another box needs no special case.
+/// An empty box has `min` = +∞ and `max` = −∞, so including a point or another box needs no special case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb {
-    /// Lower corner [m].
+    /// Lower corner \[m\].
     pub min: Vec3,
-    /// Upper corner [m].
+    /// Upper corner \[m\].
     pub max: Vec3,
 }
 
@@ -43,13 +43,13 @@ impl Aabb {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 
-    /// The box with every face moved outwards by `margin` [m].
+    /// The box with every face moved outward by `margin` \[m\].
     #[must_use]
     pub fn grown(&self, margin: f64) -> Self {
         Self { min: self.min - Vec3::splat(margin), max: self.max + Vec3::splat(margin) }
     }
 
-    /// Whether no point is inside.
+    /// Whether the box contains no point.
     pub fn is_empty(&self) -> bool {
         !(self.min.x <= self.max.x && self.min.y <= self.max.y && self.min.z <= self.max.z)
     }
@@ -76,29 +76,29 @@ impl Aabb {
             && other.min.z <= self.max.z
     }
 
-    /// Edge lengths [m].
+    /// Edge lengths \[m\].
     pub fn size(&self) -> Vec3 {
         self.max - self.min
     }
 
-    /// Middle of the box.
+    /// Center of the box.
     #[inline]
     pub fn center(&self) -> Vec3 {
         self.min * 0.5 + self.max * 0.5
     }
 
-    /// Length of the space diagonal [m].
+    /// Length of the space diagonal \[m\].
     pub fn diagonal(&self) -> f64 {
         self.size().norm()
     }
 
-    /// Volume [m³].
+    /// Volume \[m³\].
     pub fn volume(&self) -> f64 {
         let s = self.size();
         s.x * s.y * s.z
     }
 
-    /// Squared distance [m²] from a point to the box; zero inside.
+    /// Squared distance \[m²\] from a point to the box; zero inside.
     #[inline]
     pub fn distance_squared(&self, p: Vec3) -> f64 {
         let outside = (self.min - p).max(p - self.max).max(Vec3::zero());

@@ -1,8 +1,8 @@
-//! Who touches whom: cells round a node, cells across a face, connected components.
+//! Adjacency: cells around a node, cells across a face, connected components.
 
 use super::cell::{CellBlock, CellKind};
 
-/// For each node the cells that use it, in compressed rows, cells in increasing order.
+/// For each node, the cells that use it, in compressed rows, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeCells {
     offsets: Vec<usize>,
@@ -44,7 +44,7 @@ impl NodeCells {
     }
 }
 
-/// One face of one cell, keyed by its sorted nodes so that the two sides of an inner face meet.
+/// One face of one cell, keyed by its sorted nodes so that both sides of an inner face have equal keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FaceUse {
     /// Sorted nodes; triangles are padded with `u32::MAX`.
@@ -56,7 +56,7 @@ pub(crate) struct FaceUse {
 /// All faces of all cells, equal keys next to each other.
 pub(crate) fn sorted_faces(node_count: usize, blocks: &[CellBlock]) -> Vec<FaceUse> {
     let face_count: usize = blocks.iter().map(|b| b.cell_count() * b.kind.faces().len()).sum();
-    // Bucket by the smallest node first: buckets are tiny, so sorting them is linear over all.
+    // Bucket by the smallest node first: buckets are tiny, so sorting them takes linear time in total.
     let mut offsets = vec![0_usize; node_count + 1];
     for_each_face(blocks, |face| offsets[face.key[0] as usize + 1] += 1);
     for node in 0..node_count {
@@ -92,7 +92,7 @@ fn for_each_face(blocks: &[CellBlock], mut f: impl FnMut(FaceUse)) {
     }
 }
 
-/// The nodes of a face counter-clockwise from outside, starting with the smallest; the fourth is `None` for triangles.
+/// The nodes of a face counterclockwise from outside, starting with the smallest; the fourth is `None` for triangles.
 pub(crate) fn rotated_face(kind: CellKind, nodes: &[u32], local: u8) -> ([u32; 3], Option<u32>) {
     let face = kind.faces()[local as usize];
     let n = face.len();
@@ -101,14 +101,14 @@ pub(crate) fn rotated_face(kind: CellKind, nodes: &[u32], local: u8) -> ([u32; 3
     ([at(0), at(1), at(2)], (n == 4).then(|| at(3)))
 }
 
-/// The nodes in the middles of the edges ab, bc, ca of a face with these corners; `None` for cells without such nodes.
+/// The midpoint nodes of the edges ab, bc, ca of a face with these corners; `None` for cells without such nodes.
 pub(crate) fn middles_of_face(kind: CellKind, nodes: &[u32], [a, b, c]: [u32; 3]) -> Option<[u32; 3]> {
     let local = |node: u32| nodes.iter().position(|other| *other == node);
     let middle = |a: u32, b: u32| Some(nodes[kind.middle(local(a)?, local(b)?)?]);
     Some([middle(a, b)?, middle(b, c)?, middle(c, a)?])
 }
 
-/// For each face of each cell the cell on the other side.
+/// For each face of each cell, the cell on the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceAdjacency {
     /// First face of each cell in `neighbors`.
@@ -151,7 +151,7 @@ impl FaceAdjacency {
 /// Connected components: parts that share no node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Components {
-    /// For each cell (or triangle) the number of its component, counted from zero in order of first appearance.
+    /// For each cell (or triangle), the number of its component, counted from zero in order of first appearance.
     pub component_of: Vec<u32>,
     /// Number of components.
     pub count: usize,
@@ -196,7 +196,7 @@ pub(crate) fn find_root(parent: &mut [u32], mut node: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Two tetrahedra share the face 1-2-3; a third stands apart.
+    /// Two tetrahedra share the face 1-2-3; a third is separate.
     fn three_tets() -> CellBlock {
         CellBlock::tets(&[[0, 1, 2, 3], [1, 2, 3, 4], [5, 6, 7, 8]])
     }

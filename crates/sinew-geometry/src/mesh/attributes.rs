@@ -1,4 +1,4 @@
-//! What a mesh knows beyond its geometry: labels, named sets, and fields that came with it.
+//! Mesh data beyond geometry: labels, named sets and fields.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Attributes {
 }
 
 impl CellMesh {
-    /// The same mesh with a label per cell, for instance the tissue it belongs to.
+    /// The same mesh with a label per cell, for instance its tissue.
     pub fn with_cell_labels(mut self, labels: Vec<u32>) -> Result<Self, MeshError> {
         let (expected, found) = (self.cell_count(), labels.len());
         if expected != found {
@@ -35,7 +35,7 @@ impl CellMesh {
         Ok(self)
     }
 
-    /// The same mesh with one more named set of nodes; they are sorted and repetitions removed.
+    /// The same mesh with one more named set of nodes, sorted and without repetitions.
     pub fn with_node_set(mut self, name: impl Into<String>, mut nodes: Vec<u32>) -> Result<Self, MeshError> {
         let set = name.into();
         nodes.sort_unstable();
@@ -47,7 +47,7 @@ impl CellMesh {
         Ok(self)
     }
 
-    /// The same mesh with one more named set of cells; they are sorted and repetitions removed.
+    /// The same mesh with one more named set of cells, sorted and without repetitions.
     pub fn with_cell_set(mut self, name: impl Into<String>, mut cells: Vec<u32>) -> Result<Self, MeshError> {
         let set = name.into();
         cells.sort_unstable();
@@ -73,7 +73,7 @@ impl CellMesh {
         Ok(self)
     }
 
-    /// Label of each cell; zero where none was given.
+    /// Label of each cell; zero by default.
     pub fn cell_labels(&self) -> &[u32] {
         &self.attributes.labels
     }
@@ -88,12 +88,12 @@ impl CellMesh {
         &self.attributes.cell_sets
     }
 
-    /// Fields at the nodes that came with the mesh.
+    /// Fields at the nodes, from the source of the mesh.
     pub fn node_fields(&self) -> &BTreeMap<String, MeshField> {
         &self.attributes.node_fields
     }
 
-    /// Fields at the cells that came with the mesh.
+    /// Fields at the cells, from the source of the mesh.
     pub fn cell_fields(&self) -> &BTreeMap<String, MeshField> {
         &self.attributes.cell_fields
     }

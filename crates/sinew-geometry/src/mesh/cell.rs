@@ -7,23 +7,25 @@ use sinew_math::Vec3;
 pub enum CellKind {
     /// Tetrahedron: det[x₁−x₀, x₂−x₀, x₃−x₀] > 0.
     Tet4,
-    /// Quadratic tetrahedron: corners 0–3 as in [`CellKind::Tet4`], then the middles of the edges 01, 12, 20, 03, 13, 23.
+    /// Quadratic tetrahedron: corners 0–3 as in [`CellKind::Tet4`], then the midpoints of the edges 01, 12, 20, 03,
+    /// 13, 23.
     ///
-    /// Gmsh and TetGen end with other middles (Gmsh: 01, 12, 20, 03, 23, 13); readers and writers reorder.
+    /// Gmsh and TetGen order the last midpoints differently (Gmsh: 01, 12, 20, 03, 23, 13); readers and writers
+    /// reorder.
     Tet10,
-    /// Hexahedron: nodes 0–3 run counter-clockwise round the bottom seen from above, 4–7 lie over them.
+    /// Hexahedron: nodes 0–3 run counterclockwise around the bottom seen from above, 4–7 lie above them.
     Hex8,
 }
 
-/// Faces of a tetrahedron, counter-clockwise seen from outside; face f lies opposite node f.
+/// Faces of a tetrahedron, counterclockwise seen from outside; face f lies opposite node f.
 const TET_FACES: [&[usize]; 4] = [&[1, 2, 3], &[0, 3, 2], &[0, 1, 3], &[0, 2, 1]];
-/// Faces of a hexahedron, counter-clockwise seen from outside: −ξ, +ξ, −η, +η, −ζ, +ζ.
+/// Faces of a hexahedron, counterclockwise seen from outside: −ξ, +ξ, −η, +η, −ζ, +ζ.
 const HEX_FACES: [&[usize]; 6] =
     [&[0, 4, 7, 3], &[1, 2, 6, 5], &[0, 1, 5, 4], &[3, 7, 6, 2], &[0, 3, 2, 1], &[4, 5, 6, 7]];
 const TET_EDGES: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
 const HEX_EDGES: [[usize; 2]; 12] =
     [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
-/// For each corner of a hexahedron its three neighbours along ξ, η, ζ in right-handed order.
+/// For each corner of a hexahedron, its three neighbors along ξ, η, ζ in right-handed order.
 pub(crate) const HEX_CORNERS: [[usize; 4]; 8] =
     [[0, 1, 3, 4], [1, 2, 0, 5], [2, 3, 1, 6], [3, 0, 2, 7], [4, 7, 5, 0], [5, 4, 6, 1], [6, 5, 7, 2], [7, 6, 4, 3]];
 /// Signs of the local coordinates (ξ, η, ζ) at the nodes of a hexahedron.
@@ -38,10 +40,10 @@ pub(crate) const HEX_SIGNS: [[f64; 3]; 8] = [
     [-1.0, 1.0, 1.0],
 ];
 
-/// Most nodes of a cell of any kind.
+/// Largest number of nodes of any cell.
 pub const MAX_CELL_NODES: usize = 10;
 
-/// Points at which the map of a quadratic tetrahedron is looked at: its corners and its quadrature points.
+/// Points at which the Jacobian of a quadratic tetrahedron is checked: its corners and its quadrature points.
 const TET10_SAMPLES: [[f64; 3]; 8] = [
     [0.0, 0.0, 0.0],
     [1.0, 0.0, 0.0],
@@ -58,7 +60,7 @@ const TET_NEAR: f64 = 0.138_196_601_125_010_5;
 const TET_FAR: f64 = 0.585_410_196_624_968_5;
 
 impl CellKind {
-    /// Nodes of one cell.
+    /// Number of nodes per cell.
     pub const fn nodes_per_cell(self) -> usize {
         match self {
             Self::Tet4 => 4,
@@ -67,7 +69,7 @@ impl CellKind {
         }
     }
 
-    /// Corners of one cell: the nodes that come first.
+    /// Number of corners per cell; corners come first.
     pub const fn corners_per_cell(self) -> usize {
         match self {
             Self::Tet4 | Self::Tet10 => 4,
@@ -75,7 +77,7 @@ impl CellKind {
         }
     }
 
-    /// Local corners of each face, counter-clockwise seen from outside.
+    /// Local corners of each face, counterclockwise seen from outside.
     pub const fn faces(self) -> &'static [&'static [usize]] {
         match self {
             Self::Tet4 | Self::Tet10 => &TET_FACES,
@@ -83,7 +85,7 @@ impl CellKind {
         }
     }
 
-    /// Local corners of each edge. The edge k of a quadratic tetrahedron has the node 4 + k in its middle.
+    /// Local corners of each edge. Edge k of a quadratic tetrahedron has its midpoint at node 4 + k.
     pub const fn edges(self) -> &'static [[usize; 2]] {
         match self {
             Self::Tet4 | Self::Tet10 => &TET_EDGES,
@@ -91,7 +93,7 @@ impl CellKind {
         }
     }
 
-    /// Local node in the middle of the edge between two local corners; `None` for cells without such nodes.
+    /// Local midpoint node of the edge between two local corners; `None` for cells without such nodes.
     pub fn middle(self, a: usize, b: usize) -> Option<usize> {
         match self {
             Self::Tet4 | Self::Hex8 => None,
@@ -99,7 +101,7 @@ impl CellKind {
         }
     }
 
-    /// Reorders the nodes of a wrongly wound cell into its mirror image, which is rightly wound.
+    /// Reorders the nodes of an inverted cell into its mirror image, which has the right orientation.
     pub(crate) fn mirror(self, nodes: &mut [u32]) {
         match self {
             Self::Tet4 => nodes.swap(2, 3),
@@ -116,11 +118,11 @@ impl CellKind {
         }
     }
 
-    /// Signed volume [m³] of the cell with these nodes.
+    /// Signed volume \[m³\] of the cell with these nodes.
     ///
-    /// The trilinear hexahedron is integrated exactly: its Jacobian determinant has degree two in each coordinate, so 2×2×2
-    /// Gauss points suffice. So is the quadratic tetrahedron, whose determinant is cubic: the centroid with weight −4/5 and four points
-    /// with weight 9/20, of the volume 1/6.
+    /// The trilinear hexahedron is integrated exactly: its Jacobian determinant has degree two in each coordinate, so
+    /// 2×2×2 Gauss points suffice. So is the quadratic tetrahedron, whose determinant is cubic: the centroid with
+    /// weight −4/5 and four points with weight 9/20, of the volume 1/6.
     pub fn volume(self, corners: &[Vec3]) -> f64 {
         match self {
             Self::Tet4 => tet_volume(corners[0], corners[1], corners[2], corners[3]),
@@ -145,7 +147,7 @@ impl CellKind {
     }
 }
 
-/// Signed volume det[b−a, c−a, d−a] / 6 [m³] of a tetrahedron.
+/// Signed volume det[b−a, c−a, d−a] / 6 \[m³\] of a tetrahedron.
 #[inline]
 pub fn tet_volume(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> f64 {
     (b - a).dot((c - a).cross(d - a)) / 6.0
@@ -157,8 +159,8 @@ fn hex_jacobian(corners: &[Vec3], xi: Vec3) -> f64 {
     columns[0].dot(columns[1].cross(columns[2]))
 }
 
-/// Smallest and largest Jacobian of a quadratic tetrahedron at its corners and quadrature points [m³]: of one sign where it is not
-/// folded, and equal where its edges are straight.
+/// Smallest and largest Jacobian of a quadratic tetrahedron at its corners and quadrature points \[m³\]. They have one
+/// sign unless the cell is folded, and are equal when its edges are straight.
 pub fn tet10_jacobians(nodes: &[Vec3]) -> [f64; 2] {
     TET10_SAMPLES.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], xi| {
         let jacobian = tet10_jacobian(nodes, Vec3::from(*xi));
@@ -166,7 +168,7 @@ pub fn tet10_jacobians(nodes: &[Vec3]) -> [f64; 2] {
     })
 }
 
-/// det ∂x/∂ξ of the quadratic map at the local point ξ of the unit corner.
+/// det ∂x/∂ξ of the quadratic map at the local point ξ of the unit tetrahedron.
 fn tet10_jacobian(nodes: &[Vec3], xi: Vec3) -> f64 {
     let columns = tet10_gradient(nodes, xi);
     columns[0].dot(columns[1].cross(columns[2]))
@@ -188,7 +190,7 @@ pub(crate) fn tet10_gradient(nodes: &[Vec3], xi: Vec3) -> [Vec3; 3] {
     [by_corner[1] - by_corner[0], by_corner[2] - by_corner[0], by_corner[3] - by_corner[0]]
 }
 
-/// Quadratic shape functions of the barycentric coordinates L: Lᵢ (2Lᵢ − 1) at corners, 4 LᵢLⱼ in the middles of edges.
+/// Quadratic shape functions of the barycentric coordinates L: Lᵢ (2Lᵢ − 1) at corners, 4 LᵢLⱼ at edge midpoints.
 pub(crate) fn tet10_weights(barycentric: [f64; 4]) -> [f64; 10] {
     let mut weights = [0.0; 10];
     for (weight, l) in weights.iter_mut().zip(barycentric) {
@@ -217,7 +219,7 @@ pub(crate) fn hex_weights(xi: Vec3) -> [f64; 8] {
     HEX_SIGNS.map(|s| 0.125 * (1.0 + s[0] * xi.x) * (1.0 + s[1] * xi.y) * (1.0 + s[2] * xi.z))
 }
 
-/// Cells of one kind, their nodes one cell after the other.
+/// Cells of one kind, with the nodes of one cell after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellBlock {
     /// Kind of every cell of the block.
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(CellKind::Tet4.volume(&tet), 1.0 / 6.0);
     }
 
-    /// The normal of each face must point away from the centre of the cell.
+    /// The normal of each face must point away from the center of the cell.
     #[test]
     fn local_faces_point_outwards() {
         let tet = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
@@ -293,7 +295,8 @@ mod tests {
         }
     }
 
-    /// The map x ↦ x + c x² e₁ on the unit corner is quadratic, so the cell has exactly the volume ∫ (1 + 2c x) dX = 1/6 + c/12.
+    /// The map x ↦ x + c x² e₁ on the unit tetrahedron is quadratic, so the cell has exactly the volume ∫ (1 + 2c x)
+    /// dX = 1/6 + c/12.
     #[test]
     fn bent_tet_has_the_volume_of_its_map() {
         let c = 0.7;
@@ -317,7 +320,7 @@ mod tests {
     fn mirroring_negates_the_volume() {
         for kind in [CellKind::Tet4, CellKind::Tet10, CellKind::Hex8] {
             let corners = match kind {
-                // Bent, so that a middle at the wrong edge would show.
+                // Curved, so that a midpoint at the wrong edge would show.
                 CellKind::Tet10 => {
                     straight_tet10().iter().map(|x| *x + Vec3::new(x.y * x.z, x.z * x.x, 0.0) * 0.3).collect()
                 }

@@ -11,8 +11,8 @@ use super::{Aabb, TriMesh};
 
 /// A volume mesh at rest: positions, blocks of cells, a label per cell, named sets and fields.
 ///
-/// Valid by construction: finite positions, existing nodes, every cell rightly wound with positive volume, every node used
-/// by some cell, every face shared by at most two cells on opposite sides (unless made by [`CellMesh::branching`]).
+/// Valid by construction: finite positions, existing nodes, every cell with positive volume, every node used by some
+/// cell, every face shared by at most two cells on opposite sides (unless built by [`CellMesh::branching`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellMesh {
     positions: Vec<Vec3>,
@@ -25,13 +25,14 @@ pub struct CellMesh {
 }
 
 impl CellMesh {
-    /// Checks the arrays. Wrongly wound cells are turned and unused nodes dropped; both are reported.
+    /// Checks the arrays. Inverted cells are flipped and unused nodes dropped; both are reported.
     pub fn new(positions: Vec<Vec3>, blocks: Vec<CellBlock>) -> Result<(Self, MeshReport), MeshError> {
         Self::checked(positions, blocks, false)
     }
 
-    /// As [`CellMesh::new`], for cells that may overlap: two fingers that pass through one cube of a lattice have a copy of it each, and
-    /// both copies share a face with the cell of the palm beside them. A face of several cells is no boundary.
+    /// Like [`CellMesh::new`], for cells that may overlap: two fingers that pass through one cube of a lattice each
+    /// have a copy of it, and both copies share a face with the adjacent cell of the palm. A face of several cells is
+    /// not a boundary.
     pub fn branching(positions: Vec<Vec3>, blocks: Vec<CellBlock>) -> Result<(Self, MeshReport), MeshError> {
         Self::checked(positions, blocks, true)
     }
@@ -58,7 +59,8 @@ impl CellMesh {
         Self::new(positions, vec![CellBlock::tets(tets)])
     }
 
-    /// The same cells, labels, sets and fields with every node moved by `f`, checked again; a map that mirrors turns all cells.
+    /// The same cells, labels, sets and fields with every node moved by `f`, checked again; a reflection flips all
+    /// cells.
     pub fn mapped(&self, f: impl Fn(Vec3) -> Vec3) -> Result<(Self, MeshReport), MeshError> {
         let positions = self.positions.iter().map(|x| f(*x)).collect();
         let (mut mesh, report) = Self::checked(positions, self.blocks.clone(), self.may_branch)?;
@@ -66,7 +68,7 @@ impl CellMesh {
         Ok((mesh, report))
     }
 
-    /// Rest positions [m].
+    /// Rest positions \[m\].
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
@@ -86,7 +88,7 @@ impl CellMesh {
         self.attributes.labels.len()
     }
 
-    /// Block and number within the block of a cell.
+    /// Block of a cell, and its index in the block.
     fn locate(&self, cell: usize) -> (&CellBlock, usize) {
         debug_assert!(cell < self.cell_count(), "cell {cell} of {}", self.cell_count());
         let block = self.block_offsets.partition_point(|first| *first <= cell) - 1;
@@ -115,7 +117,7 @@ impl CellMesh {
         self.blocks.iter().flat_map(|block| block.cells().map(|nodes| (block.kind, nodes)))
     }
 
-    /// Rest positions of the nodes of a cell; unused places at the end are zero.
+    /// Rest positions of the nodes of a cell; unused entries at the end are zero.
     pub(crate) fn corners(&self, nodes: &[u32]) -> [Vec3; MAX_CELL_NODES] {
         let mut corners = [Vec3::zero(); MAX_CELL_NODES];
         for (corner, node) in corners.iter_mut().zip(nodes) {
@@ -124,7 +126,7 @@ impl CellMesh {
         corners
     }
 
-    /// Cells round each node.
+    /// Cells around each node.
     pub fn node_cells(&self) -> NodeCells {
         NodeCells::new(self.node_count(), self.cells().map(|(_, nodes)| nodes))
     }
@@ -134,14 +136,14 @@ impl CellMesh {
         FaceAdjacency::new(self.node_count(), &self.blocks)
     }
 
-    /// Parts that share no node.
+    /// Connected components, which share no node.
     pub fn components(&self) -> Components {
         Components::new(self.node_count(), self.cells().map(|(_, nodes)| nodes))
     }
 
-    /// Boundary triangles, counter-clockwise seen from outside, in order of cell and local face; quadrilaterals are split in
-    /// two from their smallest node, faces of quadratic tetrahedra in four: three at the corners from their smallest node on, then the
-    /// one between the middles.
+    /// Boundary triangles, counterclockwise seen from outside, in order of cell and local face. Quadrilaterals are
+    /// split in two from their smallest node. Faces of quadratic tetrahedra are split in four: three at the corners,
+    /// starting with the smallest node, then the one between the midpoints.
     pub fn boundary_triangles(&self) -> Vec<[u32; 3]> {
         self.boundary_triangles_with_cells().0
     }
@@ -179,7 +181,7 @@ impl CellMesh {
         nodes
     }
 
-    /// The boundary as a surface of its own, and for each of its vertices the node of this mesh.
+    /// The boundary as a separate surface, and for each of its vertices the node of this mesh.
     pub fn boundary_surface(&self) -> Result<(TriMesh, Vec<u32>), MeshError> {
         let mut triangles = self.boundary_triangles();
         let nodes = {
@@ -199,12 +201,12 @@ impl CellMesh {
         Ok((TriMesh::new(positions, triangles)?, nodes))
     }
 
-    /// Volume of each cell [m³]; all are positive.
+    /// Volume of each cell \[m³\]; all are positive.
     pub fn cell_volumes(&self) -> Vec<f64> {
         self.cells().map(|(kind, nodes)| kind.volume(&self.corners(nodes)[..nodes.len()])).collect()
     }
 
-    /// Volume of the mesh [m³], summed in the order of the cells.
+    /// Volume of the mesh \[m³\], summed in the order of the cells.
     pub fn volume(&self) -> f64 {
         self.cells().map(|(kind, nodes)| kind.volume(&self.corners(nodes)[..nodes.len()])).sum()
     }
@@ -214,7 +216,7 @@ impl CellMesh {
         Aabb::from_points(&self.positions)
     }
 
-    /// Shape of the cells: angles, aspect, volumes.
+    /// Shape of the cells: angles, aspect ratio, volumes.
     pub fn quality(&self) -> MeshQuality {
         MeshQuality::measure(self)
     }

@@ -1,4 +1,4 @@
-//! What may be wrong with a mesh, and what is mended silently enough to only be reported.
+//! Mesh errors, and defects that are repaired and reported.
 
 use std::fmt;
 
@@ -8,17 +8,19 @@ use thiserror::Error;
 use super::adjacency::{Components, middles_of_face, rotated_face, sorted_faces};
 use super::cell::{CellBlock, CellKind, HEX_CORNERS, MAX_CELL_NODES, tet10_jacobians};
 
-/// Most nodes, and most node references, of one mesh: indices stay below 2³¹ so that they fit signed file formats too.
+/// Largest number of nodes, and of node references, of one mesh: indices stay below 2³¹ so that they also fit signed
+/// file formats.
 pub const MAX_ENTRIES: usize = (1 << 31) - 1;
 
-/// Largest accepted coordinate [m]. Far beyond any body, and small enough that volumes and their products stay finite.
+/// Largest accepted coordinate \[m\]. Far beyond any body, and small enough that volumes and their products stay
+/// finite.
 pub const MAX_COORDINATE: f64 = 1e12;
 
-/// A cell is degenerate when its volume is below this fraction of the cube of its longest edge. A hundred times the rounding
-/// error of the determinant for a cell whose distance from the origin is a hundred times its size.
+/// A cell is degenerate when its volume is below this fraction of the cube of its longest edge. This is a hundred times
+/// the rounding error of the determinant for a cell whose distance from the origin is a hundred times its size.
 const DEGENERATE_FRACTION: f64 = 1e-12;
 
-/// Why arrays are not a mesh. Cells are numbered through all blocks, from zero.
+/// Why arrays are not a valid mesh. Cells are numbered through all blocks, from zero.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MeshError {
     /// There are no cells, or no triangles.
@@ -27,11 +29,11 @@ pub enum MeshError {
     /// More entries than indices can address.
     #[error("the mesh has {entries} {what}, more than the limit of {limit}")]
     TooLarge {
-        /// What there is too much of.
+        /// The kind of entry.
         what: &'static str,
-        /// How many there are.
+        /// Number of entries.
         entries: usize,
-        /// How many there may be.
+        /// Largest number allowed.
         limit: usize,
     },
     /// The flat node list of a block ends within a cell.
@@ -57,7 +59,7 @@ pub enum MeshError {
     PositionTooFar {
         /// The node.
         node: usize,
-        /// Largest coordinate by magnitude [m].
+        /// Largest coordinate by magnitude \[m\].
         coordinate: f64,
     },
     /// A cell names a node that does not exist.
@@ -67,7 +69,7 @@ pub enum MeshError {
         cell: usize,
         /// The missing node.
         node: usize,
-        /// Nodes there are.
+        /// Number of nodes.
         node_count: usize,
     },
     /// A cell names the same node twice.
@@ -80,45 +82,45 @@ pub enum MeshError {
     },
     /// A cell has (nearly) no volume.
     #[error(
-        "cell {cell} is degenerate: its volume is {volume:.3e} m³; hint: leave flat cells out where the mesh is made, or move their nodes apart"
+        "cell {cell} is degenerate: its volume is {volume:.3e} m³; hint: remove flat cells in the mesh generator, or move their nodes apart"
     )]
     DegenerateCell {
         /// The cell.
         cell: usize,
-        /// Its volume [m³].
+        /// Its volume \[m³\].
         volume: f64,
     },
-    /// A hexahedron is neither rightly nor wrongly wound: its corners disagree.
+    /// The corners of a hexahedron have Jacobians of both signs.
     #[error("hexahedron {cell} is folded: its corner Jacobians range from {smallest:.3e} to {largest:.3e} m³")]
     FoldedHex {
         /// The cell.
         cell: usize,
-        /// Smallest corner Jacobian [m³].
+        /// Smallest corner Jacobian \[m³\].
         smallest: f64,
-        /// Largest corner Jacobian [m³].
+        /// Largest corner Jacobian \[m³\].
         largest: f64,
     },
-    /// A quadratic tetrahedron is so curved that its map turns inside out.
+    /// A quadratic tetrahedron is so curved that its map inverts.
     #[error(
-        "quadratic tetrahedron {cell} is folded: its Jacobian ranges from {smallest:.3e} to {largest:.3e} m³; hint: put its middle nodes nearer to the middles of the edges"
+        "quadratic tetrahedron {cell} is folded: its Jacobian ranges from {smallest:.3e} to {largest:.3e} m³; hint: move its midpoint nodes closer to the midpoints of the edges"
     )]
     FoldedTet {
         /// The cell.
         cell: usize,
-        /// Smallest Jacobian at its corners and quadrature points [m³].
+        /// Smallest Jacobian at its corners and quadrature points \[m³\].
         smallest: f64,
-        /// Largest of them [m³].
+        /// Largest of them \[m³\].
         largest: f64,
     },
-    /// Two cells share the corners of a face but not the nodes in the middles of its edges.
-    #[error("cells {first} and {second} share a face but not the middle nodes of its edges, so they would gape")]
+    /// Two cells share the corners of a face but not the midpoint nodes of its edges.
+    #[error("cells {first} and {second} share a face but not the midpoint nodes of its edges, so a gap would open")]
     GapingFace {
         /// The earlier cell.
         first: usize,
         /// The later one.
         second: usize,
     },
-    /// Only tetrahedra have a quadratic form here.
+    /// Only tetrahedra can be made quadratic.
     #[error("cell {cell} is a hexahedron; only tetrahedra can be made quadratic")]
     NotTetrahedra {
         /// The first cell that is not a linear tetrahedron.
@@ -150,14 +152,14 @@ pub enum MeshError {
         /// The later one.
         second: usize,
     },
-    /// A list of labels, or of positions, does not have one entry for each cell, or node.
+    /// An array does not have one entry per cell or node.
     #[error("expected {expected} {what}, got {found}")]
     WrongCount {
-        /// What is counted.
+        /// The kind of entry.
         what: &'static str,
-        /// Entries the mesh needs.
+        /// Number of entries needed.
         expected: usize,
-        /// Entries given.
+        /// Number of entries given.
         found: usize,
     },
     /// A cell set names a cell that does not exist.
@@ -167,7 +169,7 @@ pub enum MeshError {
         set: String,
         /// The missing cell.
         cell: usize,
-        /// Cells there are.
+        /// Number of cells.
         cell_count: usize,
     },
     /// A node set names a node that does not exist.
@@ -177,26 +179,26 @@ pub enum MeshError {
         set: String,
         /// The missing node.
         node: usize,
-        /// Nodes there are.
+        /// Number of nodes.
         node_count: usize,
     },
 }
 
-/// What was mended or noticed while a mesh was checked.
+/// Repairs and findings of the check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshReport {
-    /// Wrongly wound cells, whose nodes were reordered.
+    /// Inverted cells, whose nodes were reordered.
     pub flipped_cells: Vec<u32>,
     /// Nodes that no cell uses. They would be massless, so they were dropped and the others renumbered.
     pub unused_nodes: usize,
-    /// For each given node its number in the mesh, or `None` where it was dropped; empty when nothing was renumbered.
+    /// For each input node, its number in the mesh, or `None` if it was dropped; empty when nothing was renumbered.
     pub new_from_old_node: Vec<Option<u32>>,
-    /// Connected components; more than one may mean that coincident nodes were meant to be one.
+    /// Connected components; more than one may mean that coincident nodes should be merged.
     pub component_count: usize,
 }
 
 impl MeshReport {
-    /// Whether the arrays were taken as they came.
+    /// Whether the arrays needed no repair.
     pub fn is_clean(&self) -> bool {
         self.flipped_cells.is_empty() && self.unused_nodes == 0
     }
@@ -206,22 +208,22 @@ impl fmt::Display for MeshReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if let Some(first) = self.flipped_cells.first() {
-            parts.push(format!("{} wrongly wound cells turned (first: {first})", self.flipped_cells.len()));
+            parts.push(format!("{} inverted cells flipped (first: {first})", self.flipped_cells.len()));
         }
         if self.unused_nodes > 0 {
-            parts.push(format!("{} nodes without a cell dropped", self.unused_nodes));
+            parts.push(format!("{} unused nodes dropped", self.unused_nodes));
         }
         if self.component_count > 1 {
             parts.push(format!("{} separate parts", self.component_count));
         }
         if parts.is_empty() {
-            parts.push("nothing to mend".to_owned());
+            parts.push("nothing to repair".to_owned());
         }
         f.write_str(&parts.join(", "))
     }
 }
 
-/// Checks positions for number, NaN and size.
+/// Checks the number of positions, and each for NaN and magnitude.
 pub(crate) fn check_positions(positions: &[Vec3]) -> Result<(), MeshError> {
     if positions.len() > MAX_ENTRIES {
         return Err(MeshError::TooLarge { what: "nodes", entries: positions.len(), limit: MAX_ENTRIES });
@@ -252,7 +254,7 @@ pub(crate) fn check_nodes(cell: usize, nodes: &[u32], node_count: usize) -> Resu
     Ok(())
 }
 
-/// Runs all checks, those of faces only where none `may_branch`; turns wrongly wound cells and drops unused nodes in place.
+/// Runs all checks, without those of faces if `may_branch`; flips inverted cells and drops unused nodes in place.
 pub(crate) fn check_cells(
     positions: &mut Vec<Vec3>,
     blocks: &mut [CellBlock],
@@ -295,7 +297,7 @@ pub(crate) fn check_cells(
     Ok(report)
 }
 
-/// Whether the cell is wound wrongly; an error where it is neither right nor wrong.
+/// Whether the cell is inverted; an error if its Jacobians have both signs.
 fn is_inverted(cell: usize, kind: CellKind, nodes: &[u32], positions: &[Vec3]) -> Result<bool, MeshError> {
     let mut corners = [Vec3::zero(); MAX_CELL_NODES];
     for (corner, node) in corners.iter_mut().zip(nodes) {
@@ -357,8 +359,8 @@ fn check_faces(node_count: usize, blocks: &[CellBlock]) -> Result<(), MeshError>
 
     let faces = sorted_faces(node_count, blocks);
     for group in faces.chunk_by(|a, b| a.key == b.key) {
-        // Copies of a cell share all their faces, so they meet here before anything else can be said about the face. Three
-        // cells are enough to look at: more of them are wrong in any case.
+        // Copies of a cell share all their faces, so they are found before any other error of the face. Three cells are
+        // enough to consider: more are wrong in any case.
         let cells = &group[..group.len().min(3)];
         for (i, a) in cells.iter().enumerate() {
             for b in &cells[i + 1..] {
@@ -378,7 +380,7 @@ fn check_faces(node_count: usize, blocks: &[CellBlock]) -> Result<(), MeshError>
             let (kind_b, nodes_b) = cell_of(second);
             let (f, f_last) = rotated_face(kind_a, nodes_a, a.local);
             let (g, g_last) = rotated_face(kind_b, nodes_b, b.local);
-            // Seen from outside of either cell the face runs round in opposite senses.
+            // Seen from outside each cell, the face runs in opposite directions.
             let is_opposite = match (f_last, g_last) {
                 (Some(f3), Some(g3)) => f[1] == g3 && f[2] == g[2] && f3 == g[1],
                 _ => f[1] == g[2] && f[2] == g[1],
@@ -443,7 +445,7 @@ mod tests {
         assert_eq!(report.flipped_cells, [0]);
         assert_eq!(mesh.cell_nodes(0), [0, 1, 2, 3]);
         assert!(mesh.cell_volumes().iter().all(|v| *v > 0.0));
-        assert_eq!(report.to_string(), "1 wrongly wound cells turned (first: 0)");
+        assert_eq!(report.to_string(), "1 inverted cells flipped (first: 0)");
     }
 
     #[test]
@@ -459,7 +461,7 @@ mod tests {
     fn twisted_hex_is_rejected() {
         let positions: Vec<Vec3> =
             (0..8).map(|i| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64)).collect();
-        // Top face turned by a quarter: the classical numbering mistake.
+        // Top face rotated by a quarter turn: the classic numbering mistake.
         let error = CellMesh::new(positions, vec![CellBlock::hexes(&[[0, 1, 3, 2, 4, 5, 6, 7]])]).unwrap_err();
         assert!(matches!(error, MeshError::FoldedHex { cell: 0, .. } | MeshError::DegenerateCell { cell: 0, .. }));
     }

@@ -1,4 +1,4 @@
-//! Which triangles of a surface cut each other, and how deep convex bodies overlap.
+//! Self-intersections of a surface, and overlap depth of convex bodies.
 
 use rayon::prelude::*;
 use sinew_math::Vec3;
@@ -7,10 +7,10 @@ use super::{Aabb, TriMesh};
 use crate::bvh::Bvh;
 use crate::predicates::{orient2d, orient2d_if_certain, orient3d, orient3d_if_certain};
 
-/// Most triangles examined between two looks at the limit: enough to feed the threads.
+/// Triangles examined between two checks of the limit: large enough to feed the threads, small enough to stop early.
 const BATCH: usize = 4096;
 
-/// Pairs of intersecting triangles in lexicographic order, the first `limit` of them.
+/// The first `limit` pairs of intersecting triangles in lexicographic order.
 pub(super) fn self_intersections(surface: &TriMesh, limit: usize) -> Vec<[u32; 2]> {
     let bvh = Bvh::new(surface.triangle_boxes());
     let triangles: Vec<u32> = (0..surface.triangle_count() as u32).collect();
@@ -46,7 +46,7 @@ pub(super) fn self_intersections(surface: &TriMesh, limit: usize) -> Vec<[u32; 2
 
 /// Whether two triangles of a surface meet in more than the vertices or the edge they share; exact.
 ///
-/// `s` and `t` name the vertices of the triangles, `x` and `y` are their places.
+/// `s` and `t` are the vertex indices of the triangles, `x` and `y` their positions.
 pub(crate) fn triangles_intersect(s: [u32; 3], t: [u32; 3], x: [Vec3; 3], y: [Vec3; 3]) -> bool {
     let mut shared = [(0, 0); 3];
     let mut shared_count = 0;
@@ -64,7 +64,7 @@ pub(crate) fn triangles_intersect(s: [u32; 3], t: [u32; 3], x: [Vec3; 3], y: [Ve
                     segment_meets_triangle(x[i], x[(i + 1) % 3], y) || segment_meets_triangle(y[i], y[(i + 1) % 3], x)
                 })
         }
-        // With a common corner the cut runs from there to the opposite edge of one of the two.
+        // With a common corner, the intersection runs from there to the opposite edge of one of the two.
         [(i, j)] => {
             let ([a, b], [c, d]) = ([x[(i + 1) % 3], x[(i + 2) % 3]], [y[(j + 1) % 3], y[(j + 2) % 3]]);
             !are_apart(x, Some(i), &[c, d])
@@ -74,7 +74,8 @@ pub(crate) fn triangles_intersect(s: [u32; 3], t: [u32; 3], x: [Vec3; 3], y: [Ve
         [(i, j), (k, l)] => {
             let (p, q) = (x[i], x[k]);
             let (a, b) = (x[3 - i - k], y[3 - j - l]);
-            // Folded: on one side of the edge, and in one plane. The first is almost never true, the second costly to tell.
+            // Folded: on one side of the edge, and in one plane. The first test is rarely true, the second is
+            // expensive.
             let drop = dominant_axis(x);
             let shadow = |v: Vec3| project(v, drop);
             let is_one_side =
@@ -85,11 +86,11 @@ pub(crate) fn triangles_intersect(s: [u32; 3], t: [u32; 3], x: [Vec3; 3], y: [Ve
     }
 }
 
-/// Whether it is plain that another triangle meets this one nowhere but in the corner they share.
+/// Whether two triangles clearly meet only in the corner they share.
 ///
-/// A cheap proof for almost all pairs with overlapping boxes: the `others`, which are the corners of the other triangle that
-/// are not shared, lie on one side of the plane, or outside of one edge (through the shared corner) in the shadow of both.
-/// Flat parts of a surface would need exact numbers without the latter.
+/// A cheap proof for almost all pairs with overlapping boxes: the `others`, the corners of the other triangle that are
+/// not shared, lie on one side of the plane, or beyond one edge (through the shared corner) in the projection of both.
+/// Without the latter test, flat parts of a surface would need exact arithmetic.
 fn are_apart(triangle: [Vec3; 3], shared_corner: Option<usize>, others: &[Vec3]) -> bool {
     let [a, b, c] = triangle;
     let side = |p: &Vec3| orient3d_if_certain(a, b, c, *p);
@@ -143,7 +144,7 @@ fn segments_meet(p: [f64; 2], q: [f64; 2], a: [f64; 2], b: [f64; 2]) -> bool {
     is_split(a_side, b_side) && is_split(p_side, q_side)
 }
 
-/// The axis along which the triangle shows its largest shadow.
+/// The axis along which the projection of the triangle has the largest area.
 fn dominant_axis(triangle: [Vec3; 3]) -> usize {
     let n = super::tri_mesh::triangle_normal(triangle).abs();
     if n.x >= n.y && n.x >= n.z {
@@ -155,7 +156,7 @@ fn dominant_axis(triangle: [Vec3; 3]) -> usize {
     }
 }
 
-/// Leaves out one coordinate, which rounds nothing.
+/// Drops one coordinate, without rounding.
 fn project(v: Vec3, drop: usize) -> [f64; 2] {
     match drop {
         0 => [v.y, v.z],
@@ -164,10 +165,12 @@ fn project(v: Vec3, drop: usize) -> [f64; 2] {
     }
 }
 
-/// Smallest overlap [m] of the shadows of two convex bodies over the given axes; negative when one of them separates.
+/// Smallest overlap \[m\] of the projections of two convex bodies onto the given axes; negative when one axis separates
+/// them.
 ///
-/// With all face normals and products of edges as axes this is the separating axis theorem: positive exactly when the bodies
-/// overlap. Axes need not have unit length; zero axes (parallel edges) are passed over. Below `floor` the search ends early.
+/// With all face normals and cross products of edges as axes this is the separating axis theorem: positive exactly when
+/// the bodies overlap. Axes need not have unit length; zero axes (parallel edges) are skipped. Below `floor` the search
+/// ends early.
 pub(crate) fn overlap_depth(a: &[Vec3], b: &[Vec3], axes: impl Iterator<Item = Vec3>, floor: f64) -> f64 {
     let shadow = |points: &[Vec3], axis: Vec3| {
         points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| {
@@ -225,7 +228,7 @@ mod tests {
         assert!(hinge([0.5, -1.0, 0.0]).is_empty());
         assert!(hinge([0.5, 0.5, 0.1]).is_empty());
         assert_eq!(hinge([0.5, 0.5, 0.0]), [[0, 1]]);
-        // Only the corner 0 is shared: the second triangle passes through the first.
+        // Only corner 0 is shared: the second triangle passes through the first.
         let corner = |z: f64| {
             let mut x: Vec<Vec3> = points([0.5, 0.2, z]);
             x.push(Vec3::new(0.5, 0.2, 1.0));
@@ -248,7 +251,7 @@ mod tests {
         triangles.extend(sphere.triangles().iter().map(|t| t.map(|v| v + n)));
         let crossing = TriMesh::new(positions, triangles).unwrap();
         let pairs = crossing.self_intersections(usize::MAX);
-        // Two unit spheres a distance 1 apart meet along a circle of radius √3/2.
+        // Two unit spheres at a distance of 1 meet along a circle of radius √3/2.
         assert!(pairs.len() > 20);
         assert!(
             pairs

@@ -2,8 +2,8 @@
 //!
 //! - [`CellMesh`]: volume meshes of tetrahedra (linear or quadratic) and hexahedra, with labels, named sets and fields
 //! - [`TriMesh`]: triangle surfaces, their topology, normals and winding numbers
-//! - [`FaceAdjacency`], [`NodeCells`], [`Components`]: who touches whom
-//! - [`MeshQuality`]: how well shaped the cells are
+//! - [`FaceAdjacency`], [`NodeCells`], [`Components`]: adjacency
+//! - [`MeshQuality`]: shape quality of the cells
 //! - [`Aabb`]: bounding boxes
 
 mod aabb;

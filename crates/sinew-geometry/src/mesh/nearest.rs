@@ -1,4 +1,4 @@
-//! The place of a surface that is nearest to a point.
+//! The point of a surface nearest to a given point.
 
 use sinew_math::Vec3;
 
@@ -12,25 +12,25 @@ pub struct NearestPlaces<'a> {
     tree: Bvh,
 }
 
-/// A place on a triangle.
+/// A point on a triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SurfacePlace {
     /// The triangle.
     pub triangle: usize,
     /// Weights of its corners.
     pub weights: [f64; 3],
-    /// The place itself [m].
+    /// The point itself \[m\].
     pub position: Vec3,
 }
 
 impl<'a> NearestPlaces<'a> {
-    /// For this surface.
+    /// Builds the tree.
     pub fn new(surface: &'a TriMesh) -> Self {
         let boxes = (0..surface.triangle_count()).map(|i| Aabb::from_points(&surface.corners(i))).collect();
         Self { surface, tree: Bvh::new(boxes) }
     }
 
-    /// The nearest place to a point; none on a surface without triangles.
+    /// The nearest point of the surface; `None` without triangles.
     pub fn to(&self, p: Vec3) -> Option<SurfacePlace> {
         let place = |triangle: usize| {
             let [a, b, c] = self.surface.corners(triangle);

@@ -1,4 +1,4 @@
-//! From linear to quadratic tetrahedra: a node in the middle of every edge.
+//! From linear to quadratic tetrahedra: a node at the midpoint of every edge.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::check::{MAX_ENTRIES, MeshError};
 struct Edges {
     /// Ends of each edge, the smaller node first, sorted.
     ends: Vec<[u32; 2]>,
-    /// Nodes before those in the middles of edges.
+    /// Number of nodes before the midpoints.
     first_middle: u32,
 }
 
@@ -26,7 +26,7 @@ impl Edges {
         Self { ends, first_middle: mesh.node_count() as u32 }
     }
 
-    /// The node in the middle of an edge of the mesh.
+    /// The midpoint node of an edge.
     fn middle(&self, a: u32, b: u32) -> Option<u32> {
         self.ends.binary_search(&sorted(a, b)).ok().map(|edge| self.first_middle + edge as u32)
     }
@@ -37,12 +37,13 @@ fn sorted(a: u32, b: u32) -> [u32; 2] {
 }
 
 impl CellMesh {
-    /// The same tetrahedra with a node in the middle of each edge ([`CellKind::Tet10`] with straight edges), shared by all cells round it.
+    /// The same tetrahedra with a node at the midpoint of each edge ([`CellKind::Tet10`] with straight edges), shared
+    /// by all cells around it.
     ///
-    /// Nodes keep their numbers; the new ones follow, sorted by the ends of their edges. Cells keep their order, labels, sets and fields.
-    /// Fields at nodes are interpolated. A node set gains the middles of the edges of those boundary faces and cells that lie in it
-    /// wholly; a set without any (points, curves) those of edges with both ends in it. Quadratic cells stay as they are; a mesh with
-    /// hexahedra is refused.
+    /// Nodes keep their numbers; the new ones follow, sorted by the ends of their edges. Cells keep their order,
+    /// labels, sets and fields. Node fields are interpolated. A node set gains the midpoints of all edges of boundary
+    /// faces and cells whose corners are all in the set; if there are none (points, curves), it gains those of edges
+    /// with both ends in it. Quadratic cells are unchanged; a mesh with hexahedra is an error.
     pub fn to_quadratic(&self) -> Result<CellMesh, MeshError> {
         if self.blocks().iter().all(|block| block.kind == CellKind::Tet10) {
             return Ok(self.clone());
@@ -64,7 +65,7 @@ impl CellMesh {
         let (mut mesh, report) = CellMesh::new(positions, blocks)?;
         debug_assert!(
             report.flipped_cells.is_empty() && report.unused_nodes == 0,
-            "straight cells are as sound as before"
+            "straight quadratic cells are valid when the linear ones are"
         );
         mesh.attributes = Attributes {
             labels: self.attributes.labels.clone(),
@@ -115,7 +116,7 @@ fn quadratic_block(block: &CellBlock, edges: &Edges) -> CellBlock {
     CellBlock { kind: CellKind::Tet10, nodes }
 }
 
-/// Fields at the nodes, with the mean of both ends in the middle of each edge.
+/// Node fields, with the mean of both ends at each edge midpoint.
 fn interpolated(fields: &BTreeMap<String, MeshField>, edges: &Edges) -> BTreeMap<String, MeshField> {
     let middle = |field: &MeshField| {
         let at = |node: u32, k: usize| field.values[node as usize * field.components + k];
@@ -139,7 +140,7 @@ mod tests {
         box_tets(Vec3::new(0.4, 0.2, 0.3), [3, 2, 2], TetPattern::Kuhn).unwrap()
     }
 
-    /// Each edge has one node, at its middle, and V − E + F − C = 1 counts the edges.
+    /// Each edge has one node, at its midpoint, and V − E + F − C = 1 counts the edges.
     #[test]
     fn every_edge_has_one_node_in_its_middle() {
         for mesh in [brick(), box_tets(Vec3::splat(1.0), [2, 2, 2], TetPattern::Bcc).unwrap()] {
@@ -157,7 +158,7 @@ mod tests {
             let edges = mesh.node_count() + faces - mesh.cell_count() - 1;
             assert_eq!(quadratic.node_count(), mesh.node_count() + edges);
             assert!((quadratic.volume() - mesh.volume()).abs() < 1e-14);
-            // Each face shows as four triangles of the same surface.
+            // Each face becomes four triangles of the same surface.
             let (surface, _) = quadratic.boundary_surface().unwrap();
             assert_eq!(surface.triangle_count(), 4 * boundary);
             assert!(surface.is_closed() && (surface.volume() - mesh.volume()).abs() < 1e-14);
@@ -171,7 +172,7 @@ mod tests {
         let on = |test: &dyn Fn(Vec3) -> bool| -> Vec<u32> {
             (0..mesh.node_count() as u32).filter(|&n| test(mesh.positions()[n as usize])).collect()
         };
-        // Two opposite faces one cell apart: edges through the flesh between them must stay out.
+        // Two opposite faces one cell apart: interior edges between them must stay out.
         let (bottom_and_middle, line) = (on(&|x| x.z < 0.16), on(&|x| x.y < 1e-9 && x.z < 1e-9));
         let faces = on(&|x| x.y < 1e-9 || x.y > 0.2 - 1e-9);
         let labels: Vec<u32> = (0..mesh.cell_count() as u32).collect();
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(mesh.node_sets()["slab"], members(&|x| x.z < 0.16));
         assert_eq!(mesh.node_sets()["line"], members(&|x| x.y < 1e-9 && x.z < 1e-9));
         assert_eq!(mesh.node_sets()["faces"], members(&|x| x.y < 1e-9 || x.y > 0.2 - 1e-9));
-        // The field is linear, so its middle values are those of the field.
+        // The field is linear, so its midpoint values are exact.
         for (found, x) in mesh.node_fields()["heat"].values.chunks_exact(2).zip(x) {
             assert!(found.iter().zip(field(x)).all(|(a, b)| (a - b).abs() < 1e-14));
         }
@@ -219,7 +220,7 @@ mod tests {
         let error = CellMesh::new(folded, vec![block.clone()]).unwrap_err();
         assert!(matches!(error, MeshError::FoldedTet { cell: 0, .. }), "{error}");
 
-        // The second cell gets a middle node of its own on a shared edge.
+        // The second cell gets a separate midpoint node on a shared edge.
         let (mut positions, mut gaping) = (mesh.positions().to_vec(), block);
         let shared = gaping.nodes[5];
         let slot = 10 + gaping.nodes[10..].iter().position(|&node| node == shared).unwrap();

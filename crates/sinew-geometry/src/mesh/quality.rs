@@ -1,4 +1,4 @@
-//! How well shaped the cells of a mesh are.
+//! Shape quality of the cells of a mesh.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use super::cell::{CellKind, HEX_CORNERS};
 /// Extremes of the shape measures over all cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeshQuality {
-    /// Smallest angle between two faces of a cell [rad]; 70.5° in the regular tetrahedron, 90° in the cube.
+    /// Smallest angle between two faces of a cell \[rad\]; 70.5° in the regular tetrahedron, 90° in the cube.
     pub min_dihedral: f64,
-    /// Largest angle between two faces of a cell [rad].
+    /// Largest angle between two faces of a cell \[rad\].
     pub max_dihedral: f64,
     /// Smallest ratio of the shortest to the longest edge of a cell.
     pub min_edge_ratio: f64,
-    /// Largest aspect of a cell: for tetrahedra R / 3r of the circumscribed and inscribed spheres, for hexahedra the inverse
-    /// of the smallest scaled corner Jacobian. One is perfect.
+    /// Largest aspect ratio of a cell: for tetrahedra R / 3r of the circumscribed and inscribed spheres, for hexahedra
+    /// the inverse of the smallest scaled corner Jacobian. One is perfect.
     pub max_aspect: f64,
     /// The cell with the smallest dihedral angle.
     pub worst_cell: u32,
-    /// Smallest volume of a cell [m³].
+    /// Smallest volume of a cell \[m³\].
     pub min_volume: f64,
-    /// Largest volume of a cell [m³].
+    /// Largest volume of a cell \[m³\].
     pub max_volume: f64,
-    /// Mean length of the edges, each counted once per cell [m].
+    /// Mean length of the edges, each counted once per cell \[m\].
     pub mean_edge: f64,
 }
 
@@ -98,7 +98,7 @@ fn dihedral_range(kind: CellKind, x: &[Vec3]) -> (f64, f64) {
     match kind {
         CellKind::Tet4 | CellKind::Tet10 => {
             for [a, b] in kind.edges() {
-                // The two nodes that are not on the edge; local numbers sum to 6.
+                // The two nodes off the edge; local numbers sum to 6.
                 let c = (0..4).find(|i| i != a && i != b).unwrap_or(0);
                 let d = 6 - a - b - c;
                 include(dihedral(x[*b] - x[*a], x[c] - x[*a], x[d] - x[*a]));
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::mesh::CellBlock;
 
-    /// Regular tetrahedron: all dihedral angles arccos(1/3), aspect one.
+    /// Regular tetrahedron: all dihedral angles arccos(1/3), aspect ratio one.
     #[test]
     fn regular_tet_is_perfect() {
         let positions = vec![
@@ -163,7 +163,7 @@ mod tests {
         assert!((quality.max_volume - 8.0 / 3.0).abs() < 1e-14);
     }
 
-    /// A sheared brick: the angle of the shear shows as dihedral angle, its sine as inverse aspect.
+    /// A sheared brick: the shear angle is a dihedral angle, and its sine the inverse aspect ratio.
     #[test]
     fn sheared_hex_shows_its_shear_angle() {
         let brick = crate::procedural::box_hexes(Vec3::splat(1.0), [1, 1, 1]).unwrap();

@@ -11,10 +11,10 @@ use super::nearest::NearestPlaces;
 use super::tri_topology::SurfaceTopology;
 use super::winding::WindingNumber;
 
-/// A triangle surface: positions and triangles, counter-clockwise seen from outside.
+/// A triangle surface: positions and triangles, counterclockwise seen from outside.
 ///
-/// Checked on construction: finite positions, existing and distinct vertices. Whether the surface is closed, well wound and
-/// free of self-intersections is for the user of the surface to ask, since much of what comes from scans is not.
+/// Checked on construction: finite positions, existing and distinct vertices. The user of the surface checks whether it
+/// is closed, consistently oriented and free of self-intersections, since many scans are not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TriMesh {
     positions: Vec<Vec3>,
@@ -37,7 +37,7 @@ impl TriMesh {
         Ok(Self { positions, triangles })
     }
 
-    /// Vertex positions [m].
+    /// Vertex positions \[m\].
     pub fn positions(&self) -> &[Vec3] {
         &self.positions
     }
@@ -77,8 +77,8 @@ impl TriMesh {
         self
     }
 
-    /// The surface with vertices at exactly equal positions made one, and the number of vertices that vanished. Triangles
-    /// that collapse are dropped. Files that store a vertex once per face or per texture corner need this.
+    /// The surface with vertices at exactly equal positions merged, and the number of vertices removed. Collapsed
+    /// triangles are dropped. Needed for files that store a vertex once per face or per texture corner.
     pub fn welded(&self) -> Result<(Self, usize), MeshError> {
         let (positions, new_of) = self.weld();
         let mut triangles: Vec<[u32; 3]> = self.triangles.iter().map(|t| t.map(|v| new_of[v as usize])).collect();
@@ -87,7 +87,7 @@ impl TriMesh {
         Ok((Self::new(positions, triangles)?, welded))
     }
 
-    /// The distinct positions in order of first appearance, and for each vertex the number of its position.
+    /// The distinct positions in order of first appearance, and for each vertex the index of its position.
     pub(crate) fn weld(&self) -> (Vec<Vec3>, Vec<u32>) {
         let mut order: Vec<u32> = (0..self.vertex_count() as u32).collect();
         // Adding zero turns −0 into +0, so that they weld.
@@ -106,7 +106,7 @@ impl TriMesh {
         let mut positions = Vec::new();
         for vertex in 0..self.vertex_count() {
             let first = first_of[vertex] as usize;
-            // The first of a group comes before the others, so its number is known when they ask.
+            // The first of a group precedes the others, so its number is already known.
             if first == vertex {
                 new_of[vertex] = positions.len() as u32;
                 positions.push(self.positions[vertex]);
@@ -121,33 +121,33 @@ impl TriMesh {
         SurfaceTopology::new(self)
     }
 
-    /// Whether the surface bounds a volume: every edge has two triangles that run along it in opposite senses.
+    /// Whether the surface bounds a volume: every edge has two triangles that traverse it in opposite directions.
     pub fn is_closed(&self) -> bool {
         self.topology().is_closed()
     }
 
-    /// Edges with one triangle only, as directed in that triangle.
+    /// Edges with only one triangle, as directed in that triangle.
     pub fn boundary_edges(&self) -> Vec<[u32; 2]> {
         self.topology().boundary_edges
     }
 
-    /// Pairs of triangles that cut or overlap each other, at most `limit`, sorted.
+    /// Pairs of triangles that intersect or overlap, at most `limit`, sorted.
     ///
-    /// Signs are exact. Triangles that share a vertex intersect when they meet anywhere else than there; triangles that share
-    /// an edge when one is folded onto the other.
+    /// Signs are exact. Triangles that share a vertex intersect when they also meet elsewhere; triangles that share an
+    /// edge intersect when one is folded onto the other.
     pub fn self_intersections(&self, limit: usize) -> Vec<[u32; 2]> {
         self_intersections(self, limit)
     }
 
-    /// Parts that share no vertex.
+    /// Connected components, which share no vertex.
     pub fn components(&self) -> Components {
         Components::new(self.vertex_count(), self.triangles.iter().map(<[u32; 3]>::as_slice))
     }
 
-    /// Enclosed volume [m³] by the divergence theorem, V = ⅙ Σ a · (b × c); meaningful for closed surfaces, negative when the
-    /// normals point inwards.
+    /// Enclosed volume \[m³\] by the divergence theorem, V = ⅙ Σ a · (b × c); meaningful for closed surfaces, negative
+    /// when the normals point inward.
     pub fn volume(&self) -> f64 {
-        // Relative to the middle of the surface: far from the origin the terms would cancel.
+        // Relative to the center of the surface: far from the origin the terms would cancel.
         let origin = self.bounds().center();
         let mut volume = 0.0;
         for triangle in 0..self.triangle_count() {
@@ -157,22 +157,22 @@ impl TriMesh {
         volume / 6.0
     }
 
-    /// Area [m²].
+    /// Area \[m²\].
     pub fn area(&self) -> f64 {
         (0..self.triangle_count()).map(|t| 0.5 * triangle_normal(self.corners(t)).norm()).sum()
     }
 
-    /// Unit vertex normals of the surface with its vertices moved to `positions` [m].
+    /// Unit vertex normals of the surface with its vertices moved to `positions` \[m\].
     pub fn normals(&self, positions: &[Vec3]) -> Vec<Vec3> {
         vertex_normals(positions, &self.triangles)
     }
 
-    /// Bounding box of the vertices that triangles use.
+    /// Bounding box of the vertices used by triangles.
     pub fn bounds(&self) -> Aabb {
         Aabb::from_points(self.triangles.as_flattened().iter().map(|vertex| &self.positions[*vertex as usize]))
     }
 
-    /// Centres of the parts of triangles cut so fine that their edges are no longer than `spacing`, with their areas [m²].
+    /// Centers and areas \[m²\] of the pieces of triangles subdivided until no edge is longer than `spacing`.
     pub fn samples(&self, spacing: f64) -> Vec<(Vec3, f64)> {
         let mut samples = Vec::new();
         for triangle in 0..self.triangle_count() {
@@ -194,7 +194,7 @@ impl TriMesh {
         samples
     }
 
-    /// How deep points lie below a closed surface [m]; below zero outside.
+    /// Depths of points below a closed surface \[m\]; negative outside.
     pub fn depths(&self, points: &[Vec3]) -> Vec<f64> {
         let (places, winding) = (NearestPlaces::new(self), self.winding_numbers());
         let depth = |p: &Vec3| {
@@ -209,7 +209,7 @@ impl TriMesh {
         super::winding::exact_winding_number(self, p)
     }
 
-    /// A structure that answers many winding numbers quickly.
+    /// Prepares the surface for many winding-number queries.
     pub fn winding_numbers(&self) -> WindingNumber {
         WindingNumber::new(self)
     }
@@ -261,14 +261,14 @@ impl TriMesh {
     }
 }
 
-/// Normal of a triangle with the length of twice its area.
+/// Normal of a triangle, with twice its area as length.
 #[inline]
 pub(crate) fn triangle_normal([a, b, c]: [Vec3; 3]) -> Vec3 {
     (b - a).cross(c - a)
 }
 
-/// Unit vertex normals, the mean of the triangle normals weighted by the angle at the vertex, which does not depend on how
-/// flat parts are cut into triangles [Thurmer98]. Vertices without area get zero.
+/// Unit vertex normals: the mean of the triangle normals weighted by the angle at the vertex, which does not depend on
+/// the triangulation of flat parts \[Thurmer98\]. Vertices without area get zero.
 pub fn vertex_normals(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Vec3> {
     let mut normals = vec![Vec3::zero(); positions.len()];
     for triangle in triangles {
@@ -293,7 +293,7 @@ pub fn vertex_normals(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Vec3> {
     normals
 }
 
-/// Closest point to `p` on the triangle `abc`, as barycentric coordinates [Ericson05, 5.1.5].
+/// Closest point to `p` on the triangle `abc`, as barycentric coordinates \[Ericson05, 5.1.5\].
 pub fn closest_on_triangle(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f64; 3] {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));
@@ -327,7 +327,7 @@ pub fn closest_on_triangle(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f64; 3] {
     }
     let sum = va + vb + vc;
     if sum <= 0.0 {
-        // A triangle without area whose edges were all passed over by rounding.
+        // A degenerate triangle whose edges were all rejected by rounding.
         return [1.0, 0.0, 0.0];
     }
     [1.0 - (vb + vc) / sum, vb / sum, vc / sum]
@@ -349,7 +349,7 @@ mod tests {
         assert!(TriMesh::new(points, vec![[0, 1, 3]]).is_err());
     }
 
-    /// A sphere's vertex normals are its radii, up to the irregularity of the triangles round a vertex.
+    /// A sphere's vertex normals are its radii, up to the irregularity of the triangles around a vertex.
     #[test]
     fn normals_of_a_sphere_are_radial() {
         let sphere = icosphere(2.0, 8).unwrap();
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(count, 3 * sphere.triangle_count() - sphere.vertex_count());
     }
 
-    /// The closest point minimises the distance: no point of a fine sampling of the triangle is nearer.
+    /// The closest point minimizes the distance: no point of a fine sampling of the triangle is closer.
     #[test]
     fn closest_point_beats_sampling() {
         let triangle = [Vec3::new(0.1, 0.0, 0.2), Vec3::new(1.0, 0.3, 0.0), Vec3::new(0.2, 1.1, -0.4)];
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    /// Areas add up, and no place of the surface is further from a sample than two thirds of the height of a part.
+    /// Areas add up, and no point of the surface is farther from a sample than two thirds of the height of a piece.
     #[test]
     fn samples_cover_the_surface() {
         let ball = icosphere(1.0, 3).unwrap();
@@ -407,7 +407,7 @@ mod tests {
         let ball = icosphere(1.0, 40).unwrap();
         let places: Vec<Vec3> = [0.0, 0.3, 0.9, 1.2, 3.0].iter().map(|r| Vec3::new(0.6, 0.0, 0.8) * *r).collect();
         for (place, depth) in places.iter().zip(ball.depths(&places)) {
-            // Facets lie inside of the ball by 2e-4.
+            // Facets lie inside the ball by 2e-4.
             assert!((depth - (1.0 - place.norm())).abs() < 5e-4, "{place:?}: {depth}");
         }
     }

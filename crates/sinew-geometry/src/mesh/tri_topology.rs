@@ -2,14 +2,14 @@
 
 use super::TriMesh;
 
-/// What the edges of a surface tell about it.
+/// Topology of the edges of a surface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurfaceTopology {
     /// Edges with one triangle, as directed in that triangle, sorted.
     pub boundary_edges: Vec<[u32; 2]>,
     /// Edges with more than two triangles, smaller vertex first, sorted.
     pub branching_edges: Vec<[u32; 2]>,
-    /// Edges whose two triangles run along them in the same sense, smaller vertex first, sorted.
+    /// Edges whose two triangles traverse them in the same direction, smaller vertex first, sorted.
     pub inconsistent_edges: Vec<[u32; 2]>,
     /// Vertices used − edges + triangles: 2 for each closed surface like a sphere, 0 for one like a torus.
     pub euler_characteristic: i64,
@@ -52,7 +52,7 @@ impl SurfaceTopology {
         topology
     }
 
-    /// Whether the surface bounds a volume: no holes, no branches, one sense of orientation.
+    /// Whether the surface bounds a volume: no holes, no branches, consistent orientation.
     pub fn is_closed(&self) -> bool {
         self.boundary_edges.is_empty() && self.branching_edges.is_empty() && self.inconsistent_edges.is_empty()
     }

@@ -1,10 +1,10 @@
-//! Winding numbers: how often does a surface wrap round a point?
+//! Winding numbers: how often a surface wraps around a point.
 //!
 //! $$w(p) = \frac{1}{4\pi} \sum_t \Omega_t(p)$$
 //!
-//! with the solid angle Ω of each triangle [VanOosterom83]. One inside a closed surface, zero outside; between them where the
-//! surface has holes, which makes ½ a robust border [Jacobson13]. Far groups of triangles act like a dipole at their centroid
-//! [Barill18], so a query costs the logarithm of the number of triangles.
+//! with the solid angle Ω of each triangle \[VanOosterom83\]. One inside a closed surface, zero outside, and in between
+//! near holes, which makes ½ a robust threshold \[Jacobson13\]. Distant groups of triangles act like a dipole at their
+//! centroid \[Barill18\], so the cost of a query grows with the logarithm of the number of triangles.
 
 use std::f64::consts::PI;
 
@@ -14,8 +14,8 @@ use super::tri_mesh::triangle_normal;
 use super::{Aabb, TriMesh};
 use crate::bvh::Bvh;
 
-/// A group acts as dipole beyond this multiple of its radius. The error falls with the third power; at 3 it stays below 0.01
-/// for closed surfaces, far from the border at ½.
+/// A group acts as a dipole beyond this multiple of its radius. The error falls with the third power; at 3 it stays
+/// below 0.01 for closed surfaces, far from the threshold of ½.
 const FAR: f64 = 3.0;
 
 /// Solid angle over 4π of a triangle seen from the origin.
@@ -33,15 +33,15 @@ pub(super) fn exact_winding_number(surface: &TriMesh, p: Vec3) -> f64 {
 
 #[derive(Clone, Copy, Debug)]
 struct Dipole {
-    /// Sum of area times unit normal [m²].
+    /// Sum of area times unit normal \[m²\].
     moment: Vec3,
     /// Centroid weighted by area.
     center: Vec3,
-    /// Largest distance of a vertex of the group from the centroid, squared [m²].
+    /// Largest distance of a vertex of the group from the centroid, squared \[m²\].
     radius_squared: f64,
 }
 
-/// Answers many winding numbers about one surface.
+/// Computes many winding numbers for one surface.
 #[derive(Clone, Debug)]
 pub struct WindingNumber {
     bvh: Bvh,
@@ -108,7 +108,7 @@ impl WindingNumber {
         winding
     }
 
-    /// Whether `p` is inside: the surface wraps round it at least half, in either sense.
+    /// Whether `p` is inside: the surface wraps around it at least half, in either direction.
     pub fn is_inside(&self, p: Vec3) -> bool {
         self.at(p).abs() > 0.5
     }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::procedural::{icosphere, torus_surface};
 
-    /// The winding number of a closed surface is an integer: exactly the linking with the point.
+    /// The winding number of a closed surface is an integer.
     #[test]
     fn winding_of_a_torus_is_one_in_the_tube_and_zero_in_the_hole() {
         let torus = torus_surface(1.0, 0.3, 0.1).unwrap();
@@ -134,7 +134,7 @@ mod tests {
                 continue;
             }
             let expected = if distance < 0.0 { 1.0 } else { 0.0 };
-            // Sum over some thousand arctangents.
+            // Sum over a few thousand arctangents.
             assert!((torus.winding_number(p) - expected).abs() < 1e-11);
             assert!((winding.at(p) - expected).abs() < 0.05, "{} at {p:?}", winding.at(p));
             assert_eq!(winding.is_inside(p), distance < 0.0);
@@ -158,12 +158,12 @@ mod tests {
     #[test]
     fn winding_of_half_a_sphere_is_one_half_at_its_center() {
         let sphere = icosphere(1.0, 8).unwrap();
-        // A direction that lies in no symmetry plane, so that no triangle is on the equator.
+        // A direction in no symmetry plane, so that no triangle is on the equator.
         let up = Vec3::new(0.3, 0.5, 0.83);
         let height = |t: &[u32; 3]| t.iter().map(|v| sphere.positions()[*v as usize].dot(up)).sum::<f64>();
         let upper: Vec<[u32; 3]> = sphere.triangles().iter().filter(|t| height(t) > 0.0).copied().collect();
         let half = TriMesh::new(sphere.positions().to_vec(), upper).unwrap();
-        // The icosphere is point symmetric, so exactly half of the triangles remain.
+        // The icosphere is point-symmetric, so exactly half of the triangles remain.
         assert!((half.winding_number(Vec3::zero()) - 0.5).abs() < 1e-12);
     }
 }

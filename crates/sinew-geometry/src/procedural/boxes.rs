@@ -1,4 +1,4 @@
-//! Boxes and beams: Kuhn, body-centred and hexahedral.
+//! Boxes and beams: Kuhn, body-centered and hexahedral.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,17 @@ use crate::mesh::{CellBlock, CellMesh, TriMesh};
 /// How cubes become tetrahedra.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TetPattern {
-    /// Six tetrahedra round a diagonal of each cube [Kuhn60]; dihedral angles 45° to 90°. Stiffer along the diagonal.
+    /// Six tetrahedra around a diagonal of each cube \[Kuhn60\]; dihedral angles 45° to 90°. Stiffer along the
+    /// diagonal.
     #[default]
     Kuhn,
-    /// Body-centred cubic: each inner face of the grid with the two cube centres beside it makes four tetrahedra, all congruent
-    /// in a grid of cubes, dihedral angles 60° and 90° [Labelle07]. No direction is preferred, except on the faces of the
-    /// box, where alternating diagonals halve the pyramids.
+    /// Body-centered cubic: each inner face of the grid forms four tetrahedra with the two adjacent cube centers, all
+    /// congruent in a grid of cubes, dihedral angles 60° and 90° \[Labelle07\]. No preferred direction, except on the
+    /// faces of the box, where alternating diagonals halve the pyramids.
     Bcc,
 }
 
-/// Corner offsets of the face with normal `axis`, counter-clockwise seen from its positive side.
+/// Corner offsets of the face with normal `axis`, counterclockwise seen from its positive side.
 pub(crate) fn face_offsets(axis: usize) -> [[usize; 3]; 4] {
     let (e, f) = ((axis + 1) % 3, (axis + 2) % 3);
     [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[u, v]| {
@@ -32,8 +33,8 @@ pub(crate) fn face_offsets(axis: usize) -> [[usize; 3]; 4] {
 
 /// The six tetrahedra of a cube as corner offsets, all positively oriented.
 ///
-/// Each walks from corner (0,0,0) to (1,1,1) along the axes in one of the six orders; odd orders have the two middle corners
-/// at the end exchanged.
+/// Each goes from corner (0,0,0) to (1,1,1) along the axes in one of the six orders; odd orders have their two last
+/// corners exchanged.
 pub(crate) fn kuhn_tets() -> [[[usize; 3]; 4]; 6] {
     // Lexicographic permutations with their parity.
     let orders = [
@@ -86,7 +87,7 @@ impl Grid {
         let mut x = Vec3::zero();
         for axis in 0..3 {
             let n = self.cells[axis];
-            // The last plane is exactly at the size, whatever the rounding of the step.
+            // The last plane is exactly at the size, despite rounding of the step.
             x[axis] =
                 if index[axis] == n { self.size[axis] } else { index[axis] as f64 * (self.size[axis] / n as f64) };
         }
@@ -120,10 +121,10 @@ fn plus(a: [usize; 3], b: [usize; 3]) -> [usize; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// A box of `cells` cubes (or bricks) cut into tetrahedra.
+/// A box of `cells` cubes (or bricks) split into tetrahedra.
 ///
-/// Kuhn: the tetrahedra of the first order of axes for all cubes come first, then those of the second, and so on. BCC: corners are
-/// numbered as in Kuhn, cube centres follow in the same order.
+/// Kuhn: the tetrahedra of the first order of axes for all cubes come first, then those of the second, and so on. BCC:
+/// corners are numbered as in Kuhn, cube centers follow in the same order.
 pub fn box_tets(size: Vec3, cells: [usize; 3], pattern: TetPattern) -> Result<CellMesh, ProceduralError> {
     match pattern {
         TetPattern::Kuhn => {
@@ -173,8 +174,8 @@ fn box_bcc(grid: &Grid) -> Result<CellMesh, ProceduralError> {
     Ok(CellMesh::from_tets(positions, &tets)?.0)
 }
 
-/// The pyramid over a face of the box, cut along a diagonal that alternates from cube to cube; the face is given
-/// counter-clockwise from outside.
+/// The pyramid over a face of the box, split along a diagonal that alternates from cube to cube; the face is given
+/// counterclockwise from outside.
 fn half_pyramids(apex: u32, q: [u32; 4], cube: [usize; 3]) -> [[u32; 4]; 2] {
     if cube.iter().sum::<usize>().is_multiple_of(2) {
         [[q[0], q[2], q[1], apex], [q[0], q[3], q[2], apex]]
@@ -192,9 +193,9 @@ pub fn box_hexes(size: Vec3, cells: [usize; 3]) -> Result<CellMesh, ProceduralEr
     Ok(CellMesh::new(grid.corner_positions(), vec![CellBlock::hexes(&hexes)])?.0)
 }
 
-/// The six sides of a box, each with a grid of squares cut in two.
+/// The six sides of a box, each with a grid of squares split in two.
 pub fn box_surface(size: Vec3, cells: [usize; 3]) -> Result<TriMesh, ProceduralError> {
-    // Few triangles, but many vertices would be numbered through: the limit is on the squares.
+    // Few triangles, but every vertex of the grid is numbered: limit the number of squares.
     let grid = Grid::new(size, cells, 0.0)?;
     let n = cells.map(|n| n as f64);
     check_count(4.0 * (n[0] * n[1] + n[1] * n[2] + n[2] * n[0]))?;
@@ -230,14 +231,15 @@ pub fn box_surface(size: Vec3, cells: [usize; 3]) -> Result<TriMesh, ProceduralE
 mod tests {
     use super::*;
 
-    /// The numbering is a contract: results are compared node by node with other programs on the same beam.
+    /// The numbering is fixed: results are compared node by node with other programs on the same beam.
     #[test]
     fn kuhn_beam_has_the_agreed_numbering() {
         let mesh = box_tets(Vec3::new(0.4, 0.1, 0.1), [24, 6, 6], TetPattern::Kuhn).unwrap();
         assert_eq!((mesh.node_count(), mesh.cell_count()), (1225, 5184));
         assert_eq!(mesh.positions()[1], Vec3::new(0.0, 0.0, 0.1 / 6.0));
         assert_eq!(mesh.positions()[1224], Vec3::new(0.4, 0.1, 0.1));
-        // First cube, six orders of the axes; 7 nodes along z, 49 per plane of x. Odd orders end exchanged.
+        // First cube, six orders of the axes; 7 nodes along z, 49 per plane of x. Odd orders have their last corners
+        // exchanged.
         let n = 864;
         assert_eq!(mesh.cell_nodes(0), [0, 49, 56, 57]);
         assert_eq!(mesh.cell_nodes(n), [0, 49, 57, 50]);
@@ -256,7 +258,7 @@ mod tests {
         let cells = [3, 2, 4];
         for (mesh, least, most) in [
             (box_tets(size, cells, TetPattern::Kuhn).unwrap(), 45.0, 90.0),
-            // Inner cells 60° and 90°; the half pyramids have 45°, 60°, 90° and 120°.
+            // Inner cells have 60° and 90°; the half pyramids have 45°, 60°, 90° and 120°.
             (box_tets(size, cells, TetPattern::Bcc).unwrap(), 45.0, 120.0),
             (box_hexes(size, cells).unwrap(), 90.0, 90.0),
         ] {

@@ -1,4 +1,4 @@
-//! A standing figure with spread arms: a trunk and four limbs that stay four cells thick, however fine the mesh.
+//! A standing figure with spread arms: a trunk and four limbs that stay four cells thick at any resolution.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,14 @@ pub const FIGURE_ENDS: [&str; 4] = ["left-hand", "right-hand", "left-foot", "rig
 
 /// Cells across a limb.
 const LIMB: i64 = 4;
-/// Fewest cells over the height that leave room for trunk, limbs and head.
+/// Smallest number of cells over the height with room for trunk, limbs and head.
 const MIN_CELLS: usize = 24;
 
-/// A figure `height` metres high with `cells` cubes over its height, each cut into six tetrahedra [Kuhn60].
+/// A figure `height` meters high with `cells` cubes over its height, each split into six tetrahedra \[Kuhn60\].
 ///
-/// It stands on z = 0 with the trunk over the origin, arms along ±x. Trunk and head grow with `cells`; limbs are four cubes thick, so a
-/// finer mesh has longer limbs for their width: slender parts are what scrambled meshes get caught in. [`FIGURE_ENDS`] are its node sets.
+/// It stands on z = 0 with the trunk over the origin, arms along ±x. Trunk and head scale with `cells`; limbs are four
+/// cubes thick, so a finer mesh has more slender limbs. Slender parts are hard to recover from scrambled meshes.
+/// [`FIGURE_ENDS`] are its node sets.
 pub fn figure(height: f64, cells: usize) -> Result<CellMesh, ProceduralError> {
     check_length("height", height)?;
     if cells < MIN_CELLS {

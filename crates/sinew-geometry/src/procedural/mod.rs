@@ -1,9 +1,9 @@
-//! Bodies from a few numbers: boxes, spheres, cylinders, tori and muscle bellies, as volume meshes and as closed surfaces; and whole
-//! muscles with tendons, sets and fibres.
+//! Parametric bodies: boxes, spheres, cylinders, tori and muscle bellies, as volume meshes and as closed surfaces; and
+//! whole muscles with tendons, sets and fibers.
 //!
-//! Boxes reach from the origin to `size`. Spheres and tori are centred at the origin, the torus round the z axis. Cylinders and
-//! bellies start at the origin and run along x. Curved bodies put their boundary nodes exactly on the surface, so their
-//! volumes converge with the square of the cell size, from below where the surface is convex.
+//! Boxes extend from the origin to `size`. Spheres and tori are centered at the origin, the torus around the z axis.
+//! Cylinders and bellies start at the origin and run along x. Curved bodies have their boundary nodes exactly on the
+//! surface, so their volumes converge with the square of the cell size, from below where the surface is convex.
 
 mod boxes;
 mod figure;
@@ -24,10 +24,10 @@ use thiserror::Error;
 
 use crate::mesh::MeshError;
 
-/// Most cells of a procedural mesh: some 10 GB of matrices, more than any run of this program can use.
+/// Largest number of cells of a procedural mesh: about 10 GB of matrices, more than any run of this program can use.
 pub const MAX_CELLS: usize = 50_000_000;
 
-/// Why a body cannot be made.
+/// Why a body cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ProceduralError {
     /// A parameter is out of its range.
@@ -37,7 +37,7 @@ pub enum ProceduralError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it must be.
+        /// Allowed values.
         expected: &'static str,
     },
     /// The cells are too small for the body.
@@ -45,7 +45,7 @@ pub enum ProceduralError {
     TooManyCells {
         /// Estimated number of cells.
         cells: f64,
-        /// How many there may be.
+        /// Largest number allowed.
         limit: usize,
     },
     /// The result is not a valid mesh, for instance because it is so small that volumes vanish.
@@ -61,13 +61,13 @@ fn check_length(name: &'static str, value: f64) -> Result<(), ProceduralError> {
     Err(ProceduralError::Parameter { name, value, expected: "a positive length" })
 }
 
-/// Number of cells of about `cell` along `length`, at least `least`. Saturates, so that absurd quotients are caught by
-/// [`check_count`].
+/// Number of cells of about `cell` along `length`, at least `least`. Saturates, so that [`check_count`] catches absurd
+/// quotients.
 fn divisions(length: f64, cell: f64, least: usize) -> usize {
     ((length / cell).round() as usize).max(least)
 }
 
-/// Refuses more than [`MAX_CELLS`] before anything is allocated.
+/// Rejects more than [`MAX_CELLS`] before any allocation.
 fn check_count(cells: f64) -> Result<(), ProceduralError> {
     if cells <= MAX_CELLS as f64 {
         return Ok(());

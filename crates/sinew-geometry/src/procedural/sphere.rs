@@ -1,4 +1,4 @@
-//! Balls and geodesic spheres, grown from the icosahedron.
+//! Balls and geodesic spheres, built from the icosahedron.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::boxes::kuhn_tets;
 use super::{ProceduralError, check_count, check_length, divisions};
 use crate::mesh::{CellMesh, TriMesh, tet_volume};
 
-/// Faces of the icosahedron below, counter-clockwise seen from outside.
+/// Faces of the icosahedron below, counterclockwise seen from outside.
 const FACES: [[u32; 3]; 20] = [
     [0, 11, 5],
     [0, 5, 1],
@@ -51,7 +51,7 @@ fn icosahedron() -> [Vec3; 12] {
     ]
 }
 
-/// Numbers points by their integer weights on the corners of the icosahedron, so that faces that meet share their nodes.
+/// Numbers points by their integer weights on the corners of the icosahedron, so that adjacent faces share nodes.
 struct SharedPoints {
     radius: f64,
     layers: usize,
@@ -65,14 +65,14 @@ impl SharedPoints {
         Self { radius, layers, corners: icosahedron(), positions: Vec::new(), index_of: HashMap::new() }
     }
 
-    /// The point with these weights; what is missing to `layers` is the weight of the centre, so shells are spheres.
+    /// The point with these weights; the remainder up to `layers` is the weight of the center, so shells are spheres.
     fn index(&mut self, face: [u32; 3], weights: [usize; 3]) -> u32 {
         let mut key = [0, 1, 2].map(|i| if weights[i] == 0 { (u32::MAX, 0) } else { (face[i], weights[i]) });
         key.sort_unstable();
         if let Some(index) = self.index_of.get(&key) {
             return *index;
         }
-        // Summed in the order of the key: the same bits whichever face asks first.
+        // Summed in the order of the key: the same bits for every face.
         let mut direction = Vec3::zero();
         for (corner, weight) in key.iter().filter(|(_, weight)| *weight > 0) {
             direction += self.corners[*corner as usize] * *weight as f64;
@@ -87,7 +87,7 @@ impl SharedPoints {
     }
 }
 
-/// A geodesic sphere: each face of the icosahedron cut into `frequency`² triangles, all vertices on the sphere.
+/// A geodesic sphere: each face of the icosahedron split into `frequency`² triangles, all vertices on the sphere.
 pub fn icosphere(radius: f64, frequency: usize) -> Result<TriMesh, ProceduralError> {
     check_length("radius", radius)?;
     if frequency == 0 {
@@ -111,17 +111,18 @@ pub fn icosphere(radius: f64, frequency: usize) -> Result<TriMesh, ProceduralErr
     Ok(TriMesh::new(points.positions, triangles)?)
 }
 
-/// A geodesic sphere with edges of about `cell` [m].
+/// A geodesic sphere with edges of about `cell` \[m\].
 pub fn sphere_surface(radius: f64, cell: f64) -> Result<TriMesh, ProceduralError> {
     check_length("radius", radius)?;
     check_length("cell", cell)?;
     icosphere(radius, divisions(radius, cell, 1))
 }
 
-/// A ball of tetrahedra with edges of about `cell` [m].
+/// A ball of tetrahedra with edges of about `cell` \[m\].
 ///
-/// Twenty tetrahedra from the centre to the faces of the icosahedron are each cut along the planes of the Kuhn
-/// triangulation and blown up, so that shells of nodes lie on concentric spheres and the outer one is an [`icosphere`].
+/// Twenty tetrahedra from the center to the faces of the icosahedron are each split along the planes of the Kuhn
+/// triangulation and projected outward, so that shells of nodes lie on concentric spheres and the outer one is an
+/// [`icosphere`].
 pub fn sphere(radius: f64, cell: f64) -> Result<CellMesh, ProceduralError> {
     check_length("radius", radius)?;
     check_length("cell", cell)?;

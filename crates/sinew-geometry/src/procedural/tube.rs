@@ -7,7 +7,7 @@ use sinew_math::Vec3;
 use super::{ProceduralError, check_count, check_length, divisions};
 use crate::mesh::{CellMesh, TriMesh};
 
-/// The thinnest end of a belly as a fraction of its middle; thinner ends would need cells that shrink with them.
+/// The thinnest end of a belly as a fraction of its middle; thinner ends would need shrinking cells.
 const THINNEST_END: f64 = 0.1;
 
 /// A unit disc: ring k of n has 6 k nodes at radius k/n, so all triangles are nearly equilateral.
@@ -53,15 +53,15 @@ impl Disc {
     }
 }
 
-/// Whether the last layer of a sweep is followed by the first.
+/// Whether the last layer of a sweep connects to the first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sweep {
     Open,
     Ring,
 }
 
-/// Sweeps a disc through `layers` slabs; `place` takes the layer and a point of the unit disc to space, with the sweep
-/// direction, disc x and disc y right-handed in the order x, y, sweep.
+/// Sweeps a disc through `layers` slabs; `place` maps the layer and a point of the unit disc to space. Disc x, disc y
+/// and the sweep direction are right-handed in this order.
 fn swept_tets(
     disc: &Disc,
     layers: usize,
@@ -82,9 +82,10 @@ fn swept_tets(
     Ok(CellMesh::from_tets(positions, &tets)?.0)
 }
 
-/// Cuts a prism into three tetrahedra; each side is cut from its smallest node, so neighbours agree [Dompierre99].
+/// Splits a prism into three tetrahedra; each side is split from its smallest node, so neighbors agree \[Dompierre99\].
 fn prism_tets(bottom: [u32; 3], top: [u32; 3]) -> [[u32; 4]; 3] {
-    // Turn the prism so that its smallest node is the first of the bottom; upside down, the triangles run the other way.
+    // Rotate the prism so that its smallest node is the first of the bottom; upside down, the triangles run the other
+    // way.
     let smallest = |t: [u32; 3]| (0..3).min_by_key(|i| t[*i]).unwrap_or(0);
     let (i, j) = (smallest(bottom), smallest(top));
     let turn = |t: [u32; 3], s: usize| [t[s], t[(s + 1) % 3], t[(s + 2) % 3]];
@@ -137,21 +138,21 @@ fn swept_surface(
     Ok(TriMesh::new(positions, triangles)?)
 }
 
-/// Rings and layers of a tube, counted before anything is made.
+/// Rings and layers of a tube, counted before anything is built.
 fn tube_divisions(radius: f64, length: f64, cell: f64, least_layers: usize) -> Result<(usize, usize), ProceduralError> {
     check_length("cell", cell)?;
-    // One ring at least: where the body is thinner than a cell, the layers are thin too.
+    // At least one ring: where the body is thinner than a cell, the layers are thin too.
     let (rings, layers) = (divisions(radius, cell, 1), divisions(length, cell.min(radius), least_layers));
     check_count(18.0 * (rings as f64).powi(2) * layers as f64)?;
     Ok((rings, layers))
 }
 
-/// Where the sweep of a straight body along x puts a point.
+/// Position of a disc point of a straight body along x.
 fn along_x(x: f64, radius: f64, p: [f64; 2]) -> Vec3 {
     Vec3::new(x, radius * p[0], radius * p[1])
 }
 
-/// A cylinder of tetrahedra with edges of about `cell` [m], from the origin along x.
+/// A cylinder of tetrahedra with edges of about `cell` \[m\], from the origin along x.
 pub fn cylinder(radius: f64, length: f64, cell: f64) -> Result<CellMesh, ProceduralError> {
     check_length("radius", radius)?;
     check_length("length", length)?;
@@ -169,7 +170,7 @@ pub fn cylinder_surface(radius: f64, length: f64, cell: f64) -> Result<TriMesh, 
     swept_surface(&disc, layers, Sweep::Open, |i, p| along_x(length * i as f64 / layers as f64, radius, p))
 }
 
-/// A torus of tetrahedra with edges of about `cell` [m] round the z axis: a tube of `minor_radius` along a circle of
+/// A torus of tetrahedra with edges of about `cell` \[m\] around the z axis: a tube of `minor_radius` along a circle of
 /// `major_radius`.
 pub fn torus(major_radius: f64, minor_radius: f64, cell: f64) -> Result<CellMesh, ProceduralError> {
     let (rings, layers) = torus_divisions(major_radius, minor_radius, cell)?;
@@ -189,33 +190,33 @@ fn torus_divisions(major: f64, minor: f64, cell: f64) -> Result<(usize, usize), 
         let expected = "smaller than the major radius";
         return Err(ProceduralError::Parameter { name: "minor radius", value: minor, expected });
     }
-    // With six slabs or more neighbouring discs enclose at most 60°, so cells stay well shaped.
+    // With at least six slabs, neighboring discs enclose at most 60°, so cells stay well shaped.
     tube_divisions(minor, TAU * major, cell, 6)
 }
 
-/// Disc x is the z axis and disc y the outward radius, which with the direction of the sweep are right-handed.
+/// Disc x is the z axis and disc y the outward radius, which are right-handed with the sweep direction.
 fn torus_point(major: f64, minor: f64, layer: usize, layers: usize, p: [f64; 2]) -> Vec3 {
     let (sin, cos) = (TAU * layer as f64 / layers as f64).sin_cos();
     let radius = major + minor * p[1];
     Vec3::new(radius * cos, radius * sin, minor * p[0])
 }
 
-/// Radius [m] of a muscle belly at the fraction `s` of its length: r(s) = r_end + (r_mid − r_end) sin² πs.
+/// Radius \[m\] of a muscle belly at the fraction `s` of its length: r(s) = r_end + (r_mid − r_end) sin² πs.
 pub fn fusiform_radius(mid_radius: f64, end_radius: f64, s: f64) -> f64 {
     end_radius + (mid_radius - end_radius) * (PI * s).sin().powi(2)
 }
 
-/// Exact volume [m³] of a muscle belly: π L (r_e² + r_e d + ⅜ d²) with d = r_mid − r_end.
+/// Exact volume \[m³\] of a muscle belly: π L (r_e² + r_e d + ⅜ d²) with d = r_mid − r_end.
 pub fn fusiform_volume(length: f64, mid_radius: f64, end_radius: f64) -> f64 {
     let d = mid_radius - end_radius;
     PI * length * (end_radius * end_radius + end_radius * d + 0.375 * d * d)
 }
 
-/// A muscle belly of tetrahedra from the origin along x, `mid_radius` thick in the middle and `end_radius` at both ends, with
-/// edges of about `cell` [m] in the middle.
+/// A muscle belly of tetrahedra from the origin along x, `mid_radius` thick in the middle and `end_radius` at both
+/// ends, with edges of about `cell` \[m\] in the middle.
 ///
-/// The profile is [`fusiform_radius`]. Layers get thinner in proportion to the radius, so that the cells at the ends are small
-/// but not flat. `end_radius` must be at least a tenth of `mid_radius`.
+/// The profile is [`fusiform_radius`]. Layers get thinner in proportion to the radius, so that the cells at the ends
+/// are small but not flat. `end_radius` must be at least a tenth of `mid_radius`.
 pub fn fusiform(length: f64, mid_radius: f64, end_radius: f64, cell: f64) -> Result<CellMesh, ProceduralError> {
     let (rings, stations) = belly_divisions(length, mid_radius, end_radius, cell)?;
     swept_tets(&Disc::new(rings), stations.len() - 1, Sweep::Open, |i, p| {
@@ -231,7 +232,7 @@ pub fn fusiform_surface(length: f64, mid_radius: f64, end_radius: f64, cell: f64
     })
 }
 
-/// Rings, and the fractions of the length where the layers begin and end.
+/// Rings, and the fractions of the length at the layer boundaries.
 fn belly_divisions(length: f64, mid: f64, end: f64, cell: f64) -> Result<(usize, Vec<f64>), ProceduralError> {
     check_length("length", length)?;
     check_length("mid radius", mid)?;
@@ -248,7 +249,7 @@ fn belly_divisions(length: f64, mid: f64, end: f64, cell: f64) -> Result<(usize,
     let layers = layers.next_multiple_of(2);
     let stations = (0..=layers)
         .map(|i| {
-            // Counted from the nearer end: mirror images of each other to the last bit.
+            // Measured from the nearer end: mirror symmetric to the last bit.
             let nearer = i.min(layers - i);
             let s = if 2 * nearer == layers {
                 0.5
@@ -327,7 +328,7 @@ mod tests {
         let end = belly.positions().iter().filter(|x| x.x == 0.0).map(radius).fold(0.0, f64::max);
         assert!((end - 0.04).abs() < 1e-15);
         let centroid = belly.positions().iter().sum::<Vec3>() / belly.node_count() as f64;
-        // Sum of some thousand rounded positions.
+        // Sum of a few thousand rounded positions.
         assert!((centroid - Vec3::new(0.3, 0.0, 0.0)).norm() < 1e-13);
     }
 

@@ -1,13 +1,13 @@
-//! Bounding boxes in single precision, rounded outwards: half the memory, and one vector register per corner.
+//! Bounding boxes in single precision, rounded outward: half the memory, and one vector register per corner.
 
 use sinew_math::Vec3;
 
 use super::box_tree::Bounds;
 
-/// Beyond this coordinate [m] boxes are cut off, so that single precision does not overflow.
+/// Coordinates \[m\] are clamped to this, so that single precision does not overflow.
 const LIMIT: f64 = 1e30;
 
-/// A box; the fourth component is zero and lets a corner fill a vector register.
+/// A box; the fourth component is zero, so a corner fills a vector register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 pub(super) struct Box32 {
@@ -27,7 +27,7 @@ impl Box32 {
         bounds
     }
 
-    /// Along which axes all of it lies beyond the other, or no number says that it does not.
+    /// For each axis, whether all of this box lies beyond the other; true for NaN.
     #[inline(always)]
     pub fn beyond(&self, other: &Self) -> [bool; 4] {
         std::array::from_fn(|axis| is_beyond(self.lower[axis], other.upper[axis]))
@@ -61,7 +61,7 @@ impl Bounds for Box32 {
     /// Touching counts.
     #[inline(always)]
     fn overlaps(&self, other: &Self) -> bool {
-        // Without short cuts: eight comparisons in two instructions.
+        // Branch-free: eight comparisons in two instructions.
         let mut is_overlapping = true;
         for i in 0..4 {
             is_overlapping &= (self.lower[i] <= other.upper[i]) & (other.lower[i] <= self.upper[i]);
@@ -75,9 +75,9 @@ fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// True of what is no number.
+/// True for NaN.
 #[inline(always)]
-#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "what is no number is beyond everything, and so near nothing")]
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is beyond everything, so it overlaps nothing")]
 fn is_beyond(a: f32, b: f32) -> bool {
     !(a <= b)
 }
@@ -86,8 +86,8 @@ fn is_beyond(a: f32, b: f32) -> bool {
 #[inline(always)]
 fn round_up(x: f64) -> f32 {
     let nearest = x.clamp(-LIMIT, LIMIT) as f32;
-    // The nearest number is off by half a step at most, and |nearest| ε is one step or more (the smallest normal number
-    // where it would vanish).
+    // The nearest number is off by half a step at most, and |nearest| ε is at least one step (the smallest normal
+    // number where it would vanish).
     nearest + (nearest.abs() * f32::EPSILON + f32::MIN_POSITIVE)
 }
 
@@ -116,7 +116,7 @@ mod tests {
         let far = Box32::new(Vec3::new(0.0, 0.0, 1.01), Vec3::splat(2.0));
         assert!(unit.overlaps(&moved) && !unit.overlaps(&far) && !unit.overlaps(&Box32::EMPTY));
         assert!(unit.union(&far).overlaps(&Box32::new(Vec3::splat(1.05), Vec3::splat(1.05))));
-        assert_eq!(moved.beyond(&unit), [false; 4], "they touch");
+        assert_eq!(moved.beyond(&unit), [false; 4], "touching boxes are not beyond each other");
         assert_eq!(far.beyond(&unit), [false, false, true, false]);
         let broken = Box32 { lower: [f32::NAN, 0.0, 0.0, 0.0], ..unit };
         assert!(broken.beyond(&unit)[0] && !broken.overlaps(&unit));

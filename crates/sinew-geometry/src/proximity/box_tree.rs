@@ -1,18 +1,18 @@
 //! A refittable forest of bounding boxes: one binary tree for each group of items.
 //!
-//! Items are halved by number along the longest extent of their centres, so that the shape of each tree depends on the number of
-//! its items alone: `rebuild` only moves items between slots, `refit` only changes boxes, and neither allocates. Nothing depends
-//! on the number of threads or on earlier builds.
+//! Items are split at the median along the longest extent of their centers, so the shape of each tree depends only on
+//! its number of items: `rebuild` only moves items between slots, `refit` only changes boxes, and neither allocates.
+//! Nothing depends on the number of threads or on earlier builds.
 
 use std::ops::Range;
 
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
 
-/// Subtrees with fewer items than this stay on one thread: some ten microseconds of work.
+/// Subtrees with fewer items than this stay on one thread: about ten microseconds of work.
 const SERIAL_SIZE: u32 = 1024;
 
-/// What bounds items and all items below a node.
+/// A bounding volume for items and subtrees.
 pub(super) trait Bounds: Copy + Send + Sync {
     /// Contains nothing and overlaps nothing.
     const EMPTY: Self;
@@ -25,7 +25,7 @@ pub(super) trait Bounds: Copy + Send + Sync {
     fn overlaps(&self, other: &Self) -> bool;
 }
 
-/// One node: the left child follows its parent directly.
+/// One node; the left child directly follows its parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     begin: u32,
@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// A place in the order of the leaves, with the item that holds it at present.
+/// A position in the leaf order, with its current item.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     center: [f32; 3],
@@ -75,13 +75,13 @@ pub(super) struct BoxTree<B> {
     slots: Vec<Slot>,
     slot_boxes: Vec<B>,
     roots: Vec<Root>,
-    /// Most items in a leaf.
+    /// Largest number of items in a leaf.
     leaf_size: usize,
 }
 
 impl<B: Bounds> BoxTree<B> {
-    /// A forest over items 0‥n in the groups `group(item)` with at most `leaf_size` items in a leaf; all boxes are empty until
-    /// the first refit.
+    /// A forest over items 0‥n in the groups `group(item)` with at most `leaf_size` items per leaf; all boxes are empty
+    /// until the first refit.
     pub fn new(item_count: usize, leaf_size: usize, group: impl Fn(u32) -> u32) -> Self {
         let mut items: Vec<u32> = (0..item_count as u32).collect();
         items.sort_by_key(|item| group(*item));
@@ -131,7 +131,7 @@ impl<B: Bounds> BoxTree<B> {
         self.slots[slot].item
     }
 
-    /// Sorts the items into the slots by their centres.
+    /// Sorts the items into slots by their centers.
     pub fn rebuild(&mut self, center: impl Fn(u32) -> Vec3 + Sync) {
         for_each_block_mut(&mut self.slots[..], SERIAL_SIZE as usize, |_, slots| {
             for slot in slots {
@@ -141,7 +141,7 @@ impl<B: Bounds> BoxTree<B> {
         arrange_trees(&self.nodes, &self.roots, self.leaf_size, &mut self.slots);
     }
 
-    /// Boxes of the items, and of all nodes from them.
+    /// Updates the boxes of the items and of all nodes.
     pub fn refit(&mut self, item_box: impl Fn(u32) -> B + Sync) {
         let parts = (&self.slots[..], &mut self.slot_boxes[..]);
         for_each_block_mut(parts, SERIAL_SIZE as usize, |_, (slots, boxes)| {
@@ -159,7 +159,8 @@ impl<B: Bounds> BoxTree<B> {
         }
     }
 
-    /// Follows the pairs of nodes on the stack down to pairs of `is_end` nodes with overlapping boxes, in a fixed order.
+    /// Descends from the pairs of nodes on the stack to pairs of `is_end` nodes with overlapping boxes, in a fixed
+    /// order.
     ///
     /// A node paired with itself stands for all pairs of its items, each once.
     pub fn descend(&self, stack: &mut Vec<[u32; 2]>, is_end: impl Fn(&Node) -> bool, mut visit: impl FnMut(u32, u32)) {
@@ -175,7 +176,7 @@ impl<B: Bounds> BoxTree<B> {
                     stack.push([a, b]);
                 }
             };
-            // The pair pushed last is followed first.
+            // The pair pushed last is visited first.
             if a == b {
                 push(first.right, first.right);
                 push(a + 1, first.right);
@@ -187,7 +188,7 @@ impl<B: Bounds> BoxTree<B> {
                 push(first.right, b);
                 push(a + 1, b);
             } else {
-                // Both at once needs fewer tests than one after the other.
+                // Splitting both at once needs fewer tests than one after the other.
                 push(first.right, second.right);
                 push(first.right, b + 1);
                 push(a + 1, second.right);
@@ -233,7 +234,7 @@ fn push_nodes(begin: u32, end: u32, leaf_size: usize, nodes: &mut Vec<Node>) {
     }
 }
 
-/// Arranges the trees of several groups; `slots` are theirs, one group after another.
+/// Arranges the trees of several groups; `slots` holds their slots, group by group.
 fn arrange_trees(nodes: &[Node], roots: &[Root], leaf_size: usize, slots: &mut [Slot]) {
     match roots {
         [] => {}
@@ -250,10 +251,10 @@ fn arrange_trees(nodes: &[Node], roots: &[Root], leaf_size: usize, slots: &mut [
     }
 }
 
-/// Halves the slots at the median of the longest axis, again and again.
+/// Recursively splits the slots at the median of the longest axis.
 fn arrange(slots: &mut [Slot], leaf_size: usize) {
     if slots.len() <= leaf_size {
-        // Selection leaves an order that depends on what was there before.
+        // Selection leaves an order that depends on the previous one.
         slots.sort_unstable_by_key(|slot| slot.item);
         return;
     }
@@ -274,7 +275,7 @@ fn arrange(slots: &mut [Slot], leaf_size: usize) {
         2
     };
     let middle = slots.len() / 2;
-    // The item number breaks ties, so that the halves do not depend on the selection algorithm.
+    // The item number breaks ties, so the halves do not depend on the selection algorithm.
     slots.select_nth_unstable_by(middle, |a, b| a.center[axis].total_cmp(&b.center[axis]).then(a.item.cmp(&b.item)));
     let is_small = slots.len() <= SERIAL_SIZE as usize;
     let (left, right) = slots.split_at_mut(middle);
@@ -286,7 +287,7 @@ fn arrange(slots: &mut [Slot], leaf_size: usize) {
     }
 }
 
-/// Boxes of the subtree at `index`, which `boxes` belong to; returns the first of them.
+/// Updates the boxes of the subtree at `index`, stored in `boxes`; returns the box of its root.
 fn fit<B: Bounds>(nodes: &[Node], index: u32, boxes: &mut [B], slot_boxes: &[B]) -> B {
     let node = &nodes[index as usize];
     let bounds = if node.is_leaf() {

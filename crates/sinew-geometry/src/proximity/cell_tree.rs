@@ -1,4 +1,4 @@
-//! Which deformed tetrahedra contain a point: p = Σ wᵢ xᵢ with Σ wᵢ = 1 and all wᵢ ≥ 0.
+//! Deformed tetrahedra that contain a point: p = Σ wᵢ xᵢ with Σ wᵢ = 1 and all wᵢ ≥ 0.
 
 use sinew_math::Vec3;
 
@@ -6,17 +6,18 @@ use super::box_tree::BoxTree;
 use super::box32::Box32;
 use crate::mesh::Aabb;
 
-/// Barycentric coordinates down to this count as inside, so that no point falls between two neighbours by rounding.
+/// Barycentric coordinates down to minus this count as inside, so that rounding never leaves a point between two
+/// neighbors.
 const TOLERANCE: f64 = 1e-12;
 
-/// Most tetrahedra in a leaf: below this, testing boxes one by one is as cheap as descending.
+/// Largest number of tetrahedra in a leaf: below this, testing boxes one by one is as cheap as descending.
 const LEAF_SIZE: usize = 4;
 
-/// A bounding volume hierarchy over tetrahedra that move.
+/// A bounding volume hierarchy over moving tetrahedra.
 #[derive(Clone, Debug)]
 pub struct CellTree {
     tets: Vec<[u32; 4]>,
-    /// Boxes are relative to this point, so that single precision is spent on the scene and not on its place.
+    /// Boxes are relative to this point, so that single precision resolves the scene regardless of its position.
     origin: Vec3,
     tree: BoxTree<Box32>,
 }
@@ -32,31 +33,33 @@ impl CellTree {
         &self.tets
     }
 
-    /// Builds the tree anew for these places (once per step: bodies travel). The boxes follow with the next [`Self::refit`].
+    /// Rebuilds the tree for these positions (once per step, because bodies move). The boxes follow with the next
+    /// [`Self::refit`].
     pub fn rebuild(&mut self, nodes: &[Vec3]) {
         let used = self.tets.as_flattened().iter();
         let center = Aabb::from_points(used.map(|node| &nodes[*node as usize])).center();
         self.origin = if center.is_finite() { center } else { Vec3::zero() };
         let (tets, origin) = (&self.tets, self.origin);
-        // Four times the centre sorts like the centre.
+        // Four times the center sorts like the center.
         self.tree.rebuild(|tet| tets[tet as usize].iter().map(|node| nodes[*node as usize] - origin).sum());
     }
 
-    /// Boxes around the tetrahedra at these places.
+    /// Updates the boxes around the tetrahedra at these positions.
     pub fn refit(&mut self, nodes: &[Vec3]) {
         let (tets, origin) = (&self.tets, self.origin);
         self.tree.refit(|tet| {
             let [a, b, c, d] = tets[tet as usize].map(|node| nodes[node as usize]);
             let (min, max) = (a.min(b).min(c.min(d)), a.max(b).max(c.max(d)));
-            // Negative coordinates within the tolerance reach out by three of them at most.
+            // Negative coordinates within the tolerance extend the box by at most three times it.
             let reach = (max - min) * (4.0 * TOLERANCE);
             Box32::new(min - reach - origin, max + reach - origin)
         });
     }
 
-    /// Calls `visit(tet, barycentric)` for each tetrahedron of positive volume that contains `p`, with coordinates ≥ −10⁻¹².
+    /// Calls `visit(tet, barycentric)` for each tetrahedron of positive volume that contains `p`, with coordinates ≥
+    /// −10⁻¹².
     ///
-    /// `nodes` are those of the last [`Self::refit`]. Tetrahedra inside out or flat are skipped: they are negative space.
+    /// `nodes` are those of the last [`Self::refit`]. Inverted or flat tetrahedra are skipped.
     pub fn for_each_containing(&self, nodes: &[Vec3], p: Vec3, mut visit: impl FnMut(u32, [f64; 4])) {
         let query = Box32::new(p - self.origin, p - self.origin);
         self.tree.for_each_overlap(&query, |slot| {
@@ -68,7 +71,7 @@ impl CellTree {
     }
 }
 
-/// Coordinates of `p` where it is inside of the tetrahedron, by ratios of volumes: wᵢ = Vᵢ / V.
+/// Coordinates of `p` if it is inside the tetrahedron, by volume ratios: wᵢ = Vᵢ / V.
 fn barycentric(x: [Vec3; 4], p: Vec3) -> Option<[f64; 4]> {
     let [a, b, c] = [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
     let r = p - x[0];
@@ -125,7 +128,7 @@ mod tests {
         assert!(total > 200, "{total}");
     }
 
-    /// Corners, edges and faces belong to the cell, also where single precision rounds.
+    /// Corners, edges and faces belong to the cell, despite rounding to single precision.
     #[test]
     fn border_is_inside() {
         let nodes = [Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)].map(|x| x * 0.1 + Vec3::splat(1e4));

@@ -1,10 +1,10 @@
-//! Closest points of a point and a triangle and of two edges: minimise |Σ wᵢ xᵢ| over the weights that stay inside of both.
+//! Closest points of a point and a triangle and of two edges: minimize |Σ wᵢ xᵢ| over the weights inside both.
 //!
-//! Both problems are least squares with two unknowns in a convex set, min |r + s u − t v|. Either the free minimum lies inside
-//! of the set, or the minimum lies on the border, which consists of segments and ends. The free minimum is found by
-//! orthogonalisation (QR), not from the normal equations: its distance is then exact to a few roundings of the lengths
-//! even where u and v are parallel up to rounding and s, t themselves are noise. Should rounding push noisy parameters
-//! out of the set, convexity puts a point of equal distance on the border, which is searched in full.
+//! Both problems are least squares with two unknowns in a convex set, min |r + s u − t v|. Either the free minimum lies
+//! inside the set, or the minimum lies on its boundary, which consists of segments and endpoints. The free minimum is
+//! found by orthogonalization (QR), not from the normal equations: its distance is then exact to a few roundings of the
+//! lengths even if u and v are parallel up to rounding and s, t themselves are noise. If rounding pushes noisy
+//! parameters out of the set, convexity puts a point of equal distance on the boundary, which is searched completely.
 
 use sinew_math::Vec3;
 
@@ -15,9 +15,9 @@ use sinew_math::Vec3;
 pub struct Closest {
     /// Weights of the vertices: those of the first primitive sum to 1, those of the second to −1.
     pub weights: [f64; 4],
-    /// From the second primitive to the first [m].
+    /// Vector from the second primitive to the first \[m\].
     pub difference: Vec3,
-    /// Squared distance [m²].
+    /// Squared distance \[m²\].
     pub distance_squared: f64,
 }
 
@@ -27,20 +27,21 @@ impl Closest {
         Self { weights, difference, distance_squared: difference.norm_squared() }
     }
 
-    /// The nearer of two; the first where they are equal.
+    /// The closer of two; the first if they are equal.
     #[inline(always)]
     fn or_nearer(self, other: Self) -> Self {
         if other.distance_squared < self.distance_squared { other } else { self }
     }
 }
 
-/// 1 / x for positive x, zero for zero: parameters along a primitive without length become zero.
+/// 1 / x for positive x, zero for zero: parameters along a degenerate primitive become zero.
 #[inline(always)]
 fn inverse_or_zero(x: f64) -> f64 {
     if x > 0.0 { 1.0 / x } else { 0.0 }
 }
 
-/// The free minimum (s, t) of |r + s u − t v|, where `inverse_uu` is 1/u² or zero; NaN or infinite where u and v are parallel.
+/// The free minimum (s, t) of |r + s u − t v|, where `inverse_uu` is 1/u² or zero; NaN or infinite where u and v are
+/// parallel.
 #[inline(always)]
 fn free_minimum(r: Vec3, u: Vec3, v: Vec3, inverse_uu: f64) -> (f64, f64) {
     let (ru, uv) = (r.dot(u) * inverse_uu, u.dot(v) * inverse_uu);
@@ -49,7 +50,8 @@ fn free_minimum(r: Vec3, u: Vec3, v: Vec3, inverse_uu: f64) -> (f64, f64) {
     (t * uv - ru, t)
 }
 
-/// Closest points of the point p and the triangle abc, x = \[p, a, b, c\]; weights \[1, −wa, −wb, −wc\] with w ≥ 0, Σ w = 1.
+/// Closest points of the point p and the triangle abc, x = \[p, a, b, c\]; weights \[1, −wa, −wb, −wc\] with w ≥ 0, Σ
+/// w = 1.
 #[inline]
 pub fn point_triangle(x: [Vec3; 4]) -> Closest {
     let [p, a, b, c] = x;
@@ -74,7 +76,7 @@ pub fn point_triangle(x: [Vec3; 4]) -> Closest {
 
 /// Closest points of the edges ab and cd, x = \[a, b, c, d\]; weights \[1 − s, s, −(1 − t), −t\] with s, t in \[0, 1\].
 ///
-/// Of parallel edges that face each other along a stretch, some pair of closest points is given.
+/// For parallel edges that overlap, returns one of the closest pairs.
 #[inline]
 pub fn edge_edge(x: [Vec3; 4]) -> Closest {
     let [a, b, c, d] = x;
@@ -85,7 +87,7 @@ pub fn edge_edge(x: [Vec3; 4]) -> Closest {
     if (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t) {
         return at(s, t);
     }
-    // The border: each end against the other edge.
+    // The boundary: each end against the other edge.
     let inverse_vv = inverse_or_zero(v.norm_squared());
     let (ru, rv, uv) = (r.dot(u), r.dot(v), u.dot(v));
     at(0.0, (rv * inverse_vv).clamp(0.0, 1.0))
@@ -107,9 +109,10 @@ mod tests {
         x.iter().map(|p| p.distance(x[0])).fold(0.0, f64::max)
     }
 
-    /// Whether the weights belong to the primitives, give the difference, and no pair of points can be closer.
+    /// Checks that the weights belong to the primitives and give the difference, and that no pair of points is closer.
     ///
-    /// Along the unit vector n of the difference the primitives are min n·x − max n·y apart, so that no distance is smaller.
+    /// Along the unit vector n of the difference the primitives are min n·x − max n·y apart, a lower bound of the
+    /// distance.
     fn check(x: [Vec3; 4], first: usize, closest: Closest) {
         let Closest { weights: w, difference, distance_squared } = closest;
         let size = size(x);
@@ -132,7 +135,7 @@ mod tests {
         assert!(distance - (low - high) <= tolerance, "{distance} {} {x:?} {w:?}", low - high);
     }
 
-    /// Random vertices, in part on one line, in one plane, with repeated vertices or far from the origin.
+    /// Random vertices, some collinear, coplanar, repeated or far from the origin.
     fn random_vertices(random: &mut Random, case: usize) -> [Vec3; 4] {
         let mut x = [(); 4].map(|()| random.point());
         let squeeze = 10f64.powi(-((case / 8 % 17) as i32));
@@ -180,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Edges in two parallel planes that cross at an angle down to nothing: the distance is that of the planes.
+    /// Edges in two parallel planes that cross at a vanishing angle: the distance is that of the planes.
     #[test]
     fn almost_parallel_edges_keep_their_distance() {
         let mut random = Random::new(3);

@@ -1,18 +1,19 @@
-//! Continuous collision detection by additive advancement: t ← t + (what is left of the distance) / (bound of the speed).
+//! Continuous collision detection by additive advancement: t ← t + (remaining distance) / (speed bound).
 //!
-//! At time t let n be the unit vector along the closest points. For every unit vector n the distance is at least
+//! At time t let n be the unit vector between the closest points. For every unit vector n the distance is at least
 //!
 //! $$d(t + \tau) \ge \min_{i, j}\; n \cdot (x_i - y_j) + \tau\, n \cdot (\dot x_i - \dot y_j),$$
 //!
-//! over the vertices xᵢ of the first primitive and yⱼ of the second, which move on straight lines. The step τ ends where the
-//! first of these lines reaches the distance to keep. No root of a cubic is computed, so that nothing can be missed by
-//! rounding. The bound by |ẋᵢ| + |ẏⱼ| [Li21, additive CCD] is never better; with directions, sliding motion costs one step.
+//! over the vertices xᵢ of the first primitive and yⱼ of the second, which move on straight lines. The step τ ends
+//! where the first of these lines reaches the distance to keep. No cubic root is computed, so rounding cannot miss a
+//! collision. The bound by |ẋᵢ| + |ẏⱼ| \[Li21, additive CCD\] is never better; with directions, sliding motion costs
+//! one step.
 
 use sinew_math::Vec3;
 
 use super::closest::{edge_edge, point_triangle};
 
-/// Which primitives the four vertices form.
+/// The primitives formed by the four vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairKind {
     /// The point x₀ and the triangle x₁x₂x₃.
@@ -21,23 +22,24 @@ pub enum PairKind {
     EdgeEdge,
 }
 
-/// Aimed at above the distance to keep, as a share of the initial distance: hides the roundings of motions up to 10¹⁰ times
-/// longer than the distance.
+/// Target above the distance to keep, as a fraction of the initial distance: covers rounding for motions up to 10¹⁰
+/// times longer than the distance.
 const AIM_ABOVE: f64 = 1e-4;
 
-/// Near enough to the distance to keep, as a share of the initial distance.
+/// Tolerance above the distance to keep, as a fraction of the initial distance.
 const STOP_ABOVE: f64 = 1e-3;
 
-/// Steps after which the fraction reached so far is taken: only a lever that swings about the closest point comes near.
+/// Largest number of steps, after which the fraction reached so far is used: only a lever that swings about the closest
+/// point comes near.
 const MAX_STEPS: usize = 10_000;
 
-/// The largest fraction t in [0, 1] of the straight motion `end − start` of the four vertices for which the primitives provably
-/// keep at least `keep` (e.g. 0.1) of their initial distance all the way; 1 where the whole way is free.
+/// The largest fraction t in [0, 1] of the straight motion `end − start` of the four vertices for which the primitives
+/// provably keep at least `keep` (e.g. 0.1) of their initial distance throughout; 1 if the whole motion is free.
 ///
-/// Stops within about a thousandth of the initial distance from the distance to keep. Zero where the primitives touch at the
-/// start, and for numbers that are not finite.
+/// Stops within about a thousandth of the initial distance from the distance to keep. Zero if the primitives touch at
+/// the start, and for nonfinite numbers.
 pub fn free_fraction(kind: PairKind, start: [Vec3; 4], end: [Vec3; 4], keep: f64) -> f64 {
-    // What all four share changes nothing, and would only loosen the bounds and round the distances.
+    // Common motion does not matter; it would only loosen the bounds and add rounding error.
     let mean = |x: [Vec3; 4]| (x[0] + x[1] + x[2] + x[3]) * 0.25;
     let origin = mean(start);
     let start = start.map(|x| x - origin);
@@ -56,12 +58,12 @@ pub fn free_fraction(kind: PairKind, start: [Vec3; 4], end: [Vec3; 4], keep: f64
     advance(kind, start, motion, Distances { initial, floor, speed })
 }
 
-/// What the advancement knows about the pair [m].
+/// Distance bounds of the pair \[m\].
 struct Distances {
     initial: f64,
-    /// Never to be gone below.
+    /// Smallest allowed distance.
     floor: f64,
-    /// Bound of the way by which the two can come closer in the whole motion.
+    /// Bound on how much closer the two can come during the whole motion.
     speed: f64,
 }
 
@@ -72,7 +74,7 @@ fn advance(kind: PairKind, start: [Vec3; 4], motion: [Vec3; 4], bounds: Distance
     let mut x = start;
     for _ in 0..MAX_STEPS {
         let (d, n) = distance(kind, x);
-        // Both bounds are safe; that of the speed is the larger only where rounding spoils the direction.
+        // Both bounds are safe; that of the speed is larger only where rounding spoils the direction.
         let step = safe_step(kind, x, motion, n, aim).max((d - aim) / bounds.speed);
         if t + step >= 1.0 {
             return 1.0;
@@ -94,7 +96,7 @@ fn advance(kind: PairKind, start: [Vec3; 4], motion: [Vec3; 4], bounds: Distance
     t
 }
 
-/// Distance [m] and unit vector from the second primitive to the first.
+/// Distance \[m\] and unit vector from the second primitive to the first.
 #[inline]
 fn distance(kind: PairKind, x: [Vec3; 4]) -> (f64, Vec3) {
     let closest = match kind {
@@ -105,7 +107,7 @@ fn distance(kind: PairKind, x: [Vec3; 4]) -> (f64, Vec3) {
     (distance, closest.difference / distance)
 }
 
-/// Bound of how fast the primitives approach: the fastest vertex of each, added.
+/// Bound on the approach speed: the fastest vertex of each primitive, added.
 fn relative_speed(kind: PairKind, motion: [Vec3; 4]) -> f64 {
     let [a, b, c, d] = motion.map(Vec3::norm_squared);
     let (first, second) = match kind {
@@ -145,7 +147,7 @@ mod tests {
         [p, TRIANGLE[0], TRIANGLE[1], TRIANGLE[2]]
     }
 
-    /// (1 − keep) d₀ / travel, to the share at which the search stops.
+    /// (1 − keep) d₀ / travel, within the tolerance of the search.
     #[test]
     fn falling_point_stops_before_the_triangle() {
         for (height, travel, keep) in [(1.0, 2.0, 0.1), (1e-3, 5.0, 0.1), (0.5, 0.6, 0.2), (1e-7, 1.0, 0.5)] {
@@ -177,7 +179,7 @@ mod tests {
         let down = Vec3::new(0.0, 0.0, -2.0);
         let t = free_fraction(PairKind::EdgeEdge, start, [start[0], start[1], start[2] + down, start[3] + down], 0.1);
         assert!(t <= 0.225 && t > 0.2245, "{t}");
-        // Beside each other they pass.
+        // Side by side they pass.
         let aside = start.map(|x| x + Vec3::new(0.0, 0.0, -2.0));
         let start = [start[0], start[1], start[2] + Vec3::unit(0), start[3] + Vec3::unit(0)];
         let t = free_fraction(
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(free_fraction(PairKind::PointTriangle, with_point(Vec3::unit(2)), broken, 0.1), 0.0);
     }
 
-    /// A long edge turned through the other by a quarter: many small steps, and none too far.
+    /// A long edge rotated through the other by a quarter turn: many small steps, and none too far.
     #[test]
     fn turning_edge_is_stopped_safely() {
         let start = [
@@ -210,7 +212,7 @@ mod tests {
         check(PairKind::EdgeEdge, start, end, 0.1);
     }
 
-    /// The distance stays above the floor until t, and shortly after t it does not (or t = 1).
+    /// The distance stays above the floor until t, and falls below it shortly after t (or t = 1).
     fn check(kind: PairKind, start: [Vec3; 4], end: [Vec3; 4], keep: f64) -> f64 {
         let t = free_fraction(kind, start, end, keep);
         let at = |t: f64| distance(kind, std::array::from_fn(|i| start[i] + (end[i] - start[i]) * t)).0;
@@ -241,7 +243,7 @@ mod tests {
         assert!(stopped > 1_000, "{stopped}");
     }
 
-    /// Closer by far than they are large and than they move, as contacts are.
+    /// Much closer than their size and their motion, as in contact.
     #[test]
     fn near_contacts_are_stopped_safely_and_tightly() {
         let mut random = Random::new(5);

@@ -9,14 +9,14 @@ use super::surface_topology::SurfaceTopology;
 use super::surface_tree::Candidates;
 use super::swept_box::SweptBox;
 
-/// Most triangles in a leaf. Large, because the elements of two leaves are first thinned out by the box of the other,
-/// and pairs of what remains are tested without branches: faster than going deeper.
+/// Largest number of triangles in a leaf. Large, because the elements of two leaves are first filtered by the box of
+/// the other leaf, and the remaining pairs are tested without branches: faster than a deeper tree.
 pub(super) const LEAF_SIZE: usize = 16;
 
-/// Elements per block of parallel work: some ten microseconds.
+/// Elements per block of parallel work: about ten microseconds.
 const BLOCK: usize = 4096;
 
-/// Elements of one kind, arranged by the slots of their owners.
+/// Elements of one kind, sorted by the slots of their owners.
 #[derive(Clone, Debug)]
 struct Arranged<const N: usize> {
     /// Slot k owns the elements `begin[k]..begin[k + 1]`.
@@ -94,7 +94,7 @@ impl LeafElements {
         }
     }
 
-    /// Follows the triangles into their slots.
+    /// Moves the elements to the slots of their triangles.
     pub fn arrange(&mut self, topology: &SurfaceTopology, tree: &BoxTree<SweptBox>) {
         self.points.clear();
         self.edges.clear();
@@ -115,7 +115,7 @@ impl LeafElements {
         }
     }
 
-    /// Boxes of the elements from those of the vertices.
+    /// Updates the boxes of the elements from those of the vertices.
     pub fn refit(&mut self, vertex_boxes: &[SweptBox]) {
         self.points.refit(vertex_boxes);
         self.edges.refit(vertex_boxes);
@@ -124,7 +124,7 @@ impl LeafElements {
     /// Adds the candidates between two leaves, or within one.
     pub fn pair(&self, tree: &BoxTree<SweptBox>, a: u32, b: u32, scratch: &mut LeafScratch, found: &mut Candidates) {
         let LeafScratch { near, pairs } = scratch;
-        // What misses the other leaf has no partner there.
+        // Elements that miss the other leaf have no partner there.
         for (near, (leaf, other)) in near.iter_mut().zip([(a, b), (b, a)]) {
             let (slots, other) = (tree.node(leaf).slots(), tree.node_box(other));
             near.points.collect(&self.points.of_slots(&slots), other);
@@ -153,20 +153,20 @@ impl LeafElements {
     }
 }
 
-/// Elements that follow each other.
+/// A contiguous range of elements.
 struct Elements<'a, const N: usize> {
     boxes: &'a [SweptBox],
     vertices: &'a [[u32; N]],
     items: &'a [u32],
 }
 
-/// Room for the elements of a leaf, of which each triangle owns three at most; a power of two, so that indices wrap cheaply.
+/// Capacity for the elements of a leaf: each triangle owns at most three; a power of two, so that indices wrap cheaply.
 const ROOM: usize = (3 * LEAF_SIZE).next_power_of_two();
 
-/// Those elements of one kind of a leaf that are near another leaf.
+/// The elements of one kind in a leaf that are near another leaf.
 ///
-/// Here and below entries are written always and counted if wanted: about every second one is, which no branch predictor
-/// foresees. Indices wrap at the room, which is never reached, in place of a check.
+/// Here and below every entry is written, and the count advances only if it is wanted: about half are, which no branch
+/// predictor can foresee. Indices wrap at the capacity, which is never reached, instead of a bounds check.
 #[derive(Clone, Debug)]
 struct Near<const N: usize> {
     boxes: [SweptBox; ROOM],
@@ -187,7 +187,7 @@ impl<const N: usize> Near<N> {
             self.items[count % ROOM] = *item;
             count += usize::from(bounds.overlaps(query));
         }
-        debug_assert!(elements.items.len() <= ROOM, "a triangle owns three elements at most");
+        debug_assert!(elements.items.len() <= ROOM, "a triangle owns at most three elements");
         self.count = count;
     }
 
@@ -217,7 +217,7 @@ impl<const N: usize> Near<N> {
     ) -> usize {
         for j in begin..others.count.min(ROOM) {
             let (a, b) = (self.items[i], others.items[j]);
-            // Two edges come with the smaller number first; a vertex always comes before its triangle.
+            // Pairs of edges list the smaller number first; a vertex always precedes its triangle.
             pairs[count % (ROOM * ROOM)] = if N == M { [a.min(b), a.max(b)] } else { [a, b] };
             let mut is_neighbour = false;
             for vertex in self.vertices[i] {
@@ -232,7 +232,7 @@ impl<const N: usize> Near<N> {
 }
 
 impl Near<2> {
-    /// Adds all pairs of two of these edges that overlap and share no vertex.
+    /// Adds all pairs of these edges that overlap and share no vertex.
     #[inline(always)]
     fn pair_within(&self, pairs: &mut [[u32; 2]; ROOM * ROOM], out: &mut Vec<[u32; 2]>) {
         let mut count = 0;
@@ -243,7 +243,7 @@ impl Near<2> {
     }
 }
 
-/// What of one leaf is near another.
+/// Elements of one leaf near another.
 #[derive(Clone, Debug)]
 struct NearElements {
     points: Near<1>,
@@ -251,7 +251,7 @@ struct NearElements {
     triangles: Near<3>,
 }
 
-/// Memory for one pair of leaves at a time.
+/// Scratch memory for one pair of leaves.
 #[derive(Clone, Debug)]
 pub(super) struct LeafScratch {
     near: [NearElements; 2],

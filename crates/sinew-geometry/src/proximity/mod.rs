@@ -1,10 +1,10 @@
-//! Nearness of moving triangles: what contact needs to know about geometry.
+//! Proximity of moving triangles: the geometry of contact.
 //!
 //! - [`point_triangle`], [`edge_edge`]: closest points of two primitives as weights on their vertices
-//! - [`free_fraction`]: how far a motion may go before two primitives come too near
-//! - [`SurfaceTree`]: which points, triangles and edges of many surfaces may be near each other, and which triangles cross
-//! - [`CellTree`]: which deformed tetrahedra contain a point
-//! - [`RestSurface`]: the nearest point of a resting surface, everywhere or on the side where one is
+//! - [`free_fraction`]: the fraction of a motion before two primitives come too close
+//! - [`SurfaceTree`]: candidate pairs of points, triangles and edges of many surfaces, and triangles that cross
+//! - [`CellTree`]: deformed tetrahedra that contain a point
+//! - [`RestSurface`]: the nearest point of a surface at rest, global or local
 
 mod box32;
 mod box_tree;

@@ -1,4 +1,4 @@
-//! The nearest point of a surface that does not move: min |p − x| over all of it, or downhill from where one stands.
+//! The nearest point of a static surface: min |p − x| over all of it, or downhill from a starting triangle.
 
 use sinew_math::Vec3;
 
@@ -25,25 +25,26 @@ impl RestSurface {
         Self { vertices, triangles, bvh, around }
     }
 
-    /// The triangle nearest to `p`, the barycentric coordinates of the nearest point on it, and its distance [m]; `None` for a
-    /// surface without triangles.
+    /// The triangle nearest to `p`, the barycentric coordinates of the nearest point on it, and its distance \[m\];
+    /// `None` for a surface without triangles.
     pub fn nearest(&self, p: Vec3) -> Option<(u32, [f64; 3], f64)> {
         let (triangle, _) = self.bvh.nearest(p, |triangle| self.on_triangle(p, triangle).1)?;
         Some(self.answer(p, triangle))
     }
 
-    /// The same over the triangles within `reach` [m] that `is_allowed` holds for; `None` where there is none.
+    /// The same over the triangles within `reach` \[m\] that satisfy `is_allowed`; `None` if there is none.
     pub fn nearest_where(&self, p: Vec3, reach: f64, is_allowed: impl Fn(u32) -> bool) -> Option<(u32, [f64; 3], f64)> {
-        // Whatever does not count is as far away as what is out of reach, so that the search ends there.
+        // Excluded triangles count as out of reach, so the search ends there.
         let farthest = reach * reach;
         let distance = |triangle| if is_allowed(triangle) { self.on_triangle(p, triangle).1 } else { farthest };
         let (triangle, distance) = self.bvh.nearest(p, |triangle| distance(triangle).min(farthest))?;
         (distance < farthest).then(|| self.answer(p, triangle))
     }
 
-    /// The nearest point found by walking from triangle `from` over triangles that share a vertex, as long as one is closer.
+    /// The nearest point found by walking from triangle `from` over triangles that share a vertex, as long as one is
+    /// closer.
     ///
-    /// A local minimum of the distance: a contact stays on the side of a thin part where it began.
+    /// This is a local minimum of the distance: a contact stays on the side of a thin part where it began.
     pub fn nearest_near(&self, p: Vec3, from: u32) -> (u32, [f64; 3], f64) {
         let mut best = from;
         let mut best_distance = self.on_triangle(p, from).1;
@@ -63,7 +64,7 @@ impl RestSurface {
         }
     }
 
-    /// Barycentric coordinates of the point of a triangle that is nearest to `p`, and the squared distance [m²].
+    /// Barycentric coordinates of the point of a triangle nearest to `p`, and the squared distance \[m²\].
     fn on_triangle(&self, p: Vec3, triangle: u32) -> ([f64; 3], f64) {
         let [a, b, c] = self.triangles[triangle as usize].map(|v| self.vertices[v as usize]);
         let closest = point_triangle([p, a, b, c]);
@@ -108,7 +109,7 @@ mod tests {
         assert!(surface.nearest_where(p, 0.99 * distance, |triangle| triangle % 3 == 1).is_none());
     }
 
-    /// Seen from outside, a sphere has one local minimum, which every walk ends at.
+    /// Seen from outside, a sphere has one local minimum, where every walk ends.
     #[test]
     fn walk_on_a_sphere_ends_at_the_nearest_point() {
         let sphere = icosphere(1.0, 6).unwrap();
@@ -122,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Two sheets: the nearest point is on the near one, the walk stays on the sheet it began on.
+    /// Two sheets: the nearest point is on the near one; the walk stays on its starting sheet.
     #[test]
     fn walk_stays_on_its_side() {
         let (mut vertices, mut triangles) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
-//! Edges of a triangle surface, and which triangle owns each vertex and each edge.
+//! Edges of a triangle surface, and the triangle that owns each vertex and each edge.
 //!
-//! The box of an owner contains what it owns. A vertex and a triangle, or two edges, can therefore only be near each other where
-//! the boxes of their owners are, and come up exactly once when all pairs of triangles come up once [Curtis08].
+//! The box of an owner contains its elements. So a vertex and a triangle, or two edges, can only be close if the boxes
+//! of their owners are, and each pair occurs exactly once when all pairs of triangles occur once \[Curtis08\].
 
 /// Triangles with their edges and owners.
 #[derive(Clone, Debug)]
@@ -9,9 +9,9 @@ pub(super) struct SurfaceTopology {
     pub triangles: Vec<[u32; 3]>,
     /// Vertices, the smaller number first; in the order of their owners.
     pub edges: Vec<[u32; 2]>,
-    /// The first two triangles at each edge; `u32::MAX` where there is no second.
+    /// The first two triangles at each edge; `u32::MAX` if there is no second.
     pub edge_triangles: Vec<[u32; 2]>,
-    /// Vertices that have a triangle, in the order of their owners.
+    /// Vertices used by a triangle, in the order of their owners.
     pub vertices: Vec<u32>,
     /// Triangle t owns the edges `edge_begin[t]..edge_begin[t + 1]`.
     pub edge_begin: Vec<u32>,

@@ -1,7 +1,7 @@
-//! All pairs of points and triangles and of edges that may be near each other, of several surfaces at once.
+//! Candidate pairs of points and triangles and of edges that may be close, for several surfaces at once.
 //!
-//! One refittable tree over the triangles serves both kinds of pairs: see [`SurfaceTopology`]. Boxes are kept in single precision,
-//! rounded outwards, around the middle of the scene.
+//! One refittable tree over the triangles serves both kinds of pairs: see [`SurfaceTopology`]. Boxes are stored in
+//! single precision, rounded outward, relative to the center of the scene.
 
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
@@ -12,16 +12,16 @@ use super::surface_topology::SurfaceTopology;
 use super::swept_box::SweptBox;
 use crate::mesh::{Aabb, triangles_intersect};
 
-/// Vertices or elements per block of parallel work: some ten microseconds.
+/// Vertices or elements per block of parallel work: about ten microseconds.
 const BLOCK: usize = 2048;
 
-/// Most triangles on each side of one task of the search: enough work to hide the cost of handing it over.
+/// Largest number of triangles on each side of one search task: enough work to hide the handover.
 const TASK_SIZE: usize = 512;
 
 /// Tasks that share one list of results.
 const TASKS_PER_BATCH: usize = 4;
 
-/// Pairs that may be near each other, none of which share a vertex.
+/// Pairs that may be close; no pair shares a vertex.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidates {
     /// Vertex and triangle.
@@ -31,14 +31,14 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Forgets all pairs and keeps the memory.
+    /// Removes all pairs and keeps the memory.
     pub fn clear(&mut self) {
         self.point_triangle.clear();
         self.edge_edge.clear();
     }
 }
 
-/// Pairs of subtrees to be searched, and the memory to find them.
+/// Pairs of subtrees to search, and scratch memory to find them.
 #[derive(Clone, Debug, Default)]
 struct Tasks {
     pairs: Vec<[u32; 2]>,
@@ -46,7 +46,7 @@ struct Tasks {
     roots: Vec<Root>,
 }
 
-/// What one batch of tasks finds, and its memory.
+/// Results of one batch of tasks, and its scratch memory.
 #[derive(Clone, Debug, Default)]
 struct Batch {
     stack: Vec<[u32; 2]>,
@@ -58,11 +58,11 @@ struct Batch {
 pub struct SurfaceTree {
     topology: SurfaceTopology,
     groups: Vec<u32>,
-    /// Group of each vertex; that of its owner.
+    /// Group of each vertex, that of its owner.
     vertex_groups: Vec<u32>,
     is_paired: Vec<bool>,
     group_count: usize,
-    /// Boxes are relative to this point, so that single precision is spent on the scene and not on its place.
+    /// Boxes are relative to this point, so that single precision resolves the scene regardless of its position.
     origin: Vec3,
     tree: BoxTree<SweptBox>,
     vertex_boxes: Vec<SweptBox>,
@@ -72,18 +72,19 @@ pub struct SurfaceTree {
 }
 
 impl SurfaceTree {
-    /// A tree over `triangles`, where `groups[t]` is the group (body) of triangle t, and `is_paired[g * group_count + h]` tells
-    /// whether groups g and h may touch (symmetric; the diagonal allows a group to touch itself).
+    /// A tree over `triangles`, where `groups[t]` is the group (body) of triangle t, and
+    /// `is_paired[g * group_count + h]` is whether groups g and h may touch (symmetric; the diagonal allows a group to
+    /// touch itself).
     ///
     /// Triangles that share a vertex belong to one group.
     ///
     /// # Panics
-    /// When the lengths do not fit together, or a group or a vertex does not exist.
+    /// When the lengths are inconsistent, or a group or a vertex does not exist.
     pub fn new(vertex_count: usize, triangles: Vec<[u32; 3]>, groups: Vec<u32>, is_paired: Vec<bool>) -> Self {
         let group_count = is_paired.len().isqrt();
-        assert_eq!(groups.len(), triangles.len(), "each triangle has a group");
-        assert_eq!(group_count * group_count, is_paired.len(), "pairing is a square table");
-        assert!(groups.iter().all(|group| (*group as usize) < group_count), "each group has its line in the table");
+        assert_eq!(groups.len(), triangles.len(), "each triangle must have a group");
+        assert_eq!(group_count * group_count, is_paired.len(), "the pairing table must be square");
+        assert!(groups.iter().all(|group| (*group as usize) < group_count), "each group must have a row in the table");
         let topology = SurfaceTopology::new(vertex_count, triangles);
         let mut vertex_groups = vec![0; vertex_count];
         for (triangle, group) in groups.iter().enumerate() {
@@ -93,7 +94,7 @@ impl SurfaceTree {
         }
         debug_assert!(
             (topology.triangles.iter().zip(&groups)).all(|(t, g)| t.iter().all(|v| vertex_groups[*v as usize] == *g)),
-            "triangles that share a vertex belong to one group"
+            "triangles that share a vertex must belong to one group"
         );
         let tree = BoxTree::new(groups.len(), LEAF_SIZE, |triangle| groups[triangle as usize]);
         let mut elements = LeafElements::new(&topology);
@@ -123,7 +124,7 @@ impl SurfaceTree {
         &self.topology.edges
     }
 
-    /// The triangle or two triangles at each edge; the second is `u32::MAX` at a border. Of more than two, the first two.
+    /// The one or two triangles at each edge; the second is `u32::MAX` at a border. If there are more, the first two.
     pub fn edge_triangles(&self) -> &[[u32; 2]] {
         &self.topology.edge_triangles
     }
@@ -133,20 +134,21 @@ impl SurfaceTree {
         self.groups[triangle]
     }
 
-    /// Builds the tree anew for these places (once per step: bodies travel). The boxes follow with the next [`Self::refit`].
+    /// Rebuilds the tree for these positions (once per step, because bodies move). The boxes follow with the next
+    /// [`Self::refit`].
     pub fn rebuild(&mut self, vertices: &[Vec3]) {
         let center = Aabb::from_points(self.topology.vertices.iter().map(|v| &vertices[*v as usize])).center();
         self.origin = if center.is_finite() { center } else { Vec3::zero() };
         let (triangles, origin) = (&self.topology.triangles, self.origin);
         self.tree.rebuild(|triangle| {
             let [a, b, c] = triangles[triangle as usize].map(|v| vertices[v as usize] - origin);
-            // Three times the centre sorts like the centre.
+            // Three times the center sorts like the center.
             a + b + c
         });
         self.elements.arrange(&self.topology, &self.tree);
     }
 
-    /// Boxes around the motion of everything from `start` to `end`, grown by the margin [m] of its group.
+    /// Updates the boxes around the motion from `start` to `end`, grown by the margin \[m\] of each group.
     pub fn refit(&mut self, start: &[Vec3], end: &[Vec3], margins: &[f64]) {
         let (vertex_groups, origin) = (&self.vertex_groups, self.origin);
         for_each_block_mut((&mut self.vertex_boxes[..], start, end), BLOCK, |first, (boxes, start, end)| {
@@ -163,10 +165,10 @@ impl SurfaceTree {
         self.elements.refit(vertex_boxes);
     }
 
-    /// All candidates of the present boxes, in an order that depends on the input alone.
+    /// All candidates of the current boxes, in an order that depends only on the input.
     ///
-    /// A pair is a candidate unless its grown boxes are apart along an axis all the way, up to their outward rounding to single precision:
-    /// all pairs that come closer than the sum of their margins on the way are found.
+    /// A pair is a candidate unless one axis separates its grown boxes throughout the motion, up to their outward
+    /// rounding to single precision. So all pairs that come closer than the sum of their margins are found.
     pub fn find(&mut self, out: &mut Candidates) {
         let mut tasks = std::mem::take(&mut self.tasks);
         self.collect_tasks(&mut tasks);
@@ -177,7 +179,7 @@ impl SurfaceTree {
             batches.resize_with(batch_count, Batch::default);
         }
         for_each_block_mut(&mut batches[..batch_count], 1, |first, batches| {
-            // On the stack, because each batch in flight needs its own and it is quickly made.
+            // On the stack: each batch in flight needs its own, and it is cheap to create.
             let mut scratch = LeafScratch::default();
             for (k, Batch { stack, found }) in batches.iter_mut().enumerate() {
                 found.clear();
@@ -198,11 +200,11 @@ impl SurfaceTree {
         (self.tasks, self.batches) = (tasks, batches);
     }
 
-    /// Pairs of triangles (a < b) of paired groups that cross at `vertices`, at most `limit`, sorted; needs a refit with
-    /// start = end = `vertices`.
+    /// Pairs of triangles (a < b) of paired groups that cross at `vertices`, at most `limit`, sorted; needs a refit
+    /// with start = end = `vertices`.
     ///
-    /// Signs are exact. Triangles that share a vertex cross when they meet anywhere else than there, triangles that share an
-    /// edge when one is folded onto the other. Which of more than `limit` pairs are given depends on the tree.
+    /// Signs are exact. Triangles that share a vertex cross when they also meet elsewhere, triangles that share an edge
+    /// when one is folded onto the other. If there are more than `limit` pairs, the tree determines which are returned.
     pub fn crossings(&self, vertices: &[Vec3], limit: usize) -> Vec<[u32; 2]> {
         use rayon::prelude::*;
         let mut tasks = Tasks::default();
@@ -238,7 +240,7 @@ impl SurfaceTree {
                 let second = self.tree.item(j);
                 let t = self.triangles()[second as usize];
                 let y = places(t);
-                // Without the margins, most pairs are apart.
+                // Without the margins, most pairs are separate.
                 if !bounds.overlaps(&Aabb::from_points(&y)) {
                     continue;
                 }
@@ -251,7 +253,7 @@ impl SurfaceTree {
         }
     }
 
-    /// Cuts the search into pairs of subtrees that depend on the boxes alone, not on the number of threads.
+    /// Splits the search into pairs of subtrees that depend only on the boxes, not on the number of threads.
     fn collect_tasks(&self, tasks: &mut Tasks) {
         let Tasks { pairs, stack, roots } = tasks;
         self.push_group_pairs(roots, stack);

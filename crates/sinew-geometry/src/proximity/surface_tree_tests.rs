@@ -9,7 +9,7 @@ use super::{Candidates, SurfaceTree};
 use crate::mesh::{Aabb, TriMesh};
 use crate::procedural::icosphere;
 
-/// Several groups of triangles, each with some vertices of its own, that move at random.
+/// Several groups of triangles, each with its own vertices, in random motion.
 struct Soup {
     start: Vec<Vec3>,
     end: Vec<Vec3>,
@@ -33,7 +33,7 @@ impl Soup {
             let mut previous = Vec::new();
             for _ in 0..*size {
                 let center = random.point() + Vec3::new(50.0, 0.0, 0.0);
-                // Half of the triangles hang on to an edge of the one before.
+                // Half of the triangles share an edge with the previous one.
                 let mut corners: Vec<u32> =
                     if random.unit() < 0.5 { previous.into_iter().take(2).collect() } else { vec![] };
                 while corners.len() < 3 {
@@ -70,7 +70,7 @@ impl Soup {
         (group, vertices.to_vec(), boxes)
     }
 
-    /// All candidates by double loops, with boxes grown by `slack` on top.
+    /// All candidates by double loops, with boxes additionally grown by `slack`.
     fn brute_force(&self, tree: &SurfaceTree, is_paired: &[bool], slack: f64) -> [BTreeSet<[u32; 2]>; 2] {
         let group_count = self.margins.len() as u32;
         let points: Vec<_> = (0..self.start.len() as u32).map(|v| self.element([v])).collect();
@@ -109,11 +109,11 @@ fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 
 fn set_of(pairs: &[[u32; 2]]) -> BTreeSet<[u32; 2]> {
     let set: BTreeSet<_> = pairs.iter().copied().collect();
-    assert_eq!(set.len(), pairs.len(), "no pair comes twice");
+    assert_eq!(set.len(), pairs.len(), "no pair may occur twice");
     set
 }
 
-/// Candidates contain all pairs of overlapping boxes, and no pair that is apart by more than the rounding to single precision.
+/// Candidates contain all pairs of overlapping boxes, and no pair farther apart than the rounding to single precision.
 #[test]
 fn candidates_equal_brute_force_for_all_pairings() {
     let mut random = Random::new(7);
@@ -163,7 +163,7 @@ fn candidates_do_not_depend_on_threads_or_history() {
     });
 }
 
-/// Boxes that were refitted without a rebuild give the same pairs in another order.
+/// Boxes refitted without a rebuild give the same pairs in another order.
 #[test]
 fn tree_of_other_places_finds_the_same() {
     let mut random = Random::new(9);

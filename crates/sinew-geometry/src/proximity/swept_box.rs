@@ -1,7 +1,8 @@
-//! Bounding boxes of what moves: one at the start and one at the end.
+//! Bounding boxes of moving items: one at the start and one at the end.
 //!
-//! Vertices go along straight lines, so the bounds of a box at any moment lie between those of its start and its end. Two boxes that are apart along one axis at both ends, on the
-//! same side, are apart all the way. One box around the whole way would pair everything with all neighbours that go along with it.
+//! Vertices move along straight lines, so the bounds at any time lie between those at the start and at the end. Two
+//! boxes that one axis separates at both ends, on the same side, are separate throughout. A single box around the whole
+//! motion would pair every item with all neighbors that move along with it.
 
 use sinew_math::Vec3;
 
@@ -17,19 +18,19 @@ pub(super) struct SweptBox {
 }
 
 impl SweptBox {
-    /// Around a point that goes from `start` to `end`, grown by `margin` on all sides.
+    /// Box of a point that moves from `start` to `end`, grown by `margin` on all sides.
     #[inline(always)]
     pub fn of_point(start: Vec3, end: Vec3, margin: f64) -> Self {
         let grown = |x: Vec3| Box32::new(x - Vec3::splat(margin), x + Vec3::splat(margin));
         Self { start: grown(start), end: grown(end) }
     }
 
-    /// The lower end of the whole way along the first axis.
+    /// The lower end of the whole motion along the first axis.
     pub fn lower_x(&self) -> f32 {
         self.start.lower_x().min(self.end.lower_x())
     }
 
-    /// The upper end of the whole way along the first axis.
+    /// The upper end of the whole motion along the first axis.
     pub fn upper_x(&self) -> f32 {
         self.start.upper_x().max(self.end.upper_x())
     }
@@ -43,12 +44,12 @@ impl Bounds for SweptBox {
         Self { start: self.start.union(&other.start), end: self.end.union(&other.end) }
     }
 
-    /// Whether no axis keeps them apart all the way.
+    /// Whether no axis separates them throughout.
     #[inline(always)]
     fn overlaps(&self, other: &Self) -> bool {
         let (from, to) = (self.start.beyond(&other.start), self.end.beyond(&other.end));
         let (other_from, other_to) = (other.start.beyond(&self.start), other.end.beyond(&self.end));
-        // Without short cuts, as lanes.
+        // Branch-free, in lanes.
         let mut is_apart = false;
         for axis in 0..4 {
             is_apart |= (from[axis] & to[axis]) | (other_from[axis] & other_to[axis]);
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
     use crate::proximity::random::Random;
 
-    /// What overlaps at some moment is found; what goes along with each other at a distance is not.
+    /// Items that overlap at some time are found; items that move together at a distance are not.
     #[test]
     fn boxes_that_meet_on_their_way_overlap() {
         let mut random = Random::new(11);

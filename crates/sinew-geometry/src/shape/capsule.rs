@@ -8,21 +8,21 @@ use super::{Pose, Posed, Shape, ShapeError, check_length, check_point, round_cur
 /// A cylinder along z about the origin, with half balls at both ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capsule {
-    /// Half of the length of the axis [m]; the caps come on top.
+    /// Half of the length of the axis \[m\], without the caps.
     pub half_length: f64,
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
 }
 
 impl Capsule {
-    /// A capsule whose axis reaches from −`half_length` to `half_length` [m] on z.
+    /// A capsule whose axis extends from −`half_length` to `half_length` \[m\] on z.
     pub fn new(half_length: f64, radius: f64) -> Result<Self, ShapeError> {
         check_length("half length", half_length)?;
         check_length("radius", radius)?;
         Ok(Self { half_length, radius })
     }
 
-    /// The capsule whose axis reaches from `a` to `b`.
+    /// The capsule whose axis extends from `a` to `b`.
     pub fn between(a: Vec3, b: Vec3, radius: f64) -> Result<Posed<Self>, ShapeError> {
         check_point("end of the capsule", a)?;
         check_point("end of the capsule", b)?;
@@ -30,7 +30,7 @@ impl Capsule {
         Ok(Posed { shape, pose: Pose::along(a * 0.5 + b * 0.5, b - a)? })
     }
 
-    /// From the closest point of the axis to p.
+    /// Vector from the closest point of the axis to p.
     fn offset_from_axis(&self, p: Vec3) -> Vec3 {
         Vec3::new(p.x, p.y, p.z - p.z.clamp(-self.half_length, self.half_length))
     }
@@ -48,7 +48,7 @@ impl Shape for Capsule {
     fn curvature(&self, p: Vec3) -> Mat3 {
         let mut curvature = round_curvature(self.normal(p), self.offset_from_axis(p).norm());
         if p.z.abs() < self.half_length {
-            // Along the cylinder there is none.
+            // No curvature along the cylinder.
             for i in 0..3 {
                 curvature.rows[2][i] = 0.0;
                 curvature.rows[i][2] = 0.0;

@@ -7,12 +7,12 @@ use super::{Shape, ShapeError, check_length, round_curvature};
 /// A box about the origin, edges along the axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cuboid {
-    /// Half of the edge lengths [m].
+    /// Half of the edge lengths \[m\].
     pub half_size: Vec3,
 }
 
 impl Cuboid {
-    /// A box from −`half_size` to `half_size` [m].
+    /// A box from −`half_size` to `half_size` \[m\].
     pub fn new(half_size: Vec3) -> Result<Self, ShapeError> {
         for (axis, name) in ["half size along x", "half size along y", "half size along z"].into_iter().enumerate() {
             check_length(name, half_size[axis])?;
@@ -20,7 +20,7 @@ impl Cuboid {
         Ok(Self { half_size })
     }
 
-    /// How far p is beyond the faces of each axis; negative inside.
+    /// Distance of p beyond the faces of each axis; negative inside.
     fn beyond(&self, p: Vec3) -> Vec3 {
         p.abs() - self.half_size
     }
@@ -42,7 +42,7 @@ impl Shape for Cuboid {
                 normal[axis] = (outside[axis] / length).copysign(p[axis]);
             }
         } else {
-            // Inside, the nearest face; the first axis of equals.
+            // Inside: the nearest face; ties go to the first axis.
             let nearest = (0..3).fold(0, |best, axis| if q[axis] > q[best] { axis } else { best });
             normal[nearest] = 1.0_f64.copysign(p[nearest]);
         }
@@ -52,7 +52,7 @@ impl Shape for Cuboid {
     fn curvature(&self, p: Vec3) -> Mat3 {
         let outside = self.beyond(p).max(Vec3::zero());
         let mut curvature = round_curvature(self.normal(p), outside.norm());
-        // Round only about edges and corners, and only across them.
+        // Curved only around edges and corners, and only across them.
         for axis in 0..3 {
             if outside[axis] == 0.0 {
                 for i in 0..3 {

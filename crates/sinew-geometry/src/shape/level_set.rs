@@ -1,10 +1,13 @@
 //! The signed distance of any closed surface, on a sparse grid.
 //!
-//! Each grid node knows the exact distance φᵢ to the surface and its gradient gᵢ there. In between, the planes that nodes see are blended,
-//! $$\varphi(p) = \sum_i W_i(p)\,\bigl(\varphi_i + g_i\cdot(p - x_i)\bigr), \qquad W_i = \prod_a w(1 - |p_a - x_{i,a}|/h), \quad w(t) = 3t^2 - 2t^3,$$
-//! over the corners of a cell. That is exact for planes and differentiable everywhere in the grid, so a penalty on φ has a continuous force, and its
-//! error is ⅜ h² over the radius of curvature at most (a corner is half a diagonal away). Cells are grouped in bricks; only bricks near the surface have nodes of their own, all others share a grid as
-//! coarse as the bricks.
+//! Each grid node stores the exact distance φᵢ to the surface and its gradient gᵢ. In between, the tangent planes of
+//! the nodes are blended,
+//! $$\varphi(p) = \sum_i W_i(p)\,\bigl(\varphi_i + g_i\cdot(p - x_i)\bigr), \qquad
+//! W_i = \prod_a w(1 - |p_a - x_{i,a}|/h), \quad w(t) = 3t^2 - 2t^3,$$
+//! over the corners of a cell. That is exact for planes and differentiable everywhere in the grid, so a penalty on φ
+//! has a continuous force. The error is at most ⅜ h² over the radius of curvature (a corner is half a diagonal away).
+//! Cells are grouped in bricks; only bricks near the surface have their own nodes, all others share a grid as coarse as
+//! the bricks.
 
 use sinew_math::{Mat3, Vec3, parallel};
 use thiserror::Error;
@@ -14,51 +17,51 @@ use crate::mesh::{NearestPlaces, TriMesh, WindingNumber};
 
 /// Cells along the edge of a brick.
 const BRICK: usize = 4;
-/// Nodes of a brick with its own.
+/// Nodes of a refined brick.
 const BRICK_NODES: usize = (BRICK + 1).pow(3);
-/// Bricks around the surface, so that it lies well inside.
+/// Bricks around the surface, so that it lies well inside the grid.
 const MARGIN: f64 = 1.0;
-/// Cells along the longest side of the surface when nothing is said, and at most.
+/// Default and largest number of cells along the longest side of the surface.
 const DEFAULT_CELLS: f64 = 48.0;
 const MOST_CELLS: f64 = 512.0;
 
-/// Why a surface makes no level set.
+/// Why a level set cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum LevelSetError {
-    /// The surface has a border.
+    /// The surface has a boundary.
     #[error(
-        "the surface is open: {edges} of its edges have a triangle on one side only, the first at {:.4}, {:.4}, {:.4}; hint: close it, or merge vertices that lie on each other",
+        "the surface is open: {edges} of its edges have a triangle on one side only, the first at {:.4}, {:.4}, {:.4}; hint: close it, or merge coincident vertices",
         place.x, place.y, place.z
     )]
     Open {
         /// Number of such edges.
         edges: usize,
-        /// An end of the first [m].
+        /// An end of the first one \[m\].
         place: Vec3,
     },
-    /// The surface encloses nothing, or less than the grid can see.
+    /// The surface encloses nothing that the grid resolves.
     #[error(
-        "the surface encloses nothing that a grid of cells of {cell:.3e} m can see; hint: give it a thickness of two cells, or take smaller cells"
+        "the surface encloses nothing that a grid with cells of {cell:.3e} m can resolve; hint: make it at least two cells thick, or use smaller cells"
     )]
     TooThin {
-        /// Edge of the cells [m].
+        /// Edge of the cells \[m\].
         cell: f64,
     },
-    /// So small cells would take too much memory.
+    /// Such small cells would need too much memory.
     #[error(
-        "cells of {cell:.3e} m are too small for a surface of {size:.3e} m; hint: the smallest that make sense are {least:.3e} m"
+        "cells of {cell:.3e} m are too small for a surface of {size:.3e} m; hint: use cells of at least {least:.3e} m"
     )]
     TooFine {
-        /// Edge of the cells [m].
+        /// Edge of the cells \[m\].
         cell: f64,
-        /// Longest side of the surface [m].
+        /// Longest side of the surface \[m\].
         size: f64,
-        /// Smallest edge [m].
+        /// Smallest edge \[m\].
         least: f64,
     },
 }
 
-/// What a grid node knows.
+/// Distance and gradient at a grid node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Node {
     value: f64,
@@ -70,13 +73,13 @@ struct Node {
 pub struct LevelSet {
     surface: TriMesh,
     cell: f64,
-    /// First corner of the grid [m].
+    /// First corner of the grid \[m\].
     origin: Vec3,
     /// Bricks along each axis.
     bricks: [usize; 3],
     /// Nodes at the corners of bricks.
     coarse: Vec<Node>,
-    /// First node of each brick that has its own.
+    /// First node of each refined brick.
     first: Vec<Option<u32>>,
     fine: Vec<Node>,
 }
@@ -89,8 +92,8 @@ struct Sample {
 }
 
 impl LevelSet {
-    /// The level set of a closed surface whose triangles are counter-clockwise from outside; `cell` is the edge of the grid cells, a 48th of the
-    /// longest side when left out.
+    /// The level set of a closed surface whose triangles are counterclockwise from outside; `cell` is the edge of the
+    /// grid cells, by default 1/48 of the longest side.
     ///
     /// # Errors
     /// When the surface is open, encloses nothing, or the cells are far too small.
@@ -114,7 +117,7 @@ impl LevelSet {
         let coarse = measure(corners.iter().product(), |index| {
             distance.at(origin + Vec3::from(unravel(index, corners).map(|i| i as f64)) * width)
         });
-        // A brick whose middle is further from the surface than its corners are from the middle has no surface inside.
+        // A brick whose center is farther from the surface than from its corners contains no surface.
         let count = bricks.iter().product();
         let middles = measure(count, |brick| {
             distance.at(origin + Vec3::from(unravel(brick, bricks).map(|i| i as f64 + 0.5)) * width)
@@ -136,12 +139,12 @@ impl LevelSet {
         Ok(Self { surface, cell, origin, bricks, coarse, first, fine })
     }
 
-    /// The surface it was made of.
+    /// The source surface.
     pub fn surface(&self) -> &TriMesh {
         &self.surface
     }
 
-    /// Edge of the grid cells near the surface [m].
+    /// Edge of the grid cells near the surface \[m\].
     pub fn cell(&self) -> f64 {
         self.cell
     }
@@ -170,7 +173,7 @@ impl LevelSet {
                 blend(inside - corner, width, brick, |at| self.coarse[ravel(at, corners)])
             }
         };
-        // Outside of the grid the distance to it is added: too much, but far from zero.
+        // Outside the grid, add the distance to it: an overestimate, but far from zero.
         let beyond = (place - inside) * width;
         let far = beyond.norm();
         if far > 0.0 {
@@ -187,7 +190,8 @@ impl Shape for LevelSet {
         self.sample(p).value
     }
 
-    /// The exact gradient of [`Shape::distance`], which is a unit vector to the accuracy of the grid only: forces must fit their energy.
+    /// The exact gradient of [`Shape::distance`], which is a unit vector only to the accuracy of the grid: forces must
+    /// match their energy.
     fn normal(&self, p: Vec3) -> Vec3 {
         self.sample(p).gradient
     }
@@ -215,10 +219,11 @@ fn measure(count: usize, node: impl Fn(usize) -> Node + Sync) -> Vec<Node> {
     nodes
 }
 
-/// Blends what the corners of a cell with edge `h` see; t in [0, 1]³ is the place in the cell, and `first` its first corner.
+/// Blends the planes at the corners of a cell with edge `h`; t in [0, 1]³ is the local point, and `first` the first
+/// corner.
 fn blend(t: Vec3, h: f64, first: [usize; 3], node: impl Fn([usize; 3]) -> Node) -> Sample {
     let weight = |t: f64| (t * t * (3.0 - 2.0 * t), 6.0 * t * (1.0 - t), 6.0 - 12.0 * t);
-    // Per axis and side: w, w′ and w″ over the place.
+    // Per axis and side: w, w′ and w″ with respect to position.
     let sides: [[(f64, f64, f64); 2]; 3] = [0, 1, 2].map(|axis| {
         let (w, slope, bend) = weight(t[axis]);
         [(1.0 - w, -slope / h, -bend / (h * h)), (w, slope / h, bend / (h * h))]
@@ -256,7 +261,7 @@ impl<'a> Distance<'a> {
         let Some(nearest) = self.places.to(p) else { return Node::default() };
         let distance = (nearest.position - p).norm_squared().sqrt();
         let [a, b, c] = self.surface.corners(nearest.triangle);
-        // On the surface itself the way to it has no direction.
+        // On the surface itself the direction to it is undefined.
         if distance <= 1e-9 * (1.0 + p.norm()) * (b - a).norm() {
             return Node { value: 0.0, gradient: (b - a).cross(c - a).normalized() };
         }
@@ -282,7 +287,7 @@ mod tests {
         })
     }
 
-    /// The error falls with the square of the cells, down to that of the triangles.
+    /// The error decreases with the square of the cell size, down to that of the triangles.
     #[test]
     fn distance_converges_at_second_order() {
         let error = |cell: f64| {

@@ -1,7 +1,7 @@
 //! Bodies by their signed distance d(p): negative inside, |∇d| = 1.
 //!
-//! A new collider shape is one file here that implements [`Shape`]; the tests at the end of this module then check its distance
-//! against sampling and its derivatives against differences.
+//! A new collider shape is one file here that implements [`Shape`]; the tests at the end of this module then check its
+//! distance against sampling and its derivatives against differences.
 
 mod capsule;
 mod cuboid;
@@ -51,24 +51,24 @@ pub enum ShapeError {
 
 /// A body described by its signed distance.
 pub trait Shape: Debug + Send + Sync {
-    /// Signed distance [m] from the surface: positive outside, negative inside.
+    /// Signed distance \[m\] from the surface: positive outside, negative inside.
     fn distance(&self, p: Vec3) -> f64;
 
-    /// Gradient of the distance: a unit vector, on the surface its outward normal. Where the gradient jumps (the middle of a
-    /// sphere, the diagonals of a cuboid) one of the limits, always the same.
+    /// Gradient of the distance: a unit vector, on the surface its outward normal. Where the gradient jumps (the center
+    /// of a sphere, the diagonals of a cuboid) always the same one of the limits.
     fn normal(&self, p: Vec3) -> Vec3;
 
-    /// Second derivative of the distance [1/m], the curvature of the level set: what the tangent of a penalty force needs.
-    /// Zero where the gradient jumps.
+    /// Second derivative of the distance \[1/m\], the curvature of the level set, needed for the tangent of a penalty
+    /// force. Zero where the gradient jumps.
     fn curvature(&self, p: Vec3) -> Mat3;
 
-    /// The point of the surface that is closest to `p`.
+    /// The point of the surface closest to `p`.
     fn closest(&self, p: Vec3) -> Vec3 {
         p - self.normal(p) * self.distance(p)
     }
 }
 
-/// One of the shapes, by value: a collider whose kind is known at run time.
+/// One of the shapes, by value: a collider whose kind is known only at run time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyShape {
     /// A half-space.
@@ -84,7 +84,7 @@ pub enum AnyShape {
 }
 
 impl AnyShape {
-    /// Volume [m³]; `None` for the half-space.
+    /// Volume \[m³\]; `None` for the half-space.
     pub fn volume(&self) -> Option<f64> {
         match self {
             Self::Plane(_) => None,
@@ -158,9 +158,9 @@ fn check_point(name: &'static str, point: Vec3) -> Result<(), ShapeError> {
     if point.is_finite() { Ok(()) } else { Err(ShapeError::Point { name }) }
 }
 
-/// The unit vector along `v`, for `v` of any length but zero.
+/// The unit vector along a nonzero `v` of any length.
 fn check_direction(name: &'static str, v: Vec3) -> Result<Vec3, ShapeError> {
-    // Scaled by the largest component first, so that squares neither under- nor overflow.
+    // Scaled by the largest component first, so that squares neither underflow nor overflow.
     let largest = v.abs().max_component();
     if !(v.is_finite() && largest > 0.0) {
         return Err(ShapeError::Direction { name });
@@ -169,7 +169,7 @@ fn check_direction(name: &'static str, v: Vec3) -> Result<Vec3, ShapeError> {
     Ok(scaled / scaled.norm())
 }
 
-/// Curvature (I − n nᵀ) / r of a sphere of radius r about a centre in direction −n; zero at the centre.
+/// Curvature (I − n nᵀ) / r of a sphere of radius r about a center in direction −n; zero at the center.
 fn round_curvature(normal: Vec3, radius: f64) -> Mat3 {
     if radius == 0.0 {
         return Mat3::zero();
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// Each shape with points on its surface, enough to find distances by brute force.
+    /// Each shape with points on its surface, dense enough to find distances by brute force.
     fn sampled_shapes() -> Vec<(Box<dyn Shape>, Vec<Vec3>)> {
         let pose = Pose {
             translation: Vec3::new(0.2, -0.1, 0.3),
@@ -279,7 +279,7 @@ mod tests {
                     gradient.set_column(axis, (shape.normal(p + e) - shape.normal(p - e)) / (2.0 * h));
                 }
                 let curvature = shape.curvature(p);
-                // Curvature grows like one over the distance from the centre; so does the error of the difference.
+                // Curvature grows like one over the distance from the center; so does the error of the difference.
                 assert!((gradient - curvature).norm() < 1e-6 * (1.0 + curvature.norm()).powi(3), "{shape:?} at {p:?}");
             }
         }

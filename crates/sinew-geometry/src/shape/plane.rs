@@ -7,14 +7,14 @@ use super::{Shape, ShapeError, check_direction, check_point};
 /// The half-space on the side of a plane that its normal points away from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plane {
-    /// A point of the plane [m].
+    /// A point of the plane \[m\].
     pub point: Vec3,
     /// Outward normal; a unit vector.
     pub normal: Vec3,
 }
 
 impl Plane {
-    /// The plane through `point` [m] with this normal, of any length.
+    /// The plane through `point` \[m\] with this normal, of any length.
     pub fn new(point: Vec3, normal: Vec3) -> Result<Self, ShapeError> {
         check_point("point", point)?;
         Ok(Self { point, normal: check_direction("normal", normal)? })

@@ -1,13 +1,13 @@
-//! Where a shape is and how it is turned.
+//! Position and orientation of a shape.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::{Shape, ShapeError, check_direction};
 
-/// A rigid placement: first turned, then moved.
+/// A rigid placement: rotation, then translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pose {
-    /// Position of the local origin in the world [m].
+    /// Position of the local origin in the world \[m\].
     pub translation: Vec3,
     /// Rotation from local to world; a unit quaternion.
     pub rotation: Quaternion,
@@ -20,40 +20,40 @@ impl Default for Pose {
 }
 
 impl Pose {
-    /// Not moved and not turned.
+    /// The identity.
     pub fn identity() -> Self {
         Self { translation: Vec3::zero(), rotation: Quaternion::identity() }
     }
 
-    /// Moved only.
+    /// A pure translation.
     pub fn from_translation(translation: Vec3) -> Self {
         Self { translation, rotation: Quaternion::identity() }
     }
 
-    /// The pose that takes the local z axis to `direction` by the shortest turn, and the origin to `translation`.
+    /// The pose that maps the local z axis to `direction` by the shortest rotation, and the origin to `translation`.
     pub fn along(translation: Vec3, direction: Vec3) -> Result<Self, ShapeError> {
         let d = check_direction("direction", direction)?;
         let axis = Vec3::<f64>::unit(2).cross(d);
         let (sine, cosine) = (axis.norm(), d.z);
-        // Opposite to z any axis across will do; x it is.
+        // Opposite to z, any transverse axis will do: use x.
         let axis = if sine > 0.0 { axis } else { Vec3::unit(0) };
         Ok(Self { translation, rotation: Quaternion::from_axis_angle(axis, sine.atan2(cosine)) })
     }
 
-    /// A local point in the world.
+    /// Maps a local point to the world.
     #[inline]
     pub fn to_world(&self, p: Vec3) -> Vec3 {
         self.rotation.rotate(p) + self.translation
     }
 
-    /// A world point in local coordinates.
+    /// Maps a world point to local coordinates.
     #[inline]
     pub fn to_local(&self, p: Vec3) -> Vec3 {
         self.rotation.conjugate().rotate(p - self.translation)
     }
 }
 
-/// A shape in its place.
+/// A shape with a pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Posed<S> {
     /// The shape in local coordinates.

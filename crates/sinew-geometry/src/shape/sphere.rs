@@ -7,12 +7,12 @@ use super::{Shape, ShapeError, check_length, round_curvature};
 /// A ball about the origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sphere {
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
 }
 
 impl Sphere {
-    /// A ball of this radius [m].
+    /// A ball of this radius \[m\].
     pub fn new(radius: f64) -> Result<Self, ShapeError> {
         check_length("radius", radius)?;
         Ok(Self { radius })
@@ -33,7 +33,7 @@ impl Shape for Sphere {
     }
 }
 
-/// The unit vector along `v`, or the fallback where `v` vanishes.
+/// The unit vector along `v`, or the fallback if `v` vanishes.
 pub(super) fn direction_or(v: Vec3, fallback: Vec3) -> Vec3 {
     let length = v.norm();
     if length > 0.0 { v / length } else { fallback }

@@ -13,7 +13,8 @@ const AROUND: usize = 32;
 const RINGS: usize = 8;
 
 impl AnyShape {
-    /// The surface as triangles in the frame of the shape, counter-clockwise from outside; `None` for the half-space. Round shapes are inscribed.
+    /// The surface as triangles in the frame of the shape, counterclockwise from outside; `None` for the half-space.
+    /// Round shapes are inscribed.
     pub fn surface(&self) -> Option<TriMesh> {
         match self {
             Self::Plane(_) => None,
@@ -35,7 +36,7 @@ impl AnyShape {
 
 fn capsule_surface(capsule: &Capsule) -> Option<TriMesh> {
     let (r, h) = (capsule.radius, capsule.half_length);
-    // Rings from the lower pole to the upper one; the two at the ends of the middle line are both on the equator.
+    // Rings from the lower pole to the upper one; the two at the ends of the axis are both on the equator.
     let mut rings = Vec::new();
     for k in 1..=RINGS {
         let angle = std::f64::consts::FRAC_PI_2 * (k as f64 / RINGS as f64);

@@ -1,8 +1,8 @@
 //! The matrix of the grid nodes, Pᵀ A P.
 //!
-//! A is symmetric, so half the work does: with L = (A below the diagonal) + ½ (its diagonal blocks) and G = Pᵀ L P, the coarse matrix is
-//! G + Gᵀ. All nodes of a piece have the same eight corners, so the sum over a pair of pieces is an 8 × 8 matrix of blocks that stays in
-//! registers and cache, eight corners to a vector.
+//! A is symmetric, so half the work suffices: with L = (A below the diagonal) + ½ (its diagonal blocks) and G = Pᵀ L P,
+//! the coarse matrix is G + Gᵀ. All nodes of a piece share the same eight corners, so the sum over a pair of pieces is
+//! an 8 × 8 matrix of blocks. It stays in registers and cache, with eight corners per vector.
 
 use super::{CORNERS, Cage};
 use crate::lanes::{Isa, LaneKernel, dispatch};
@@ -13,7 +13,7 @@ use crate::{Mat3, Vec3};
 /// Σ over nodes i of one piece and j of another of wᵢ Lᵢⱼ wⱼ: `[corner of i][entry of the block][corner of j]`.
 type PairSum = [[[f32; CORNERS]; 9]; CORNERS];
 
-/// Neighbours of a piece treated in one pass over its rows: a cube in a full grid has 27, itself included.
+/// Neighbors of a piece processed in one pass over its rows: a cube in a full grid has 27, itself included.
 const AT_ONCE: usize = 27;
 
 /// The Galerkin matrix of a [`Cage`].
@@ -30,13 +30,13 @@ impl CoarseMatrix {
         Self { half: BlockCsr::zeros(pattern.clone()), full: BlockCsr::zeros(pattern.clone()) }
     }
 
-    /// The matrix, both triangles.
+    /// The matrix, with both triangles stored.
     pub fn matrix(&self) -> &BlockCsr<f32> {
         &self.full
     }
 
-    /// Computes Pᵀ A P from the blocks of `matrix` on and below the diagonal. `free` is 0 for prescribed components of a node, whose
-    /// rows and columns are zero except for the diagonal, and 1 for all others.
+    /// Computes Pᵀ A P from the blocks of `matrix` on and below the diagonal. `free` is 1 for free components and 0 for
+    /// prescribed ones, whose rows and columns are zero except for the diagonal.
     pub fn update(&mut self, cage: &Cage, matrix: &BlockCsr<f32>, free: &[Vec3<f32>]) {
         self.half.set_zero();
         cage.plan.for_each_chunk(self.half.values_mut(), |pieces, writer| {
@@ -69,7 +69,7 @@ impl CoarseMatrix {
                 }
             },
         );
-        // Grid nodes that carry only prescribed components.
+        // Unit diagonal for grid components whose mesh components are all prescribed.
         for node in 0..self.full.node_count() {
             for axis in 0..3 {
                 if self.full.diagonal_block(node).rows[axis][axis] == 0.0 {
@@ -82,7 +82,7 @@ impl CoarseMatrix {
     }
 }
 
-/// The sums over the nodes of a piece for [`AT_ONCE`] of its neighbours from number `first` on.
+/// The sums over the nodes of a piece for [`AT_ONCE`] of its neighbors, starting at index `first`.
 struct PieceKernel<'a> {
     cage: &'a Cage,
     matrix: &'a BlockCsr<f32>,
@@ -100,7 +100,7 @@ impl LaneKernel for PieceKernel<'_> {
         let Self { cage, matrix, free, piece, first, sums } = self;
         let pattern = matrix.pattern();
         let members = cage.piece_starts[piece] as usize..cage.piece_starts[piece + 1] as usize;
-        // Σⱼ Lᵢⱼ wⱼ of one node i, for each neighbour that has such j.
+        // Σⱼ Lᵢⱼ wⱼ of one node i, for each neighbor piece with such j.
         let mut rows = [[[0.0f32; CORNERS]; 9]; AT_ONCE];
         for &node in &cage.members[members] {
             let node = node as usize;

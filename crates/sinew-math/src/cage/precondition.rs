@@ -1,10 +1,10 @@
-//! Block Jacobi on the mesh plus a solve on the grid, added up.
+//! Two-level additive preconditioner: block Jacobi on the mesh plus a solve on the coarse grid.
 //!
 //! $$M^{-1} = D^{-1} + P\,(P^T A P)^{-1} P^T$$
 //!
-//! Jacobi's half removes errors that change from node to node, the grid those that do not, so the number of conjugate-gradient
-//! iterations does not grow with the mesh [Bramble90]. Where even the grid is large it is treated like a mesh: its own diagonal blocks plus a grid around
-//! it. The grid may lag behind the matrix: an old one only costs iterations.
+//! Jacobi removes errors that vary from node to node, the grid removes smooth ones, so the number of conjugate-gradient
+//! iterations does not grow with the mesh \[Bramble90\]. A large grid is treated like a mesh in turn: its diagonal
+//! blocks plus a grid around it. The grid matrix may be out of date: that only costs iterations.
 
 use super::transfer::TransferScratch;
 use super::{Cage, CoarseMatrix, narrow};
@@ -14,12 +14,12 @@ use crate::parallel::{for_each_block_mut, sum_blocks_mut};
 use crate::sparse::{BlockCsr, BlockPattern};
 use crate::{Mat3, Real, Vec3, parallel};
 
-/// How the grids are laid out.
+/// Layout of the grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CageParams {
-    /// Width of a grid cell in distances of mesh nodes.
+    /// Width of a grid cell in mesh node spacings.
     pub ratio: f64,
-    /// Grid nodes up to which the grid is solved by Cholesky's method; a larger one gets a grid around it.
+    /// Largest grid solved directly by Cholesky factorization; a larger one gets a coarser grid around it.
     pub direct_nodes: usize,
 }
 
@@ -29,23 +29,24 @@ impl Default for CageParams {
     }
 }
 
-/// Width of the cells of a grid around a grid, in cells of the inner one.
+/// Cell width of a nested grid, in cells of the finer grid.
 const NESTED_RATIO: f64 = 3.0;
-/// Shifts of the diagonal before any doubt, relative to its mean: about the rounding of the entries, and nothing.
+/// Initial diagonal shifts relative to the mean diagonal: about the rounding error of the entries in f32, negligible in
+/// f64.
 const NARROW_SHIFT: f64 = 1e-7;
 const WIDE_SHIFT: f64 = 1e-9;
-/// First shift that makes a singular grid matrix definite, relative to its mean diagonal, and how fast it grows.
+/// First shift that makes a singular grid matrix definite, relative to its mean diagonal, and its growth factor.
 const FIRST_SHIFT: f64 = 1e-7;
 const SHIFT_GROWTH: f64 = 100.0;
-/// Grid nodes per parallel block of the restriction, some ten microseconds.
+/// Grid nodes per parallel block of the restriction: about ten microseconds.
 const GRID_BLOCK: usize = 64;
 
 struct Level {
     cage: Cage,
     matrix: CoarseMatrix,
-    /// Inverse diagonal blocks; used where a further level follows.
+    /// Inverse diagonal blocks; used where a coarser level follows.
     jacobi: BlockJacobi<f32>,
-    /// 1 everywhere: grid nodes are never prescribed.
+    /// All 1: grid nodes are never prescribed.
     free: Vec<Vec3<f32>>,
     residual: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
@@ -55,14 +56,14 @@ struct Level {
 /// The preconditioner; see the [module](super).
 pub struct CagePreconditioner {
     jacobi: BlockJacobi<f32>,
-    /// 1 for components that may move, 0 for prescribed ones.
+    /// 1 for free components, 0 for prescribed ones.
     free: Vec<Vec3<f32>>,
     levels: Vec<Level>,
     coarsest: Option<Coarsest>,
     has_grid: bool,
 }
 
-/// The solve on the last grid: in f32, which is twice as fast, unless only f64 sees that the matrix is definite.
+/// The solve on the coarsest grid: in f32, which is twice as fast, unless only f64 finds the matrix definite.
 struct Coarsest {
     narrow: Cholesky<f32>,
     narrow_matrix: BlockCsr<f32>,
@@ -95,7 +96,7 @@ impl Coarsest {
             return Ok(());
         }
         self.wide_matrix.copy_from(matrix);
-        // Far below the f32 rounding of the entries, and enough for grid nodes that nothing determines.
+        // Far below the f32 rounding error of the entries, yet enough for grid nodes without stiffness.
         shift_diagonal(&mut self.wide_matrix, WIDE_SHIFT * mean);
         let mut shift = FIRST_SHIFT;
         loop {
@@ -122,13 +123,13 @@ impl Coarsest {
             correction.copy_from_slice(residual);
             self.narrow.solve_in_place(correction)
         };
-        debug_assert!(solved.is_ok(), "the grid has a factor: {solved:?}");
+        debug_assert!(solved.is_ok(), "the coarse grid must be factored: {solved:?}");
     }
 }
 
 impl CagePreconditioner {
-    /// Lays out grids for a mesh: rest `positions` of its nodes, `pattern` of its matrix, prescribed components of each node. Nodes with
-    /// `takes_part` false see Jacobi's method only.
+    /// Builds the grids of a mesh from the rest `positions` of its nodes, the `pattern` of its matrix and the
+    /// prescribed components of each node. Nodes with `takes_part` false get block Jacobi only.
     pub fn new(
         positions: &[Vec3],
         pattern: &BlockPattern,
@@ -148,7 +149,7 @@ impl CagePreconditioner {
         while let Some(cage) = next.take() {
             let nodes = cage.node_count();
             if nodes > params.direct_nodes {
-                // Stop when a further grid would not be much smaller.
+                // Stop when a coarser grid would not be much smaller.
                 next = Cage::new(cage.positions(), cage.pattern(), NESTED_RATIO, |_| true)
                     .filter(|outer| outer.node_count() * 2 < nodes);
             }
@@ -166,30 +167,30 @@ impl CagePreconditioner {
         Self { jacobi: BlockJacobi::default(), free, levels, coarsest, has_grid: false }
     }
 
-    /// Number of grid nodes of each level, from fine to coarse.
+    /// Number of grid nodes per level, from fine to coarse.
     pub fn grid_nodes(&self) -> impl Iterator<Item = usize> {
         self.levels.iter().map(|level| level.cage.node_count())
     }
 
-    /// Takes the diagonal blocks of `matrix`; returns the first node whose block is not positive definite.
+    /// Inverts the diagonal blocks of `matrix`; returns the first node whose block is not positive definite.
     pub fn update_diagonal(&mut self, matrix: &BlockCsr<f32>) -> Option<usize> {
         self.jacobi.update(matrix).first_indefinite
     }
 
-    /// Whether there is a grid solve to add.
+    /// Whether a grid is factored.
     pub fn has_grid(&self) -> bool {
         self.has_grid
     }
 
-    /// Forgets the grid matrix: until the next [`update_grid`](Self::update_grid) only Jacobi's half is applied.
+    /// Discards the grid matrix: until the next [`update_grid`](Self::update_grid), only the Jacobi part is applied.
     pub fn forget_grid(&mut self) {
         self.has_grid = false;
     }
 
-    /// Computes the grid matrices from the blocks of `matrix` on and below the diagonal, and factorises the last.
+    /// Computes the grid matrices from the blocks of `matrix` on and below the diagonal, and factors the coarsest.
     ///
-    /// A bad pivot proves that the matrix is not positive definite; with `is_definite` it can only come from rounding (a grid node that
-    /// hardly any mesh node sees), and the diagonal is raised until the factor exists.
+    /// A nonpositive pivot shows that the matrix is not positive definite. With `is_definite` it can only come from
+    /// rounding (a grid node with hardly any weight), and the diagonal is raised until the factorization succeeds.
     ///
     /// # Errors
     /// [`CholeskyError::NotPositiveDefinite`] when the matrix is not, and `is_definite` is false.
@@ -240,7 +241,7 @@ impl CagePreconditioner {
         }
     }
 
-    /// z = P (PᵀAP)⁻¹ Pᵀ r alone, for methods that smooth by other means.
+    /// z = P (PᵀAP)⁻¹ Pᵀ r alone, for methods with another smoother.
     pub fn correct(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
         if !self.has_grid {
             z.fill(Vec3::zero());

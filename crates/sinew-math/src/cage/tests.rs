@@ -8,7 +8,7 @@ use crate::parallel::tests::with_threads;
 use crate::sparse::tests::random_vector;
 use crate::sparse::{BlockCsr, SlicedBlocks};
 
-/// Springs between neighbours of a lattice, weakly held at x = 0: the discrete Laplacian of each component.
+/// Springs between neighbors of a lattice, weakly attached at x = 0: the discrete Laplacian of each component.
 struct Lattice {
     positions: Vec<Vec3>,
     matrix: BlockCsr<f32>,
@@ -116,7 +116,7 @@ fn coarse_matrix_is_the_galerkin_product() {
     assert!(coarse.matrix().asymmetry() < 1e-5);
 }
 
-/// Conjugate-gradient iterations to 1e-4 with Jacobi alone and with the cage, and the largest grid.
+/// Conjugate-gradient iterations to 1e-4 with Jacobi alone and with the coarse grid, and the grid sizes.
 fn iterations(lattice: &Lattice, params: &CageParams) -> (usize, usize, Vec<usize>) {
     let pattern = lattice.matrix.pattern();
     let mut sliced = SlicedBlocks::new(pattern);

@@ -1,7 +1,8 @@
-//! From the mesh to the grid and back, sixteen nodes at a time.
+//! Transfers between mesh and grid, sixteen nodes at a time.
 //!
-//! All nodes of a piece have the same eight corners. A group of sixteen of them is one lane each: interpolation is 24 products of a
-//! register of weights with a corner's component, restriction the same with the sums taken over the lanes of a whole piece.
+//! All nodes of a piece share the same eight corners. Sixteen nodes form a group, one per lane: interpolation is 24
+//! products of a register of weights with one component of a corner; restriction is the transpose, summed over the
+//! lanes of the piece.
 
 use super::{CORNERS, Cage, NONE};
 use crate::lanes::{F32_LANES, Isa, LaneKernel, dispatch};
@@ -10,10 +11,10 @@ use crate::{LaneScalar, Scalar, Vec3};
 
 /// Nodes per group.
 const GROUP: usize = F32_LANES;
-/// Pieces per parallel block: some ten microseconds.
+/// Pieces per parallel block: about ten microseconds.
 const PIECE_BLOCK: usize = 32;
 
-/// Members of the pieces in groups of sixteen; the last group of a piece is filled up with weights zero.
+/// Nodes of the pieces in groups of sixteen; the last group of a piece is padded with zero weights.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     /// First group of each piece.
@@ -22,7 +23,7 @@ pub(super) struct Groups {
     offsets: Vec<u32>,
     /// Weights: `[group][corner][lane]`.
     weights: Vec<[[f32; GROUP]; CORNERS]>,
-    /// Lane of each mesh node among all lanes; [`NONE`] for nodes outside of the grid.
+    /// Lane of each mesh node among all lanes; [`NONE`] for nodes outside the grid.
     lane_of: Vec<u32>,
 }
 
@@ -51,7 +52,7 @@ impl Groups {
     }
 }
 
-/// Memory of the transfers.
+/// Scratch memory of the transfers.
 #[derive(Clone, Debug)]
 pub(super) struct TransferScratch {
     /// Interpolated values: `[group][axis][lane]`.
@@ -68,7 +69,7 @@ impl TransferScratch {
         }
     }
 
-    /// The value that was interpolated last at a mesh node.
+    /// Last interpolated value at a mesh node.
     #[inline(always)]
     pub fn at(&self, cage: &Cage, node: usize) -> Vec3<f32> {
         let place = cage.groups.lane_of[node] as usize;
@@ -185,7 +186,8 @@ impl LaneKernel for Restrict<'_> {
             let mut sums = [[I::F32::zero(); 3]; CORNERS];
             for group in groups.starts[piece] as usize..groups.starts[piece + 1] as usize {
                 let offsets = &groups.offsets[group * GROUP..][..GROUP];
-                // SAFETY: offsets are three times mesh nodes, and r has three entries for each (asserted by `restrict`).
+                // SAFETY: offsets are three times mesh nodes, and r has three entries for each (asserted by
+                // `restrict`).
                 let values = unsafe {
                     [I::F32::gather(r, offsets), I::F32::gather(&r[1..], offsets), I::F32::gather(&r[2..], offsets)]
                 };

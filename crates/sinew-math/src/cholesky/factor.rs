@@ -1,4 +1,4 @@
-//! The scalar core: a permuted lower triangle in, a factor out. The only place that talks to faer.
+//! The scalar core: a permuted lower triangle in, a factor out. The only file that calls faer.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) struct Symbolic {
 }
 
 impl Symbolic {
-    /// Analyses a lower triangle given by columns with ascending rows.
+    /// Analyzes a lower triangle given by columns with ascending rows.
     pub(super) fn new(
         size: usize,
         column_offsets: Vec<u32>,
@@ -62,7 +62,7 @@ pub(super) struct Factor<S: FactorReal> {
     values: Vec<S>,
     right_hand_sides: Vec<S>,
     memory: MemBuffer,
-    /// Number of right-hand sides that `memory` suffices for.
+    /// Number of right-hand sides that fit `memory`.
     column_capacity: usize,
     is_factored: bool,
 }
@@ -77,7 +77,7 @@ impl<S: FactorReal> std::fmt::Debug for Factor<S> {
     }
 }
 
-/// A vector of zeros, or an error where memory does not suffice.
+/// A vector of zeros, or an error when memory does not suffice.
 fn zeros<S: Real>(length: usize, size: usize) -> Result<Vec<S>, CholeskyError> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).map_err(|_| CholeskyError::TooLarge { size })?;
@@ -100,7 +100,7 @@ impl<S: FactorReal> Factor<S> {
         self.is_factored
     }
 
-    /// `fill` writes the values of the lower triangle and returns the first column that is not finite.
+    /// `fill` writes the values of the lower triangle and returns the first column with a nonfinite entry.
     pub(super) fn refactor(&mut self, fill: impl FnOnce(&mut [S]) -> Option<usize>) -> Result<(), CholeskyError> {
         self.is_factored = false;
         if let Some(index) = fill(&mut self.matrix) {
@@ -111,7 +111,7 @@ impl<S: FactorReal> Factor<S> {
             return Ok(());
         }
         let matrix = SparseColMatRef::new(self.symbolic.matrix.as_ref(), &self.matrix[..]);
-        // The default regularisation is none: pivots are reported, not clamped.
+        // No regularization by default: bad pivots are reported, not clamped.
         let result = self.symbolic.factor.factorize_numeric_llt(
             &mut self.values,
             matrix,
@@ -133,7 +133,7 @@ impl<S: FactorReal> Factor<S> {
         }
     }
 
-    /// Room for `count` right-hand sides, one after another, to be filled before [`Self::solve_right_hand_sides`].
+    /// Storage for `count` right-hand sides, one after another; fill it before [`Self::solve_right_hand_sides`].
     pub(super) fn right_hand_sides(&mut self, count: usize) -> Result<&mut [S], CholeskyError> {
         if !self.is_factored {
             return Err(CholeskyError::NotFactored);
@@ -148,7 +148,7 @@ impl<S: FactorReal> Factor<S> {
         Ok(&mut self.right_hand_sides[..count * size])
     }
 
-    /// Solves for what was written to the right-hand sides; returns the solutions in the same place.
+    /// Solves for the stored right-hand sides and returns the solutions in the same storage.
     pub(super) fn solve_right_hand_sides(&mut self, count: usize) -> Result<&[S], CholeskyError> {
         if !self.is_factored || count > self.column_capacity {
             return Err(CholeskyError::NotFactored);
@@ -167,7 +167,7 @@ impl<S: FactorReal> Factor<S> {
     }
 }
 
-/// Memory for a factorisation, or for a solve with `column_count` right-hand sides.
+/// Memory for a factorization, or for a solve with `column_count` right-hand sides.
 fn required_memory<S: FactorReal>(symbolic: &Symbolic, column_count: usize) -> StackReq {
     StackReq::or(
         symbolic.factor.factorize_numeric_llt_scratch::<S>(Par::Seq, Default::default()),

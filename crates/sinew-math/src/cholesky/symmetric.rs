@@ -1,4 +1,4 @@
-//! The same factorisation for symmetric matrices of numbers instead of blocks: coarse grids, constraints, Laplacians.
+//! The same factorization for symmetric matrices of scalars instead of blocks: coarse grids, constraints, Laplacians.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::cholesky::factor::{Factor, Symbolic};
 use crate::cholesky::{CholeskyError, FactorReal};
 use crate::ordering::{Graph, OrderingError, nested_dissection};
 
-/// A sparse symmetric matrix of numbers, stored as its lower triangle by columns.
+/// A sparse symmetric matrix of scalars, stored as its lower triangle by columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SymmetricMatrix<S: Real = f64> {
     column_offsets: Vec<u32>,
@@ -16,7 +16,7 @@ pub struct SymmetricMatrix<S: Real = f64> {
 }
 
 impl<S: Real> SymmetricMatrix<S> {
-    /// Sums entries (row, column, value). Each entry off the diagonal is given once, from either triangle, and stands for both.
+    /// Sums entries (row, column, value). Give each off-diagonal entry once, from either triangle; it stands for both.
     ///
     /// # Errors
     /// [`CholeskyError::Ordering`] when an index is `>= size`; [`CholeskyError::TooLarge`] beyond 32-bit indices.
@@ -34,7 +34,7 @@ impl<S: Real> SymmetricMatrix<S> {
             }
             entries.push((row.min(column), row.max(column), value));
         }
-        // A stable sort keeps repeated entries in the given order, and with it the bits of their sum.
+        // A stable sort keeps repeated entries in input order, and thus the bits of their sum.
         entries.sort_by_key(|&(column, row, _)| (column, row));
         let mut matrix =
             Self { column_offsets: vec![0; size + 1], rows: Vec::with_capacity(entries.len()), values: Vec::new() };
@@ -71,9 +71,9 @@ impl<S: Real> SymmetricMatrix<S> {
     /// y = A x, serially.
     ///
     /// # Panics
-    /// When the vectors are not of the size of the matrix.
+    /// When the length of a vector is not the size of the matrix.
     pub fn multiply(&self, x: &[S], y: &mut [S]) {
-        assert_eq!((x.len(), y.len()), (self.size(), self.size()), "vectors of the size of the matrix");
+        assert_eq!((x.len(), y.len()), (self.size(), self.size()), "vectors must have the size of the matrix");
         y.fill(S::zero());
         for column in 0..self.size() {
             let (rows, values) = self.column(column);
@@ -96,7 +96,7 @@ pub struct SymmetricCholesky<S: FactorReal = f64> {
 }
 
 impl<S: FactorReal> SymmetricCholesky<S> {
-    /// Orders, analyses and factors a matrix.
+    /// Orders, analyzes and factors a matrix.
     ///
     /// # Errors
     /// As [`SymbolicCholesky::factor`](crate::cholesky::SymbolicCholesky::factor).
@@ -124,7 +124,7 @@ impl<S: FactorReal> SymmetricCholesky<S> {
         })
     }
 
-    /// Solves A x = b; `x` holds b before and the solution after. No allocation.
+    /// Solves A x = b in place: `x` holds b on entry and the solution on return. No allocation.
     ///
     /// # Errors
     /// [`CholeskyError::LengthMismatch`] or [`CholeskyError::NotFactored`]; `x` is then unchanged.

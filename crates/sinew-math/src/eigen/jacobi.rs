@@ -9,25 +9,26 @@ pub struct SymmetricEigen {
     pub vectors: Vec<f64>,
 }
 
-/// Sweeps after which nothing changes any more; ten are rarely needed.
+/// Upper bound on sweeps; ten are rarely needed.
 const MAX_SWEEPS: usize = 60;
 
-/// Eigenvalues and eigenvectors of a symmetric matrix, given row after row; only the upper triangle is read.
+/// Eigenvalues and eigenvectors of a symmetric matrix, given row by row; only the upper triangle is read.
 ///
-/// Cyclic Jacobi rotations [Golub13, §8.5]: each makes one pair of entries off the diagonal zero, and convergence is quadratic in the
-/// end. Cubic work per sweep, and small eigenvalues of positive definite matrices keep their relative accuracy.
+/// Cyclic Jacobi rotations \[Golub13, §8.5\]: each zeroes one pair of off-diagonal entries, and convergence is
+/// ultimately quadratic. Work per sweep is cubic, and small eigenvalues of positive definite matrices keep their
+/// relative accuracy.
 ///
 /// # Panics
 /// When `matrix` does not have `size²` entries.
 pub fn symmetric_eigen(matrix: &[f64], size: usize) -> SymmetricEigen {
-    assert_eq!(matrix.len(), size * size, "a square matrix");
+    assert_eq!(matrix.len(), size * size, "the matrix must be square");
     let mut a = matrix.to_vec();
     for i in 0..size {
         for j in 0..i {
             a[i * size + j] = a[j * size + i];
         }
     }
-    // Row k is the k-th eigenvector in the end: rotations then combine rows, which are contiguous.
+    // Row k ends up as the k-th eigenvector: rotations then combine rows, which are contiguous.
     let mut v = vec![0.0; size * size];
     for i in 0..size {
         v[i * size + i] = 1.0;
@@ -51,14 +52,14 @@ pub fn symmetric_eigen(matrix: &[f64], size: usize) -> SymmetricEigen {
     }
 }
 
-/// Makes entry (p, q) zero, unless it is negligible beside both diagonal entries.
+/// Zeroes entry (p, q), unless it is negligible beside both diagonal entries.
 fn rotate(a: &mut [f64], v: &mut [f64], size: usize, p: usize, q: usize) -> bool {
     let (app, aqq, apq) = (a[p * size + p], a[q * size + q], a[p * size + q]);
     if apq.abs() <= f64::EPSILON * (app.abs() * aqq.abs()).sqrt() || apq.abs() < f64::MIN_POSITIVE {
         return false;
     }
     let theta = (aqq - app) / (2.0 * apq);
-    // The smaller of the two possible angles; for a huge theta the square overflows to the right limit, t = 0.
+    // The smaller of the two possible angles; for a huge theta the square overflows to the correct limit, t = 0.
     let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
     let c = 1.0 / (t * t + 1.0).sqrt();
     let s = t * c;

@@ -7,9 +7,10 @@ use super::*;
 use crate::parallel::tests::with_threads;
 use crate::sparse::BlockPattern;
 
-/// Springs along the edges of a box of nodes, equally stiff in all directions of motion up to the factors in `stiffness`.
+/// Springs along the edges of a box of nodes, equally stiff in all directions of motion up to the factors in
+/// `stiffness`.
 ///
-/// `is_fixed` attaches the rim to walls by the same springs (as if the next nodes outside did not move).
+/// `is_fixed` attaches the outer nodes to walls by the same springs (as if the next nodes outside did not move).
 fn grid_of_springs(size: [usize; 3], stiffness: Vec3, is_fixed: bool) -> BlockCsr<f64> {
     let index = |p: [usize; 3]| p[0] + size[0] * (p[1] + size[1] * p[2]);
     let block = Mat3::diagonal(stiffness);

@@ -9,15 +9,15 @@ use crate::{Mat3, Real, Vec3};
 
 /// z = D⁻¹ r with D the 3×3 diagonal blocks of a matrix.
 ///
-/// A block that is not positive definite proves that the matrix is not: its direction of negative curvature lies in one node. It is
-/// counted in [`BlockJacobiInfo`], and for this node a positive multiple of the identity stands in, so that the preconditioner stays
-/// positive definite and conjugate gradients can go on to find the curvature.
+/// A block that is not positive definite shows that the matrix is not, with a direction of negative curvature at one
+/// node. It is counted in [`BlockJacobiInfo`] and replaced by a positive multiple of the identity. So the
+/// preconditioner stays positive definite, and conjugate gradients can find the negative curvature.
 #[derive(Clone, Debug, Default)]
 pub struct BlockJacobi<S: Real = f64> {
     inverses: Vec<Mat3<S>>,
 }
 
-/// What was met among the diagonal blocks.
+/// Summary of the diagonal blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockJacobiInfo {
     /// Number of blocks that are not positive definite.
@@ -39,7 +39,7 @@ impl<S: Real> BlockJacobi<S> {
         (preconditioner, info)
     }
 
-    /// Replaces the inverses by those of `matrix`; allocates only when there are more nodes than ever before.
+    /// Replaces the inverses by those of `matrix`; allocates only when the number of nodes exceeds all previous ones.
     pub fn update(&mut self, matrix: &BlockCsr<S>) -> BlockJacobiInfo {
         self.inverses.resize(matrix.node_count(), Mat3::zero());
         let (count, first) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
@@ -61,7 +61,7 @@ impl<S: Real> BlockJacobi<S> {
         }
     }
 
-    /// Replaces the inverses by those of the given diagonal blocks, for operators that are no [`BlockCsr`].
+    /// Replaces the inverses by those of the given diagonal blocks, for operators other than [`BlockCsr`].
     pub fn update_from_blocks(&mut self, blocks: impl IntoIterator<Item = Mat3<S>>) -> BlockJacobiInfo {
         let mut info = BlockJacobiInfo::default();
         self.inverses.clear();
@@ -82,10 +82,11 @@ impl<S: Real> BlockJacobi<S> {
     }
 }
 
-/// Inverse of the symmetric part, in `f64` so that no determinant of `f32` stiffnesses overflows; `None` unless positive definite.
+/// Inverse of the symmetric part, in `f64` so that no determinant of `f32` stiffnesses overflows; `None` unless
+/// positive definite.
 ///
-/// Sylvester's criterion on the leading minors. Rounding makes the minors of a singular block a few ε of the product of its diagonal
-/// entries (their bound by Hadamard), so that much is not trusted.
+/// Sylvester's criterion on the leading minors. By rounding, the minors of a singular block may reach a few ε of the
+/// product of its diagonal entries (their Hadamard bound); smaller minors count as zero.
 fn positive_inverse(block: &Mat3) -> Option<Mat3> {
     const UNTRUSTED: f64 = 8.0 * f64::EPSILON;
     let a = block.symmetric_part();
@@ -100,7 +101,7 @@ fn positive_inverse(block: &Mat3) -> Option<Mat3> {
     (is_positive && inverse.is_finite()).then_some(inverse)
 }
 
-/// A positive multiple of the identity of about the right size.
+/// A positive multiple of the identity with about the scale of the block.
 fn substitute(block: &Mat3) -> Mat3 {
     let d = block.diagonal_entries().abs();
     let mean = d.sum() / 3.0;

@@ -1,27 +1,29 @@
-//! Preconditioned conjugate gradients: A x = b with A symmetric positive definite [Hestenes52].
+//! Preconditioned conjugate gradients: A x = b with A symmetric positive definite \[Hestenes52\].
 //!
-//! Each iteration minimises the energy ½ xᵀA x − bᵀx over a growing space, with one product by A and one by the preconditioner M⁻¹:
+//! Each iteration minimizes the energy ½ xᵀA x − bᵀx over a growing space, with one product by A and one by the
+//! preconditioner M⁻¹:
 //!
-//! $$\alpha = \frac{r^T z}{p^T A p},\quad x \mathrel{+}= \alpha p,\quad r \mathrel{-}= \alpha A p,\quad z = M^{-1} r,\quad
+//! $$\alpha = \frac{r^T z}{p^T A p},\quad x \mathrel{+}= \alpha p,\quad r \mathrel{-}= \alpha A p,\quad
+//! z = M^{-1} r,\quad
 //!   \beta = \frac{r^T z}{(r^T z)_{old}},\quad p = z + \beta p$$
 //!
-//! A direction with pᵀA p ≤ 0 shows that A is not positive definite. Newton's method wants to know that, so it is an outcome and not
-//! an error: x is then the last iterate, a descent direction for the energy when the first guess was zero.
+//! A direction with pᵀA p ≤ 0 shows that A is not positive definite. Newton's method uses that, so it is an outcome and
+//! not an error: x is then the last iterate, a descent direction for the energy when the first guess was zero.
 
 use crate::krylov::vector::dot_block;
 use crate::krylov::{LinearOperator, Preconditioner, dot, norm};
 use crate::parallel::{SUM_BLOCK, for_each_block_mut, sum_blocks_mut};
 use crate::{Real, Vec3};
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CgParams {
-    /// Stop when ‖b − A x‖ ≤ this · ‖b‖; in [0, 1). The norm of b and not that of the first residual, so that a good first guess saves
-    /// iterations. Default 1e-6: what single precision can still reach.
+    /// Stop when ‖b − A x‖ ≤ this · ‖b‖; in [0, 1). Relative to b and not to the first residual, so that a good first
+    /// guess saves iterations. Default 1e-6: the limit of single precision.
     pub relative_tolerance: f64,
-    /// Stop when ‖b − A x‖ ≤ this, in the unit of b. Default 0: the caller knows the scale, we do not.
+    /// Stop when ‖b − A x‖ ≤ this, in the unit of b. Default 0: only the caller knows the scale.
     pub absolute_tolerance: f64,
-    /// Give up after this many iterations. Default 1000.
+    /// Stop after this many iterations. Default 1000.
     pub max_iterations: usize,
 }
 
@@ -36,21 +38,21 @@ impl Default for CgParams {
 pub enum CgOutcome {
     /// The residual met the tolerance.
     Converged,
-    /// The number of iterations was used up; x is the best iterate in the energy norm.
+    /// The iteration limit was reached; x is the best iterate in the energy norm.
     IterationLimit,
-    /// A direction p with pᵀA p ≤ 0 was met; x is the iterate before it, p is [`CgScratch::direction`].
+    /// A direction p with pᵀA p ≤ 0 was found; x is the iterate before it, p is [`CgScratch::direction`].
     NegativeCurvature {
         /// pᵀA p / pᵀp, zero or negative.
         curvature: f64,
     },
 }
 
-/// What happened.
+/// Result of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CgInfo {
     /// How the iteration ended.
     pub outcome: CgOutcome,
-    /// Updates of x that were made.
+    /// Number of updates of x.
     pub iterations: usize,
     /// ‖b − A x‖ at the first guess.
     pub initial_residual: f64,
@@ -64,16 +66,16 @@ impl CgInfo {
         self.outcome == CgOutcome::Converged
     }
 
-    /// Whether the matrix was found not to be positive definite.
+    /// Whether the matrix turned out not to be positive definite.
     pub fn has_negative_curvature(&self) -> bool {
         matches!(self.outcome, CgOutcome::NegativeCurvature { .. })
     }
 }
 
-/// Why no meaningful iterate exists.
+/// Why a solve failed.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CgError {
-    /// Vectors and operator do not fit together.
+    /// The sizes of vectors and operator differ.
     #[error("the operator has {operator} nodes, b has {right_hand_side}, x has {solution}")]
     LengthMismatch {
         /// Nodes of the operator.
@@ -86,7 +88,7 @@ pub enum CgError {
     /// Infinite or NaN values in A, M⁻¹, b or x.
     #[error("conjugate gradients met an infinite or undefined number in iteration {iteration}")]
     NotFinite {
-        /// Iterations made before.
+        /// Number of completed iterations.
         iteration: usize,
     },
     /// rᵀM⁻¹r ≤ 0 for a residual that is not zero.
@@ -94,12 +96,12 @@ pub enum CgError {
     IndefinitePreconditioner {
         /// rᵀM⁻¹r.
         value: f64,
-        /// Iterations made before.
+        /// Number of completed iterations.
         iteration: usize,
     },
 }
 
-/// Working memory, to be kept from solve to solve: after the first there is no allocation.
+/// Scratch memory. Keep it from solve to solve: only the first solve allocates.
 #[derive(Clone, Debug, Default)]
 pub struct CgScratch<S: Real = f64> {
     r: Vec<Vec3<S>>,
@@ -114,7 +116,7 @@ impl<S: Real> CgScratch<S> {
         Self { r: Vec::new(), z: Vec::new(), p: Vec::new(), q: Vec::new() }
     }
 
-    /// The last search direction; after [`CgOutcome::NegativeCurvature`] the one that showed it.
+    /// The last search direction; after [`CgOutcome::NegativeCurvature`] the direction of negative curvature.
     pub fn direction(&self) -> &[Vec3<S>] {
         &self.p
     }
@@ -133,11 +135,12 @@ impl<S: Real> CgScratch<S> {
 
 /// Solves A x = b from the first guess in `x`.
 ///
-/// All sums run in `f64` over fixed blocks: the same bits for any number of threads, given an operator and a preconditioner that
-/// keep to this.
+/// All sums run in `f64` over fixed blocks: the same bits for any number of threads, provided operator and
+/// preconditioner do the same.
 ///
 /// # Errors
-/// Lengths that do not fit, numbers that are not finite, or a preconditioner that is not positive definite. `x` is then unspecified.
+/// When lengths differ, numbers are not finite, or the preconditioner is not positive definite. `x` is then
+/// unspecified.
 pub fn conjugate_gradients<S: Real>(
     operator: &(impl LinearOperator<S> + ?Sized),
     preconditioner: &mut (impl Preconditioner<S> + ?Sized),
@@ -153,7 +156,7 @@ pub fn conjugate_gradients<S: Real>(
     scratch.resize(count);
     let CgScratch { r, z, p, q } = scratch;
 
-    // Most solves start from zero: the residual is then b, and a product is saved.
+    // Most solves start from zero: the residual is then b, which saves a product.
     if x.iter().all(|&v| v == Vec3::zero()) {
         r.copy_from_slice(b);
     } else {
@@ -257,7 +260,7 @@ mod tests {
         let mut product = vec![Vec3::zero(); b.len()];
         matrix.multiply(&x, &mut product);
         let difference: Vec<Vec3> = b.iter().zip(&product).map(|(b, p)| *b - *p).collect();
-        // The recurrence and the true residual part by rounding only: ε times the condition number of some hundreds.
+        // Recursive and true residual differ by rounding only: ε times the condition number of a few hundred.
         assert!((norm(&difference) - preconditioned.residual).abs() < 1e-12);
         assert!(preconditioned.residual <= 1e-10 * norm(&b));
         assert_eq!(preconditioned.initial_residual, norm(&b));
@@ -304,7 +307,7 @@ mod tests {
         let mut q = vec![Vec3::zero(); 10];
         matrix.multiply(p, &mut q);
         assert!((dot(p, &q) / dot(p, p) - curvature).abs() < 1e-14);
-        assert!(info.iterations == 0 || dot(&b, &x) > 0.0, "the iterate is a descent direction");
+        assert!(info.iterations == 0 || dot(&b, &x) > 0.0, "the iterate must be a descent direction");
     }
 
     #[test]
@@ -365,7 +368,7 @@ mod tests {
         let mut single = BlockCsr::<f32>::zeros(matrix.pattern().clone());
         single.copy_from(&matrix);
         let b: Vec<Vec3<f32>> = random_vector(matrix.node_count(), 4).iter().map(|v| v.map(|c| c as f32)).collect();
-        assert!(b.len() > SUM_BLOCK, "more than one block of the sums");
+        assert!(b.len() > SUM_BLOCK, "the sum must span several blocks");
         let solve = |threads| {
             with_threads(threads, || {
                 let mut x = vec![Vec3::zero(); b.len()];

@@ -1,4 +1,4 @@
-//! Iterative solution of A x = b where A is only known by its products.
+//! Iterative solution of A x = b where only products with A are available.
 //!
 //! * [`LinearOperator`]: y = A x;
 //! * [`Preconditioner`]: z ≈ A⁻¹ r, symmetric positive definite;
@@ -24,7 +24,7 @@ pub trait LinearOperator<S: Real>: Sync {
     /// y = A x; overwrites `y`.
     fn apply(&self, x: &[Vec3<S>], y: &mut [Vec3<S>]);
 
-    /// Like [`apply`](Self::apply), and returns x · y: operators that can do both in one pass over memory override it.
+    /// Like [`apply`](Self::apply), and returns x · y; override it to do both in one pass over memory.
     fn apply_dot(&self, x: &[Vec3<S>], y: &mut [Vec3<S>]) -> f64 {
         self.apply(x, y);
         dot(x, y)
@@ -33,12 +33,12 @@ pub trait LinearOperator<S: Real>: Sync {
 
 /// An approximate inverse, symmetric and positive definite.
 ///
-/// It is applied through `&mut self` because most have working memory of their own, which is reused from call to call.
+/// Takes `&mut self` because most preconditioners reuse scratch memory from call to call.
 pub trait Preconditioner<S: Real> {
     /// z ≈ A⁻¹ r; overwrites `z`.
     fn apply(&mut self, r: &[Vec3<S>], z: &mut [Vec3<S>]);
 
-    /// Like [`apply`](Self::apply), and returns r · z: preconditioners that can do both in one pass over memory override it.
+    /// Like [`apply`](Self::apply), and returns r · z; override it to do both in one pass over memory.
     fn apply_dot(&mut self, r: &[Vec3<S>], z: &mut [Vec3<S>]) -> f64 {
         self.apply(r, z);
         dot(r, z)

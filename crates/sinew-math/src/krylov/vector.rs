@@ -1,4 +1,4 @@
-//! Sums and updates of nodal vectors: summed in `f64`, with the same bits for any number of threads.
+//! Sums and updates of nodal vectors, in `f64` and with the same bits for any number of threads.
 
 use crate::parallel::{SUM_BLOCK, for_each_block_mut, sum_blocks};
 use crate::{Real, Vec3};
@@ -8,7 +8,7 @@ use crate::{Real, Vec3};
 /// # Panics
 /// When the vectors have different lengths.
 pub fn dot<S: Real>(a: &[Vec3<S>], b: &[Vec3<S>]) -> f64 {
-    assert_eq!(a.len(), b.len(), "vectors of one length");
+    assert_eq!(a.len(), b.len(), "vectors must have equal lengths");
     sum_blocks(a.len(), |block| dot_block(&a[block.clone()], &b[block]))
 }
 
@@ -31,8 +31,8 @@ pub fn add_scaled<S: Real>(y: &mut [Vec3<S>], factor: S, x: &[Vec3<S>]) {
 
 /// Σ aᵢ · bᵢ over one block, serially.
 ///
-/// Twelve partial sums, for the components of four consecutive nodes: they lie side by side in memory, so that the compiler can load,
-/// convert and add them in wide registers without changing the order of any sum.
+/// Twelve partial sums, one per component of four consecutive nodes. They are adjacent in memory, so the compiler can
+/// load, convert and add them in wide registers without changing the order of any sum.
 #[inline]
 pub fn dot_block<S: Real>(a: &[Vec3<S>], b: &[Vec3<S>]) -> f64 {
     let mut partial = [0.0; 12];

@@ -1,9 +1,9 @@
 //! Loops over many elements at once, with the instruction set chosen at run time.
 //!
 //! A hot loop is a [`LaneKernel`]: written once, generic over an [`Isa`], working on blocks of [`F32_LANES`] f32 or
-//! [`F64_LANES`] f64. [`dispatch`] compiles it for each instruction-set level and runs the best one the processor has. The
-//! block sizes are the same at every level, so the order of sums never depends on the processor, and since the arithmetic is
-//! the same too (see [`scalar`](crate::scalar)), **every level gives the same bits**.
+//! [`F64_LANES`] f64. [`dispatch`] compiles it for each instruction-set level and runs the best one the processor
+//! supports. Block sizes are the same at every level, so the order of sums never depends on the processor. The
+//! arithmetic is the same too (see [`scalar`](crate::scalar)), so **every level gives the same bits**.
 //!
 //! ```
 //! use sinew_math::lanes::{Isa, LaneKernel, dispatch, F64_LANES};
@@ -32,14 +32,15 @@
 //! assert_eq!(values[3], damped(0.5));
 //! ```
 //!
-//! `run` and all functions that it calls on lanes must be `#[inline(always)]`: a function that is not inlined is compiled
-//! without the instruction set and costs a hundred times more. Closures are not always inlined; write functions.
+//! `run` and all functions that it calls on lanes must be `#[inline(always)]`: a function that is not inlined is
+//! compiled without the instruction set and is a hundred times slower. Closures are not always inlined; write
+//! functions.
 //!
-//! The environment variable `SINEW_ISA` (`scalar`, `neon`, `avx2`, `avx512`) forces a level; one that the processor lacks is
-//! ignored, as [`active_isa`] shows.
+//! The environment variable `SINEW_ISA` (`scalar`, `neon`, `avx2`, `avx512`) forces a level. A level that the processor
+//! lacks is ignored; [`active_isa`] returns the level in use.
 //!
-//! Implementation note: raw `std::arch` intrinsics rather than a portable layer, because bit equality needs control of every
-//! operation (exact square root and division, integer reciprocal square root, no fused operations unless asked).
+//! Implementation note: raw `std::arch` intrinsics rather than a portable layer, because bit equality needs control of
+//! every operation (exact square root and division, integer reciprocal square root, no implicit fused operations).
 
 mod pair;
 mod portable;
@@ -63,17 +64,17 @@ pub const F32_LANES: usize = 16;
 /// Lanes of f64 at every level: one AVX-512 register.
 pub const F64_LANES: usize = 8;
 
-/// The lane types of one instruction-set level. Implementations are private: a kernel gets one only from [`dispatch`], after
-/// the processor has been asked whether it has the instructions.
+/// The lane types of one instruction-set level. Implementations are private: a kernel gets one only from [`dispatch`],
+/// which checks the processor first.
 pub trait Isa: Copy + Send + Sync + 'static + sealed::Sealed {
     /// [`F32_LANES`] lanes of f32.
     type F32: LaneScalar<Element = f32>;
     /// [`F64_LANES`] lanes of f64.
     type F64: LaneScalar<Element = f64>;
-    /// The f64 lanes of one register, a divisor of [`F64_LANES`]: for long kernels, where two registers side by side would only double the
-    /// code and spill.
+    /// The f64 lanes of one register, a divisor of [`F64_LANES`]: for long kernels, where a second register would only
+    /// double the code and spill.
     type F64Register: LaneScalar<Element = f64>;
-    /// Which level this is.
+    /// The level.
     const LEVEL: IsaLevel;
 }
 
@@ -83,7 +84,7 @@ mod sealed {
 
 /// Work that is compiled once per instruction-set level.
 pub trait LaneKernel {
-    /// What the kernel returns.
+    /// Return type of the kernel.
     type Output;
 
     /// Does the work with the lane types of `I`. Put `#[inline(always)]` on it and on everything generic that it calls.
@@ -95,7 +96,8 @@ pub trait LaneKernel {
 pub enum IsaLevel {
     /// Arrays in plain Rust; fused multiply-add may be a library call.
     Scalar,
-    /// 64-bit ARM: arrays in plain Rust, which the compiler turns into NEON instructions since every such processor has them.
+    /// 64-bit ARM: arrays in plain Rust, which the compiler turns into NEON instructions since every such processor has
+    /// them.
     Neon,
     /// x86-64 with AVX2 and fused multiply-add.
     Avx2,
@@ -176,7 +178,7 @@ impl FromStr for IsaLevel {
     }
 }
 
-/// The level that a request for `wanted` leads to: the wanted one if it exists and the processor has it, else the best.
+/// The requested level if it exists and the processor supports it, else the best one.
 fn resolve(wanted: Option<&str>) -> IsaLevel {
     wanted
         .and_then(|name| name.parse::<IsaLevel>().ok())
@@ -196,7 +198,7 @@ pub fn dispatch<K: LaneKernel>(kernel: K) -> K::Output {
     run_at::<K, K>(active_isa(), kernel)
 }
 
-/// Runs the kernel at the given level, or not at all if the processor lacks it. For tests and benchmarks.
+/// Runs the kernel at the given level; `None` if the processor lacks it. For tests and benchmarks.
 pub fn dispatch_at<K: LaneKernel>(level: IsaLevel, kernel: K) -> Option<K::Output> {
     level.is_available().then(|| run_at::<K, K>(level, kernel))
 }
@@ -281,23 +283,23 @@ impl<Home: ?Sized> Levels for Home {
     }
 }
 
-/// Makes the function that this is inlined into align its stack to cache lines. Kernels have more values than there are registers, and what is kept on a stack that is not
-/// aligned straddles two lines: twice the cost.
+/// Makes the function that this is inlined into align its stack to cache lines. Kernels have more values than
+/// registers, and spilled vectors on an unaligned stack straddle two cache lines, at twice the cost.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn align_stack() {
     #[repr(align(64))]
     struct Line(#[allow(dead_code)] [u8; 64]);
-    // Not a constant, which would not be on the stack.
+    // Not a constant, which would not live on the stack.
     let mut line = Line([0; 64]);
     std::hint::black_box(&mut line);
 }
 
-/// Asks for a value to be brought near the core, for a loop that will need it soon. An index beyond the end asks in vain.
+/// Prefetches a value for a loop that needs it soon. An index beyond the end is ignored.
 #[inline(always)]
 pub fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has the instruction, which reads nothing and fails for no address.
+    // SAFETY: every x86-64 processor has this instruction; it is a hint and cannot fault.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(index).cast());

@@ -4,8 +4,8 @@ use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Ne
 
 use crate::scalar::{LaneScalar, Scalar, Work};
 
-/// Twice the lanes of `S`. Two independent chains of operations hide each other's latency, and two narrow registers make
-/// one wide lane type.
+/// Twice the lanes of `S`. Two independent chains of operations hide each other's latency, and two narrow registers
+/// make one wide lane type.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Pair<S>(pub S, pub S);
@@ -145,7 +145,7 @@ impl<S: LaneScalar> LaneScalar for Pair<S> {
     }
     #[inline(always)]
     unsafe fn gather(values: &[S::Element], indices: &[u32]) -> Self {
-        // SAFETY: the caller promises for both halves what each of them asks for.
+        // SAFETY: the caller guarantees the preconditions of both halves.
         unsafe { Self(S::gather(values, indices), S::gather(values, &indices[S::LANES..])) }
     }
     #[inline(always)]

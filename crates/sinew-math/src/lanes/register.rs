@@ -2,9 +2,9 @@
 
 /// Defines `$name` around one register, its mask, and their traits.
 ///
-/// Soundness of the `unsafe` blocks: they call intrinsics whose only precondition is that the processor has the instruction.
-/// The types are reachable only through an [`Isa`](super::Isa) whose implementation is private to the parent module, which
-/// hands it out after checking the processor (`run_at`).
+/// Soundness of the `unsafe` blocks: they call intrinsics whose only precondition is that the processor has the
+/// instruction. The types are reachable only through an [`Isa`](super::Isa) whose implementation is private to the
+/// parent module, which hands it out after checking the processor (`run_at`).
 macro_rules! register_lanes {
     (
         $(#[$doc:meta])* $name:ident, $element:ident, $lanes:literal, $register:ty, $mask_name:ident($mask:ty), bits $bits:ty, of $isa:ident;
@@ -229,22 +229,22 @@ macro_rules! register_lanes {
             #[inline(always)]
             fn load(values: &[$element]) -> Self {
                 let values = &values[..$lanes];
-                // SAFETY: the instruction exists, see the macro; the slice holds as many numbers as the register, and the
-                // load does not ask for alignment.
+                // SAFETY: the instruction exists, see the macro; the slice holds as many numbers as the register, and
+                // the load needs no alignment.
                 unsafe { Self($load(values.as_ptr())) }
             }
             #[inline(always)]
             fn store(self, out: &mut [$element]) {
                 let out = &mut out[..$lanes];
-                // SAFETY: the instruction exists, see the macro; the slice holds as many numbers as the register, and the
-                // store does not ask for alignment.
+                // SAFETY: the instruction exists, see the macro; the slice holds as many numbers as the register, and
+                // the store needs no alignment.
                 unsafe { $store(out.as_mut_ptr(), self.0) }
             }
             #[inline(always)]
             unsafe fn gather(values: &[$element], indices: &[u32]) -> Self {
                 let ($ga_v, $ga_i) = (values.as_ptr(), indices[..$lanes].as_ptr());
-                // SAFETY: the instruction exists, see the macro; there are as many indices as lanes, and the caller promises that
-                // they are in range and fit the signed numbers of the instruction.
+                // SAFETY: the instruction exists, see the macro; there are as many indices as lanes, and the caller
+                // guarantees that they are in range and fit the signed numbers of the instruction.
                 unsafe { Self($gather) }
             }
             #[inline(always)]

@@ -1,4 +1,4 @@
-//! Every level gives the bits of plain numbers, and dispatch obeys.
+//! Every level gives the bits of plain numbers, and dispatch follows the requested level.
 
 use super::*;
 use crate::scalar::{Real, Scalar};

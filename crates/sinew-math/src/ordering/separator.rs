@@ -1,9 +1,9 @@
-//! Small balanced vertex separators by multilevel refinement [Karypis98].
+//! Small balanced vertex separators by multilevel refinement \[Karypis98\].
 //!
-//! Vertices are matched along heavy edges and merged until about a hundred remain; that small graph is cut along the levels of a
-//! breadth-first search; then the merged vertices are taken apart again level by level, the separator being improved on each level by
-//! moves in the manner of Fiduccia and Mattheyses [Fiduccia82, Ashcraft98]: a separator vertex v goes to side A, its neighbours in B
-//! come into the separator, and the separator shrinks by w(v) − Σ w(pulled).
+//! Vertices are matched along heavy edges and merged until about a hundred remain. That small graph is cut along the
+//! levels of a breadth-first search. Then the merges are undone level by level, and on each level the separator is
+//! improved by moves in the manner of Fiduccia and Mattheyses \[Fiduccia82, Ashcraft98\]: a separator vertex v goes to
+//! side A, its neighbors in B enter the separator, and the separator shrinks by w(v) − Σ w(pulled).
 
 use std::collections::BinaryHeap;
 
@@ -11,19 +11,19 @@ use crate::ordering::Graph;
 
 /// Stop merging at this many vertices: few enough to try several cuts, enough to still resemble the mesh.
 const COARSEST_SIZE: usize = 120;
-/// Largest share of the weight on one side. Uneven halves cost little where the separator is smaller for it.
+/// Largest share of the weight on one side. Uneven halves cost little when they allow a smaller separator.
 const MAX_SHARE: f64 = 0.58;
-/// Moves without a new best after which a pass of refinement gives up.
+/// Moves without improvement before a refinement pass stops.
 const PATIENCE: usize = 150;
-/// Passes of refinement for each level; most stop earlier because nothing improves.
+/// Refinement passes per level; most levels stop earlier because nothing improves.
 const MAX_PASSES: usize = 8;
-/// Starting points of the cuts of the smallest graph.
+/// Starting points for cuts of the smallest graph.
 const START_COUNT: usize = 6;
 
 /// Label of the separator; the sides are 0 and 1.
 const SEPARATOR: usize = 2;
 
-/// A graph whose vertices stand for sets of vertices, and whose edges for sets of edges.
+/// A graph whose vertices represent sets of vertices, and whose edges represent sets of edges.
 #[derive(Clone, Debug)]
 pub(super) struct WeightedGraph {
     offsets: Vec<u32>,
@@ -33,7 +33,7 @@ pub(super) struct WeightedGraph {
 }
 
 impl WeightedGraph {
-    /// The part of `graph` between `vertices`, with unit weights. `local` is all `u32::MAX` before and after.
+    /// The subgraph of `graph` induced by `vertices`, with unit weights. `local` is all `u32::MAX` before and after.
     pub(super) fn induced(graph: &Graph, vertices: &[u32], local: &mut [u32]) -> Self {
         for (k, &v) in vertices.iter().enumerate() {
             local[v as usize] = k as u32;
@@ -70,7 +70,7 @@ impl WeightedGraph {
         i64::from(self.vertex_weights[vertex])
     }
 
-    /// Number of the connected component of each vertex, and how many there are.
+    /// Connected component of each vertex, and the number of components.
     pub(super) fn components(&self) -> (Vec<u32>, usize) {
         let mut component = vec![u32::MAX; self.vertex_count()];
         let mut count = 0;
@@ -111,11 +111,12 @@ impl WeightedGraph {
         order
     }
 
-    /// Merges pairs of vertices along heavy edges; `None` when too few pairs are found. Also returns the coarse vertex of each vertex.
+    /// Merges pairs of vertices along heavy edges; `None` when too few pairs are found. Also returns the coarse vertex
+    /// of each vertex.
     fn coarsened(&self) -> Option<(Self, Vec<u32>)> {
         let count = self.vertex_count();
         let total: u64 = self.vertex_weights.iter().map(|&w| u64::from(w)).sum();
-        // No vertex may grow so heavy that the halves cannot be balanced any more.
+        // No vertex may become too heavy for balanced halves.
         let max_weight = (total * 3 / (2 * COARSEST_SIZE as u64)).max(2);
         let mut by_degree: Vec<u32> = (0..count as u32).collect();
         by_degree.sort_by_key(|&v| self.neighbors(v as usize).len());
@@ -171,7 +172,7 @@ impl WeightedGraph {
                     if target == c {
                         continue;
                     }
-                    // Places below `begin` are left over from earlier rows.
+                    // Positions below `begin` are left over from earlier rows.
                     if place[target] == u32::MAX || (place[target] as usize) < begin {
                         place[target] = coarse.neighbors.len() as u32;
                         coarse.neighbors.push(target as u32);
@@ -206,13 +207,14 @@ pub(super) fn find_separator(graph: WeightedGraph) -> Vec<u32> {
     labels.iter().map(|&label| u32::from(label)).collect()
 }
 
-/// Grows side 0 by breadth-first search from several starting points until it holds half the weight, improves each cut, keeps the best.
+/// Grows side 0 by breadth-first search from several starting points until it holds half the weight, improves each cut
+/// and keeps the best.
 fn cut_by_levels(graph: &WeightedGraph) -> Vec<u8> {
     let count = graph.vertex_count();
     let total: i64 = (0..count).map(|v| graph.weight(v)).sum();
     let mut best: Option<(Score, Vec<u8>)> = None;
     for k in 0..START_COUNT.min(count) {
-        // The last vertex of a search lies at the rim; two searches give a nearly pseudo-peripheral vertex.
+        // The last vertex of a search lies on the boundary; two searches give a nearly pseudo-peripheral vertex.
         let mut order = graph.breadth_first(k * count / START_COUNT.min(count));
         for _ in 0..2 {
             order = graph.breadth_first(order[order.len() - 1] as usize);
@@ -241,7 +243,7 @@ fn cut_by_levels(graph: &WeightedGraph) -> Vec<u8> {
     best.map_or_else(Vec::new, |(_, labels)| labels)
 }
 
-/// What is compared between separators, smaller is better: weight beyond the allowed share, separator weight, difference of the sides.
+/// Score of a separator, smaller is better: weight beyond the allowed share, separator weight, difference of the sides.
 type Score = (i64, i64, i64);
 
 /// The state of a separator while it is improved.
@@ -252,15 +254,15 @@ struct Refinement<'a> {
     weights: [i64; 3],
     /// Largest allowed weight of a side.
     limit: i64,
-    /// What moving a separator vertex to side 0 or 1 takes off the separator; kept for separator vertices only.
+    /// Reduction of the separator when a vertex moves to side 0 or 1; kept for separator vertices only.
     gains: Vec<[i64; 2]>,
     locked: Vec<bool>,
-    /// Move in which a vertex last came into the separator.
+    /// Move in which a vertex last entered the separator.
     pulled_in: Vec<u32>,
     move_count: u32,
-    /// Candidates (gain, tie-break to the lower index, vertex); outdated entries are skipped when they surface.
+    /// Candidates (gain, tie-break to the lower index, vertex); outdated entries are skipped when popped.
     heaps: [BinaryHeap<(i64, std::cmp::Reverse<u32>)>; 2],
-    /// Changed labels with their old values, to go back to the best state.
+    /// Changed labels with their old values, to return to the best state.
     log: Vec<(u32, u8)>,
 }
 
@@ -291,7 +293,7 @@ impl<'a> Refinement<'a> {
 
     fn score(&self) -> Score {
         let [a, b, separator] = self.weights;
-        // A side that became empty separates nothing: worse than any imbalance.
+        // An empty side separates nothing: worse than any imbalance.
         let empty = if a == 0 || b == 0 { a + b + separator } else { 0 };
         ((a.max(b) - self.limit).max(0) + empty, separator, (a - b).abs())
     }
@@ -306,7 +308,7 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    /// Gains of moving separator vertex `v` to either side, from its neighbours.
+    /// Gains of moving separator vertex `v` to either side, from its neighbors.
     fn compute_gains(&mut self, v: usize) {
         let mut gains = [self.graph.weight(v); 2];
         for &u in self.graph.neighbors(v) {
@@ -325,7 +327,7 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    /// One sequence of moves, each vertex at most once; ends in the best state met.
+    /// One sequence of moves, each vertex at most once; ends in the best state found.
     fn pass(&mut self) {
         self.locked.fill(false);
         self.log.clear();
@@ -381,7 +383,7 @@ impl<'a> Refinement<'a> {
         })
     }
 
-    /// Moves separator vertex `v` to `side` and pulls its neighbours on the other side into the separator.
+    /// Moves separator vertex `v` to `side` and pulls its neighbors on the other side into the separator.
     fn make_move(&mut self, v: usize, side: usize) {
         let graph = self.graph;
         let other = 1 - side;
@@ -407,7 +409,7 @@ impl<'a> Refinement<'a> {
                 self.pulled_in[u] = this_move;
             }
         }
-        // Gains of the newcomers need all new labels, so they follow in a second round.
+        // Gains of the new separator vertices need all new labels, so they follow in a second loop.
         for &u in graph.neighbors(v) {
             let u = u as usize;
             if self.pulled_in[u] != this_move {

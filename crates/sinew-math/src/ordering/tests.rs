@@ -1,8 +1,8 @@
-//! Orders are compared by the size of the factor they lead to.
+//! Orders are compared by the size of their factor.
 
 use super::*;
 
-/// Graph of a box of nx × ny × nz vertices; `reach` 1 joins face neighbours only, 3 all 26 neighbours.
+/// Graph of a box of nx × ny × nz vertices; `reach` 1 joins face neighbors only, 3 all 26 neighbors.
 fn grid(size: [usize; 3], reach: usize) -> Graph {
     let [nx, ny, nz] = size;
     let index = |x: usize, y: usize, z: usize| (x + nx * (y + ny * z)) as u32;
@@ -128,7 +128,7 @@ fn disconnected_star_complete_and_empty_graphs_are_ordered() {
     let star = Graph::from_rows(&offsets, &(1..=5000).collect::<Vec<_>>()).unwrap();
     let order = nested_dissection(&star);
     assert_is_permutation(&order, 5001);
-    assert_eq!(factor_size(&star, &order), 10_001, "the hub must come last");
+    assert_eq!(factor_size(&star, &order), 10_001, "the hub must be eliminated last");
 
     let complete_offsets: Vec<u32> = (0..=150).map(|v| v * 150).collect();
     let complete_columns: Vec<u32> = (0..150 * 150).map(|i| i % 150).collect();
@@ -140,7 +140,7 @@ fn disconnected_star_complete_and_empty_graphs_are_ordered() {
     let empty = Graph::from_rows(&[0], &[]).unwrap();
     assert!(nested_dissection(&empty).is_empty());
 
-    // Two boxes without a connection: each is ordered as it would be alone.
+    // Two disconnected boxes: each is ordered as it would be alone.
     let one = grid([9, 9, 9], 1);
     let mut offsets = one.offsets.clone();
     offsets.extend(one.offsets[1..].iter().map(|&o| o + one.neighbors.len() as u32));

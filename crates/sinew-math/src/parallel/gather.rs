@@ -1,18 +1,19 @@
-//! Nodal sums by ownership: every node adds up what its elements prepared for it.
+//! Nodal sums by ownership: every node adds up the stored contributions of its elements.
 
 use std::ops::AddAssign;
 
 use super::{PlanError, for_each_block_mut};
 
-/// For each node, where its contributions lie in a flat array of per-element results.
+/// For each node, the positions of its contributions in a flat array of per-element results.
 ///
-/// Element e with nodes n₀ … n₍ₖ₋₁₎ writes k contributions one after another; the contributions of element e + 1 follow. The plan
-/// turns that array into nodal sums, each in ascending element order:
+/// Element e with nodes n₀ … n₍ₖ₋₁₎ writes k contributions one after another; the contributions of element e + 1
+/// follow. The plan turns that array into nodal sums, each in ascending element order:
 ///
 /// $$y_n \mathrel{+}= \sum_{(e,k):\, \mathrm{node}(e,k) = n} c_{e,k}$$
 ///
-/// Each node has one owner, so no two threads write one entry and the order of additions never changes. Prefer it where the
-/// contributions exist anyway (lane kernels write them contiguously); [`super::ScatterPlan`] needs no such array.
+/// Each node has one owner, so no two threads write one entry and the order of additions never changes. Use it where
+/// the contributions are stored anyway (lane kernels write them contiguously); [`super::ScatterPlan`] needs no such
+/// array.
 #[derive(Clone, Debug)]
 pub struct GatherPlan {
     offsets: Vec<u32>,
@@ -20,14 +21,15 @@ pub struct GatherPlan {
     contribution_count: usize,
 }
 
-/// Nodes per parallel block: 256 nodes with a few dozen contributions each take some ten microseconds.
+/// Nodes per parallel block: 256 nodes with a few dozen contributions each take about ten microseconds.
 const NODE_BLOCK: usize = 256;
 
 impl GatherPlan {
     /// Builds the plan from the node lists of all elements, in element order.
     ///
     /// # Errors
-    /// [`PlanError::IndexOutOfRange`] when an element names a node `>= node_count`; [`PlanError::TooLarge`] beyond 32-bit indices.
+    /// [`PlanError::IndexOutOfRange`] when an element names a node `>= node_count`; [`PlanError::TooLarge`] beyond
+    /// 32-bit indices.
     pub fn new<E: AsRef<[u32]>>(
         node_count: usize,
         elements: impl IntoIterator<Item = E, IntoIter: Clone>,

@@ -1,19 +1,19 @@
-//! Sums by colouring: elements add straight into shared results, in an order that does not depend on threads.
+//! Sums by coloring: elements add directly into shared results, in an order independent of the threads.
 
 use std::ops::{AddAssign, Range};
 
 use super::{DisjointSlice, PlanError, for_each_block};
 
-/// Which entries of a shared array each element adds to, and an order in which that is safe and reproducible.
+/// The entries of a shared array that each element adds to, and a safe, reproducible order of the additions.
 ///
-/// Consecutive elements form chunks of a fixed size, and consecutive chunks windows. Chunks of a window that share an entry get
-/// different colours (greedy, in ascending order); chunks of one colour run at the same time, the colours of a window one after another,
-/// then the next window; elements of a chunk in ascending order. So each entry receives its additions in an order fixed by the
-/// connectivity alone.
+/// Consecutive elements form chunks of a fixed size, and consecutive chunks form windows. Chunks of a window that share
+/// an entry get different colors (greedy, in ascending order). Chunks of one color run in parallel, the colors of a
+/// window one after another, then the next window; elements of a chunk run in ascending order. So each entry receives
+/// its additions in an order fixed by the connectivity alone.
 ///
-/// Colouring chunks instead of elements keeps neighbours in memory together (a mesh of Kuhn tetrahedra needs 24 colours for single
-/// elements and jumps through memory for each) and gives vector kernels runs of elements to work on. Against a gather from stored
-/// element blocks it saves writing and reading those blocks: 16 blocks of 72 bytes for each tetrahedron.
+/// Coloring chunks instead of elements preserves memory locality (a mesh of Kuhn tetrahedra needs 24 colors for single
+/// elements, each scattered through memory) and gives vector kernels runs of elements. Compared with a gather from
+/// stored element blocks, it saves writing and reading those blocks: 16 blocks of 72 bytes per tetrahedron.
 ///
 /// One type serves nodal vectors (slots are nodes) and matrices (slots are the n × n blocks of an element).
 #[derive(Clone, Debug)]
@@ -24,18 +24,18 @@ pub struct ScatterPlan {
     chunk_size: usize,
     /// Chunks in the order of their phases.
     chunks: Vec<u32>,
-    /// Ranges of `chunks` that may run at the same time, one after another.
+    /// Ranges of `chunks` that may run in parallel, one range after another.
     phases: Vec<Range<usize>>,
 }
 
-/// Chunk sizes to try, largest first. 256 elements amortise the hand-over to a thread; multiples of 16 fill the lanes.
+/// Chunk sizes to try, largest first. 256 elements amortize the handover to a thread; multiples of 16 fill the lanes.
 const CHUNK_SIZES: [usize; 8] = [256, 128, 64, 32, 16, 8, 4, 1];
-/// Chunks per phase wanted on average, so that a handful of threads have work in each phase.
+/// Target number of chunks per phase, so that a handful of threads have work in each phase.
 const WANTED_CHUNKS_PER_PHASE: usize = 8;
-/// Elements of one window, a multiple of all chunk sizes: their results (3 MB of blocks in `f64` for tetrahedra) stay in the cache of
-/// the second level while the colours pass over them.
+/// Elements of one window, a multiple of all chunk sizes: their results (3 MB of blocks in `f64` for tetrahedra) stay
+/// in the second-level cache from color to color.
 const WINDOW: usize = 16384;
-/// Colours that fit the mask of one entry; chunks that find none free run alone at the end.
+/// Colors in the mask of one entry; chunks without a free color run alone at the end.
 const MAX_COLORS: usize = 64;
 
 impl ScatterPlan {
@@ -62,7 +62,7 @@ impl ScatterPlan {
         Ok(plan)
     }
 
-    /// Tries chunk sizes until phases hold enough chunks each; a mesh numbered at random needs small chunks.
+    /// Tries chunk sizes until phases hold enough chunks each; a randomly numbered mesh needs small chunks.
     fn color_chunks(&mut self) {
         let mut masks = vec![0u64; self.target_length];
         let mut best_width = 0;
@@ -79,7 +79,7 @@ impl ScatterPlan {
         }
     }
 
-    /// Chunks sorted by window and colour, and the ranges that may run at the same time.
+    /// Chunks sorted by window and color, and the ranges that may run in parallel.
     fn phases_for(&self, chunk_size: usize, masks: &mut [u64]) -> (Vec<u32>, Vec<Range<usize>>) {
         let chunk_count = self.element_count().div_ceil(chunk_size);
         let (mut chunks, mut phases) = (Vec::with_capacity(chunk_count), Vec::new());
@@ -92,7 +92,7 @@ impl ScatterPlan {
                 self.slots_of(chunk, chunk_size).iter().for_each(|&slot| masks[slot as usize] = 0);
             }
             colored.sort_unstable();
-            // Chunks without a colour of their own may conflict with each other: one phase each.
+            // Chunks without a color may conflict with each other: one phase each.
             for group in colored.chunk_by(|a, b| a.0 == b.0 && a.0 < MAX_COLORS) {
                 phases.push(chunks.len()..chunks.len() + group.len());
                 chunks.extend(group.iter().map(|&(_, chunk)| chunk));
@@ -101,7 +101,7 @@ impl ScatterPlan {
         (chunks, phases)
     }
 
-    /// Gives a chunk the smallest colour that none of its slots carries yet; `MAX_COLORS` when all are taken.
+    /// Gives a chunk the smallest color not used by any of its slots; `MAX_COLORS` when all are taken.
     fn take_color(&self, chunk: usize, chunk_size: usize, masks: &mut [u64]) -> usize {
         let slots = self.slots_of(chunk, chunk_size);
         let taken = slots.iter().fold(0u64, |mask, &slot| mask | masks[slot as usize]);
@@ -127,12 +127,12 @@ impl ScatterPlan {
         self.offsets.len() - 1
     }
 
-    /// Length of the array that is added to.
+    /// Length of the target array.
     pub fn target_length(&self) -> usize {
         self.target_length
     }
 
-    /// Number of phases that run one after another: colours, over all windows.
+    /// Number of phases that run one after another: colors, over all windows.
     pub fn phase_count(&self) -> usize {
         self.phases.len()
     }
@@ -142,7 +142,7 @@ impl ScatterPlan {
         self.chunk_size
     }
 
-    /// The slots of one element, in the order in which it was given.
+    /// The slots of one element, in input order.
     #[inline]
     pub fn slots(&self, element: usize) -> &[u32] {
         &self.slots[self.offsets[element] as usize..self.offsets[element + 1] as usize]
@@ -157,7 +157,7 @@ impl ScatterPlan {
         target: &mut [T],
         work: impl Fn(Range<usize>, &mut ChunkWriter<'_, T>) + Sync,
     ) {
-        assert_eq!(target.len(), self.target_length, "the plan was made for another length");
+        assert_eq!(target.len(), self.target_length, "the target must have the length of the plan");
         let target = DisjointSlice::new(target);
         for phase in &self.phases {
             let chunks = &self.chunks[phase.clone()];
@@ -180,44 +180,45 @@ pub struct ChunkWriter<'a, T> {
 }
 
 impl<T: Copy + AddAssign> ChunkWriter<'_, T> {
-    /// Adds `value` to the entry behind slot `local` of `element`.
+    /// Adds `value` to the entry of slot `local` of `element`.
     ///
     /// # Panics
-    /// When `element` is not of this chunk or has no such slot.
+    /// When `element` is not in this chunk or has no such slot.
     #[inline(always)]
     pub fn add(&mut self, element: usize, local: usize, value: T) {
         assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
         let slot = self.plan.slots(element)[local];
-        // SAFETY: `ScatterPlan::new` checked every slot against `target_length`, which `for_each_chunk` compared with the slice. The
-        // slot belongs to an element of this chunk (asserted). Chunks that run at the same time belong to one window and have one
-        // colour, and such chunks share no slot: `take_color` gives a chunk a colour that no slot of it carries yet in this window;
-        // chunks without a colour run alone.
-        // A chunk is run by one thread, and `&mut self` keeps its calls apart.
+        // SAFETY: `ScatterPlan::new` checked every slot against `target_length`, which `for_each_chunk` compared with
+        // the slice. The slot belongs to an element of this chunk (asserted). Chunks that run in parallel belong to one
+        // window and have one color, and such chunks share no slot: `take_color` gives a chunk a color that none of its
+        // slots has yet in this window; chunks without a color run alone. A chunk is run by one thread, and `&mut self`
+        // serializes its calls.
         unsafe { self.target.add(slot as usize, value) };
     }
 
-    /// The entry behind slot `local` of `element`.
+    /// The entry of slot `local` of `element`.
     ///
     /// # Panics
-    /// When `element` is not of this chunk or has no such slot.
+    /// When `element` is not in this chunk or has no such slot.
     #[inline(always)]
     pub fn entry(&mut self, element: usize, local: usize) -> &mut T {
         assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
         let slot = self.plan.slots(element)[local];
-        // SAFETY: as in `add`: the slot is checked, belongs to an element of this chunk, and to no other chunk that runs now; the borrow
-        // of `self` keeps a second reference away.
+        // SAFETY: as in `add`: the slot is checked and belongs to an element of this chunk, and to no other chunk that
+        // runs now; the borrow of `self` excludes a second reference.
         unsafe { self.target.entry(slot as usize) }
     }
 
-    /// Adds `values` to the entries behind the slots `first`, `first + 1` … of `element`.
+    /// Adds `values` to the entries of the slots `first`, `first + 1` … of `element`.
     ///
     /// # Panics
-    /// When `element` is not of this chunk or has fewer slots.
+    /// When `element` is not in this chunk or has fewer slots.
     #[inline(always)]
     pub fn add_run(&mut self, element: usize, first: usize, values: &[T]) {
         assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
         for (&slot, &value) in self.plan.slots(element)[first..][..values.len()].iter().zip(values) {
-            // SAFETY: as in `add`: the slot is checked, belongs to an element of this chunk, and to no other chunk that runs now.
+            // SAFETY: as in `add`: the slot is checked and belongs to an element of this chunk, and to no other chunk
+            // that runs now.
             unsafe { self.target.add(slot as usize, value) };
         }
     }
@@ -225,14 +226,14 @@ impl<T: Copy + AddAssign> ChunkWriter<'_, T> {
     /// Adds one value per slot of `element`.
     ///
     /// # Panics
-    /// When `element` is not of this chunk or the number of values is not its number of slots.
+    /// When `element` is not in this chunk, or the number of values is not its number of slots.
     #[inline]
     pub fn add_all(&mut self, element: usize, values: &[T]) {
         assert!(self.elements.contains(&element), "element {element} is not in the chunk {:?}", self.elements);
         let slots = self.plan.slots(element);
         assert_eq!(slots.len(), values.len(), "one value per slot of element {element}");
         for (&slot, &value) in slots.iter().zip(values) {
-            // SAFETY: as in `add`: checked slot of an element of this chunk, and no chunk that runs meanwhile has it.
+            // SAFETY: as in `add`: a checked slot of an element of this chunk, which no chunk that runs now shares.
             unsafe { self.target.add(slot as usize, value) };
         }
     }

@@ -1,7 +1,7 @@
-//! Element matrices of eight cells at once, from lanes into the matrix.
+//! Adds the element matrices of eight cells, stored in lanes, to the matrix.
 //!
-//! Kernels hold one entry of eight cells in a register; the matrix wants the nine entries of one cell side by side. The transpose in
-//! between is as long as the kernel itself when done number by number, so it is done by shuffles of registers where the processor has them.
+//! Kernels hold one entry of eight cells in a register; the matrix needs the nine entries of one cell side by side. A
+//! scalar transpose would take as long as the kernel itself, so it uses register shuffles where the processor has them.
 
 use crate::parallel::ChunkWriter;
 #[cfg(target_arch = "x86_64")]
@@ -11,16 +11,16 @@ use crate::{Mat3, Real};
 /// Cells per pack.
 const PACK: usize = 8;
 
-/// Precision of a matrix that packs of cells are added to.
+/// Precision of a matrix that receives packs of cells.
 pub trait PackReal: Real {
-    /// Adds `entries[9 · pair + entry][cell]` of eight cells: the block of pair p of cell c goes to slot 8 p + c of `element`, rounded to
-    /// this precision.
+    /// Adds `entries[9 · pair + entry][cell]` of eight cells: the block of pair p of cell c goes to slot 8 p + c of
+    /// `element`, rounded to this precision.
     ///
     /// # Panics
-    /// When `element` is not of the writer's chunk, or does not have eight slots for each nine entries.
+    /// When `element` is not in the writer's chunk, or does not have eight slots per nine entries.
     fn add_pack(writer: &mut ChunkWriter<'_, Mat3<Self>>, element: usize, entries: &[[f64; PACK]]) {
         let (blocks, rest) = entries.as_chunks::<9>();
-        assert!(rest.is_empty(), "blocks have nine entries");
+        assert!(rest.is_empty(), "blocks must have nine entries");
         for (pair, block) in blocks.iter().enumerate() {
             writer.add_run(element, PACK * pair, &transpose(block));
         }
@@ -33,11 +33,11 @@ impl PackReal for f32 {
     #[cfg(target_arch = "x86_64")]
     fn add_pack(writer: &mut ChunkWriter<'_, Mat3<f32>>, element: usize, entries: &[[f64; PACK]]) {
         let (blocks, rest) = entries.as_chunks::<9>();
-        assert!(rest.is_empty(), "blocks have nine entries");
+        assert!(rest.is_empty(), "blocks must have nine entries");
         let has_avx2 = std::arch::is_x86_feature_detected!("avx2");
         for (pair, block) in blocks.iter().enumerate() {
             if has_avx2 {
-                // SAFETY: the processor has AVX2, as just asked.
+                // SAFETY: the check above showed that the processor has AVX2.
                 unsafe { add_avx2(writer, element, PACK * pair, block) };
             } else {
                 writer.add_run(element, PACK * pair, &transpose(block));
@@ -55,7 +55,7 @@ fn transpose<S: Real>(block: &[[f64; PACK]; 9]) -> [Mat3<S>; PACK] {
     })
 }
 
-/// Adds the blocks of the eight cells to `targets` in f32: the sums are those of [`transpose`] and a plain addition.
+/// Adds the blocks of the eight cells to `targets` in f32, with the same sums as [`transpose`] and a plain addition.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn add_avx2(writer: &mut ChunkWriter<'_, Mat3<f32>>, element: usize, first: usize, block: &[[f64; PACK]; 9]) {

@@ -20,7 +20,8 @@ impl BlockPattern {
     /// Blocks for all pairs of nodes that share an element. Elements may have different numbers of nodes.
     ///
     /// # Errors
-    /// [`PlanError::IndexOutOfRange`] when an element names a node `>= node_count`; [`PlanError::TooLarge`] beyond 32-bit indices.
+    /// [`PlanError::IndexOutOfRange`] when an element names a node `>= node_count`; [`PlanError::TooLarge`] beyond
+    /// 32-bit indices.
     pub fn from_elements<E: AsRef<[u32]>>(
         node_count: usize,
         elements: impl IntoIterator<Item = E, IntoIter: Clone>,
@@ -43,7 +44,7 @@ impl BlockPattern {
         row_offsets.push(0u32);
         let mut columns: Vec<u32> = Vec::new();
         let mut diagonal = Vec::with_capacity(node_count);
-        // Row that last saw a node: a neighbour is listed once without any search.
+        // Row that last saw a node: a neighbor is listed once without any search.
         let mut seen_by = vec![u32::MAX; node_count];
         for row in 0..node_count {
             let begin = columns.len();
@@ -78,7 +79,7 @@ impl BlockPattern {
         self.columns.len()
     }
 
-    /// Slots of one row: places of its blocks in `columns` and in the values of a matrix.
+    /// Slots of one row: positions of its blocks in `columns` and in the values of a matrix.
     #[inline]
     pub fn row(&self, node: usize) -> Range<usize> {
         self.row_offsets[node] as usize..self.row_offsets[node + 1] as usize
@@ -115,7 +116,7 @@ impl BlockPattern {
         Some(range.start + place)
     }
 
-    /// Where the n × n blocks of each element go (row after row), and an order in which to add them.
+    /// Positions of the n × n blocks of each element (row by row), and an order in which to add them.
     ///
     /// # Errors
     /// When an element has a pair of nodes that is not in the pattern.
@@ -148,13 +149,13 @@ impl BlockPattern {
     /// The graph of the pattern, for ordering.
     ///
     /// # Errors
-    /// Never for a pattern made by this module; the error type is that of [`Graph::from_rows`].
+    /// Never for a pattern from this module; the error type is that of [`Graph::from_rows`].
     pub fn graph(&self) -> Result<Graph, crate::ordering::OrderingError> {
         Graph::from_rows(&self.row_offsets, &self.columns)
     }
 }
 
-/// Slots of the mirrored blocks of a symmetric pattern: rows that mention a column do so in ascending order.
+/// Slots of the mirrored blocks of a symmetric pattern. Rows that contain a column do so in ascending order.
 fn mirror(row_offsets: &[u32], columns: &[u32]) -> Vec<u32> {
     let mut next = row_offsets.to_vec();
     let mut mirrored = vec![0; columns.len()];

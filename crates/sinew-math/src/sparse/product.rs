@@ -1,15 +1,16 @@
 //! The product y = A x, the inner loop of conjugate gradients.
 //!
-//! A block row is read once, front to back; the time is that of reading the values from the cache. Three accumulators of four lanes
-//! hold the products of the three matrix rows with x, component by component, and are summed across only at the end of a block row.
-//! Multiplications and additions stay separate, so that wide registers change the speed and not the bits.
+//! A block row is read once, front to back; reading the values from the cache dominates the time. Three accumulators of
+//! four lanes hold the products of the three matrix rows with x, component by component, and are summed across only at
+//! the end of a block row. Multiplications and additions stay separate, so wide registers change the speed but not the
+//! bits.
 
 use crate::parallel::for_each_block_mut;
 use crate::sparse::BlockPattern;
 use crate::{Mat3, Real, Vec3};
 
-/// Block rows per parallel block: some sixty microseconds of work for a tetrahedral mesh. With 512 a beam of 1,225 nodes was a quarter slower
-/// on two threads than on one, because waking a thread cost more than its share of the product.
+/// Block rows per parallel block: about sixty microseconds of work for a tetrahedral mesh. With 512, a beam of 1,225
+/// nodes was 25 % slower on two threads than on one, because waking a thread cost more than its share of the product.
 const ROW_BLOCK: usize = 2048;
 
 pub(super) fn multiply<S: Real>(pattern: &BlockPattern, values: &[Mat3<S>], x: &[Vec3<S>], y: &mut [Vec3<S>]) {
@@ -27,7 +28,7 @@ fn multiply_rows_dispatched<S: Real>(
     y: &mut [Vec3<S>],
 ) {
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, as just asked; the function needs nothing else.
+        // SAFETY: the check above showed that the processor has AVX2; the function needs nothing else.
         unsafe { multiply_rows_avx2(pattern, values, x, first_row, y) };
     } else {
         multiply_rows(pattern, values, x, first_row, y);
@@ -89,7 +90,7 @@ pub(super) fn multiply_rows<S: Real>(
     }
 }
 
-/// The nine entries of a block, row after row.
+/// The nine entries of a block, row by row.
 #[inline(always)]
 fn flat<S: Real>(block: &Mat3<S>) -> &[S; 9] {
     match block.rows.as_flattened().first_chunk() {

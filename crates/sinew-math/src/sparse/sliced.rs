@@ -1,8 +1,8 @@
 //! Symmetric block matrices in single precision, laid out for products: sixteen rows side by side.
 //!
-//! Sixteen rows form a slice; their first blocks are stored together, then their second blocks, and so on, one row per lane
-//! (sliced ELLPACK [Monakov10]). Rows of a window are sorted by length first, so that short rows do not pad long ones (SELL-C-σ
-//! [Kreutzer14]). Each row sums its blocks in ascending column order, whatever the width of the registers and the number of threads.
+//! Sixteen rows form a slice; their first blocks are stored together, then their second blocks, and so on, one row per
+//! lane (sliced ELLPACK \[Monakov10\]). Rows of a window are first sorted by length to reduce padding (SELL-C-σ
+//! \[Kreutzer14\]). Each row sums its blocks in ascending column order, independent of register width and thread count.
 
 use std::ops::Range;
 
@@ -16,24 +16,24 @@ use crate::{LaneScalar, Mat3, Scalar, Vec3};
 
 /// Rows per slice.
 const SLICE: usize = F32_LANES;
-/// Rows that are sorted by length together. A window is also the smallest share of work of a thread, some thirty microseconds.
+/// Rows sorted by length together. A window is also the smallest unit of work for a thread, about thirty microseconds.
 const WINDOW: usize = 1024;
-/// Marks a place that no block fills.
+/// Marks an empty slot.
 const PADDING: u32 = u32::MAX;
-/// Bit of a source that says: the block above the diagonal is the transpose of the stored one.
+/// Bit of a source: the block above the diagonal is the transpose of the stored one.
 const TRANSPOSED: u32 = 1 << 31;
 
 /// A symmetric matrix of 3×3 blocks in f32, read from the lower triangle of a [`BlockCsr`].
 #[derive(Clone, Debug)]
 pub struct SlicedBlocks {
     node_count: usize,
-    /// Row of each lane of each slice; [`PADDING`] in lanes without a row.
+    /// Row of each lane of each slice; [`PADDING`] in unused lanes.
     rows: Vec<u32>,
-    /// First place of each slice, in units of sixteen blocks.
+    /// First slot of each slice, in units of sixteen blocks.
     starts: Vec<u32>,
     /// Three times the column of each block.
     columns: Vec<u32>,
-    /// Where each block comes from.
+    /// Source of each block.
     sources: Vec<u32>,
     /// Entries: `[place][entry][lane]`.
     values: Vec<f32>,
@@ -75,7 +75,7 @@ impl SlicedBlocks {
             for lane in 0..SLICE {
                 let slot = rows.get(lane).and_then(|&row| pattern.row(row as usize).nth(k).map(|slot| (row, slot)));
                 let Some((row, slot)) = slot else {
-                    // Zero times the node of the row itself, or of any node: harmless.
+                    // Multiplies a zero block, so any valid node will do.
                     self.columns.push(3 * rows.get(lane).copied().unwrap_or(rows[0]));
                     self.sources.push(PADDING);
                     continue;
@@ -97,12 +97,12 @@ impl SlicedBlocks {
         self.node_count
     }
 
-    /// Takes over the blocks on and below the diagonal of `matrix`; those above are not looked at.
+    /// Copies the blocks on and below the diagonal of `matrix`; those above are ignored.
     ///
     /// # Panics
     /// When the matrix has another pattern.
     pub fn fill_from_lower(&mut self, matrix: &BlockCsr<f32>) {
-        assert_eq!(matrix.node_count(), self.node_count, "the matrix has the pattern of the layout");
+        assert_eq!(matrix.node_count(), self.node_count, "the matrix must have the pattern of the layout");
         let blocks = matrix.values();
         let (values, _) = self.values.as_chunks_mut::<{ 9 * SLICE }>();
         let (sources, _) = self.sources.as_chunks::<SLICE>();
@@ -133,11 +133,11 @@ impl SlicedBlocks {
     }
 }
 
-/// The sixteen blocks at one place, entry by entry.
+/// The sixteen blocks of one slot, entry by entry.
 fn fill_place(blocks: &[Mat3<f32>], sources: &[u32; SLICE], place: &mut [f32; 9 * SLICE]) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, as just asked.
+        // SAFETY: the check above showed that the processor has AVX2.
         unsafe { fill_place_avx2(blocks, sources, place) };
         return;
     }
@@ -175,10 +175,10 @@ fn fill_place_avx2(blocks: &[Mat3<f32>], sources: &[u32; SLICE], place: &mut [f3
     }
 }
 
-/// A vector cut at the borders of windows.
+/// A vector split at window boundaries.
 struct Windows<'a>(&'a mut [Vec3<f32>]);
 
-/// Sums `work` over the windows in a tree whose shape depends on their number alone.
+/// Sums `work` over the windows in a tree whose shape depends only on their number.
 fn reduce_windows(windows: Windows<'_>, first: usize, work: &(impl Fn(usize, &mut [Vec3<f32>]) -> f64 + Sync)) -> f64 {
     let count = windows.0.len().div_ceil(WINDOW);
     match count {
@@ -231,8 +231,9 @@ impl LaneKernel for Product<'_> {
             let mut sum = [I::F32::zero(); 3];
             for place in matrix.starts[slice] as usize..matrix.starts[slice + 1] as usize {
                 let columns = &matrix.columns[place * SLICE..][..SLICE];
-                // SAFETY: columns hold 3 · node < 3 · node_count, and x has 3 · node_count < 2³¹ entries (asserted by `new` and
-                // `multiply`), so that the indices stay in range in the slices that start at entries 0, 1 and 2 as well.
+                // SAFETY: columns hold 3 · node < 3 · node_count, and x has 3 · node_count < 2³¹ entries (asserted by
+                // `new` and `multiply`), so that the indices stay in range in the slices that start at entries 0, 1 and
+                // 2 as well.
                 let v = unsafe {
                     // Written out: a closure would be compiled without the instruction set.
                     [I::F32::gather(x, columns), I::F32::gather(&x[1..], columns), I::F32::gather(&x[2..], columns)]

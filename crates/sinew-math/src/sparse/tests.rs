@@ -114,7 +114,7 @@ fn assembly_and_product_have_the_same_bits_for_any_number_of_threads() {
         })
     };
     let one = run(1);
-    assert!(one.1.len() > 2 * 512, "enough rows for several parallel blocks");
+    assert!(one.1.len() > 2 * 512, "the matrix must span several parallel blocks");
     assert_eq!(one, run(2));
     assert_eq!(one, run(3));
 }

@@ -110,8 +110,8 @@ impl<T: Real, const N: usize> Svd3Block<T, N> {
     }
 }
 
-/// Decomposes each block of `input` into the block of `output` with the same index, at the active instruction-set level.
-/// Panics if the lengths differ. The bits are those of [`svd3`] on plain f32.
+/// Decomposes each block of `input` into the block of `output` with the same index, at the active instruction-set
+/// level. Panics if the lengths differ. The bits are those of [`svd3`] on plain f32.
 pub fn svd3_batch(input: &[Mat3Block], output: &mut [Svd3Block]) {
     let done = svd3_batch_at(active_isa(), input, output);
     debug_assert!(done.is_some(), "the active level is available");
@@ -142,8 +142,8 @@ impl LaneKernel for Svd3Kernel<'_> {
             }
             return;
         }
-        // A decomposition is one long chain of dependent operations. With one register per block two blocks at a time
-        // hide the latency; other levels already have two registers or more per block.
+        // A decomposition is one long chain of dependent operations. With one register per block, processing two blocks
+        // at a time hides the latency; other levels already have two registers or more per block.
         let (input, output) = if const { matches!(I::LEVEL, IsaLevel::Avx512) } {
             let (input_pairs, input_rest) = self.input.as_chunks::<2>();
             let (output_pairs, output_rest) = self.output.as_chunks_mut::<2>();
@@ -163,7 +163,7 @@ impl LaneKernel for Svd3Kernel<'_> {
     }
 }
 
-/// One copy of the plain code.
+/// One out-of-line copy of the plain code.
 #[inline(never)]
 fn svd3_out_of_line(f: &Mat3<f32>) -> Svd3<f32> {
     svd3(f)

@@ -1,12 +1,13 @@
 //! Eigenvectors of FᵀF by cyclic Jacobi sweeps with approximate Givens rotations.
 //!
 //! The angle θ that annihilates a₁₂ has tan 2θ = 2a₁₂/(a₁₁ − a₂₂). With tan 2θ ≈ 4 tan(θ/2), the half angle costs one
-//! division, t = tan(θ/2) ≈ a₁₂/(2(a₁₁ − a₂₂)); beyond π/4, where this is poor, θ = π/4 is taken. One rotation shrinks |a₁₂| at
-//! least by the factor (1 + √2)/4 ≈ 0.604, and small angles by 1.25 θ². Reference: McAdams et al. 2011, algorithm 4.
+//! division, t = tan(θ/2) ≈ a₁₂/(2(a₁₁ − a₂₂)); beyond π/4, where this is inaccurate, θ = π/4 is used. One rotation
+//! shrinks |a₁₂| at least by the factor (1 + √2)/4 ≈ 0.604, and small angles by 1.25 θ². Reference: McAdams et al.
+//! 2011, algorithm 4.
 //!
-//! In place of the paper's normalised pair (cos θ/2, sin θ/2) we carry (1, t): the quaternion product is four fused
-//! operations, and cos θ = 2/(1 + t²) − 1, sin θ = 2t/(1 + t²) are exact to rounding, so FᵀF keeps its scale. The quaternion
-//! grows at most by 1/cos(π/8) per rotation and is normalised once, at the end.
+//! In place of the paper's normalized pair (cos θ/2, sin θ/2) we carry (1, t): the quaternion product is four fused
+//! operations, and cos θ = 2/(1 + t²) − 1, sin θ = 2t/(1 + t²) are exact to rounding, so FᵀF keeps its scale. The
+//! quaternion grows at most by 1/cos(π/8) per rotation and is normalized once, at the end.
 
 use crate::mat3::Mat3;
 use crate::scalar::Scalar;
@@ -17,20 +18,20 @@ const TAN_PI_8: f64 = 0.414_213_562_373_095_03;
 /// Sweeps in f32. After four sweeps the worst of many random matrices still has off-diagonals of 4e-3, after six 2e-15.
 const SWEEPS_F32: usize = 6;
 
-/// Sweeps in f64: one more, because convergence stops at a precision nine digits finer.
+/// Sweeps in f64: one more, because f64 is nine digits more precise.
 const SWEEPS_F64: usize = 7;
 
-/// Off-diagonals below this multiple of ε times the trace count as zero (1e-9 of the trace in f32). Left alone they would
-/// shrink cubically into subnormal numbers, which slow the sweeps down six times.
+/// Off-diagonals below this multiple of ε times the trace count as zero (1e-9 of the trace in f32). Otherwise they
+/// would shrink cubically into subnormal numbers, which make the sweeps six times slower.
 const NEGLIGIBLE: f64 = 0.01;
 
 /// The symmetric matrix FᵀF and the rotation so far.
 struct State<S> {
     /// Diagonal a₁₁, a₂₂, a₃₃.
     diagonal: [S; 3],
-    /// Off-diagonals; the entry k is the one outside row k: a₂₃, a₃₁, a₁₂.
+    /// Off-diagonals; entry k is the one outside row k: a₂₃, a₃₁, a₁₂.
     off: [S; 3],
-    /// Quaternion, not normalised: real part, then vector part.
+    /// Quaternion, not normalized: real part, then vector part.
     w: S,
     vector: [S; 3],
 }
@@ -79,7 +80,8 @@ fn rotate<S: Scalar>(state: &mut State<S>, k: usize, negligible: S) {
     let c = inverse.mul_add(S::splat(2.0), S::splat(-1.0));
     let s = (t + t) * inverse;
 
-    // A ← QᵀAQ with column p ← c p + s q, column q ← c q − s p. Since c² + s² = 1, the change of the diagonal is one number.
+    // A ← QᵀAQ with column p ← c p + s q, column q ← c q − s p. Since c² + s² = 1, the change of the diagonal is one
+    // number.
     let twice = a_pq + a_pq;
     let change = s.mul_add(difference, -(c * twice));
     state.diagonal[p] = (-s).mul_add(change, state.diagonal[p]);
@@ -97,7 +99,7 @@ fn rotate<S: Scalar>(state: &mut State<S>, k: usize, negligible: S) {
     state.vector[q] = (-t).mul_add(v[p], v[q]);
 }
 
-/// The rotation matrix of a quaternion of any length but zero.
+/// The rotation matrix of a nonzero quaternion of any length.
 #[inline(always)]
 fn rotation_matrix<S: Scalar>(w: S, [x, y, z]: [S; 3]) -> Mat3<S> {
     let norm_squared = z.mul_add(z, y.mul_add(y, x.mul_add(x, w * w)));

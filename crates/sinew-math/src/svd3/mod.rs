@@ -1,13 +1,13 @@
 //! Singular values of 3×3 matrices: F = U Σ Vᵀ with rotations U, V and σ₁ ≥ σ₂ ≥ |σ₃|, and F = R S.
 //!
-//! U and V are always proper rotations (det = +1), so the smallest singular value carries the sign of det F. R = U Vᵀ is
-//! then a rotation for inverted and flat matrices too.
+//! U and V are always proper rotations (det = +1), so the smallest singular value carries the sign of det F. R = U Vᵀ
+//! is then a rotation for inverted and flat matrices too.
 //!
-//! The method has no branches, so it runs in lanes: Jacobi sweeps on FᵀF with approximate Givens rotations collected in a
-//! quaternion, columns of F V sorted, Givens QR of F V. Reference: McAdams et al. 2011, section 9.2, with three additions:
-//! F is scaled by a power of two, off-diagonals that no longer matter are set to zero (they would decay into subnormal
-//! numbers, which are several times slower), and one exact rotation orthogonalises the last two columns of F V themselves,
-//! because FᵀF in floating point knows nothing of singular values below σ₁√ε.
+//! The method has no branches, so it runs in lanes: Jacobi sweeps on FᵀF with approximate Givens rotations collected in
+//! a quaternion, columns of F V sorted, Givens QR of F V. Reference: McAdams et al. 2011, section 9.2, with three
+//! additions: F is scaled by a power of two; negligible off-diagonals are set to zero (they would decay into subnormal
+//! numbers, which are several times slower); and one exact rotation orthogonalizes the last two columns of F V
+//! themselves, because FᵀF in floating point loses singular values below σ₁√ε.
 
 mod batch;
 mod jacobi;
@@ -24,8 +24,8 @@ use crate::vec3::Vec3;
 pub struct Svd3<S = f64> {
     /// Left singular vectors in columns: a rotation.
     pub u: Mat3<S>,
-    /// Singular values, decreasing in magnitude (to rounding); the first two are not negative, the third has the sign of
-    /// det F.
+    /// Singular values, decreasing in magnitude (to rounding); the first two are not negative, the third has the sign
+    /// of det F.
     pub sigma: Vec3<S>,
     /// Right singular vectors in columns: a rotation.
     pub v: Mat3<S>,
@@ -68,15 +68,16 @@ fn polar_from_svd<S: Scalar>(svd: &Svd3<S>) -> Polar3<S> {
 
 /// Singular value decomposition.
 ///
-/// Accurate to a few units in the last place of σ₁ in f32 and f64, for any scale and any rank. Singular vectors of equal
-/// singular values are one choice of many. A matrix with an entry that is not finite gives singular values that are NaN.
+/// Accurate to a few units in the last place of σ₁ in f32 and f64, for any scale and any rank. Singular vectors of
+/// equal singular values are not unique. A matrix with a nonfinite entry gives NaN singular values.
 ///
-/// It multiplies and adds in one rounding, which in plain code for generic x86-64 is a call into the C library (about a
-/// microsecond per decomposition). Single matrices are faster with [`svd3_plain`]; many belong into [`svd3_batch`] or into a
-/// kernel of [`lanes`](crate::lanes).
+/// Uses fused multiply-add, which in plain code for generic x86-64 is a call into the C library (about a microsecond
+/// per decomposition). Use [`svd3_plain`] for single matrices, and [`svd3_batch`] or a kernel of
+/// [`lanes`](crate::lanes) for many.
 #[inline(always)]
 pub fn svd3<S: Scalar>(f: &Mat3<S>) -> Svd3<S> {
-    // Scale by a power of two so that the largest entry is in [1, 2): no rounding, and squares neither overflow nor vanish.
+    // Scale by a power of two so that the largest entry is in [1, 2): no rounding, and squares neither overflow nor
+    // vanish.
     let mut largest = S::splat(8.0 * S::TINY);
     for row in &f.rows {
         for &entry in row {
@@ -150,8 +151,8 @@ fn dot<S: Scalar>(a: Vec3<S>, b: Vec3<S>) -> S {
     a.z.mul_add(b.z, a.y.mul_add(b.y, a.x * b.x))
 }
 
-/// Orders the columns of B by decreasing length and those of V alike. A swap changes one sign: (bᵢ, bⱼ) ← (bⱼ, −bᵢ), which is
-/// a quarter turn, so V stays a rotation.
+/// Sorts the columns of B by decreasing length and permutes V alike. A swap changes one sign, (bᵢ, bⱼ) ← (bⱼ, −bᵢ),
+/// which is a quarter turn, so V stays a rotation.
 #[inline(always)]
 fn sort_columns<S: Scalar>(b: &mut Mat3<S>, v: &mut Mat3<S>) {
     let mut lengths = [S::zero(); 3];
@@ -172,8 +173,8 @@ fn sort_columns<S: Scalar>(b: &mut Mat3<S>, v: &mut Mat3<S>) {
     }
 }
 
-/// Turns columns 2 and 3 of B, and of V alike, in their plane until b₂ · b₃ = 0, by an exact Jacobi rotation with an angle
-/// of at most π/4. b₂ stays the longer one.
+/// Rotates columns 2 and 3 of B, and of V alike, in their plane until b₂ · b₃ = 0, by an exact Jacobi rotation with an
+/// angle of at most π/4. b₂ stays the longer one.
 #[inline(always)]
 fn orthogonalize_last_columns<S: Scalar>(b: &mut Mat3<S>, v: &mut Mat3<S>) {
     let (p, q) = (b.column(1), b.column(2));
@@ -194,8 +195,8 @@ fn orthogonalize_last_columns<S: Scalar>(b: &mut Mat3<S>, v: &mut Mat3<S>) {
     }
 }
 
-/// Cosine and sine of the rotation that takes (a, b) to (√(a² + b²), 0); no turn or a half turn, so that a becomes |a|, for a
-/// vector too short to have a direction.
+/// Cosine and sine of the rotation that maps (a, b) to (√(a² + b²), 0). For a vector too short to have a direction: the
+/// identity or a half turn, so that a becomes |a|.
 #[inline(always)]
 fn givens<S: Scalar>(a: S, b: S) -> (S, S) {
     let square = b.mul_add(b, a * a);
@@ -206,8 +207,9 @@ fn givens<S: Scalar>(a: S, b: S) -> (S, S) {
     (S::select(defined, a * inverse, sign), S::select(defined, b * inverse, S::zero()))
 }
 
-/// B = U R by Givens rotations in the planes (1,2), (1,3), (2,3). The columns of B are orthogonal and sorted, so R is diagonal:
-/// its entries are the singular values. Rotations make the first two positive and leave the sign of det B to the third.
+/// B = U R by Givens rotations in the planes (1,2), (1,3), (2,3). The columns of B are orthogonal and sorted, so R is
+/// diagonal: its entries are the singular values. Rotations make the first two positive and leave the sign of det B to
+/// the third.
 #[inline(always)]
 fn givens_qr<S: Scalar>(b: &Mat3<S>) -> (Mat3<S>, Vec3<S>) {
     let [[b11, b12, b13], [b21, b22, b23], [b31, b32, b33]] = b.rows;

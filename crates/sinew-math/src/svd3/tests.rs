@@ -6,7 +6,7 @@ use crate::lanes::{F32_LANES, F64_LANES, Isa, IsaLevel, LaneKernel, dispatch_at}
 use crate::quaternion::Quaternion;
 use crate::scalar::Real;
 
-/// One copy of the plain code: `svd3` is inlined at every call, which makes tests slow to compile.
+/// One out-of-line copy of the plain code: `svd3` is inlined at every call, which makes tests slow to compile.
 #[inline(never)]
 fn plain<T: Real>(matrix: &Mat3<T>) -> Svd3<T> {
     svd3(matrix)
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// Matrices of every kind that has a name, many of each: (name, matrix).
+/// Matrices of every named kind, many of each: (name, matrix).
 fn matrices() -> Vec<(&'static str, Mat3)> {
     let mut random = Random(7);
     let mut list = vec![
@@ -106,7 +106,7 @@ impl Errors {
         self.reconstruction = self.reconstruction.max((svd.recompose() * unit - f * unit).norm());
         for m in [svd.u, svd.v] {
             self.orthogonality = self.orthogonality.max((m.transpose_mul(&m) - Mat3::identity()).norm());
-            assert!(m.determinant() > 0.9, "not a rotation: {f:?}");
+            assert!(m.determinant() > 0.9, "must be a rotation: {f:?}");
         }
         self.values = self.values.max((sigma.abs() - exact).norm());
         self.disorder = self.disorder.max(sigma.y - sigma.x).max(sigma.z.abs() - sigma.y);
@@ -178,7 +178,7 @@ fn bits(svd: &Svd3<f32>) -> Vec<u32> {
 
 #[test]
 fn batches_have_the_bits_of_plain_f32_at_every_level() {
-    // An odd number of blocks, so that pairs and the rest are both met.
+    // An odd number of blocks covers both the pairs and the remainder.
     let mut input = blocks(&[1.0]);
     input.truncate(input.len() / 2 * 2 - 1);
     let mut reference = Vec::new();
@@ -265,8 +265,8 @@ fn polar_rotation_is_a_rotation_even_for_inverted_and_flat_matrices() {
     }
 }
 
-/// The naive R = F (FᵀF)^(−1/2) of an inverted matrix is a reflection; ours is the rotation nearest to F. Check: R maximises
-/// tr(RᵀF) among rotations, so small turns must not increase it.
+/// The naive R = F (FᵀF)^(−1/2) of an inverted matrix is a reflection; ours is the rotation nearest to F. Check: R
+/// maximizes tr(RᵀF) among rotations, so small rotations must not increase it.
 #[test]
 fn polar_rotation_is_the_nearest_rotation() {
     let mut random = Random(3);
@@ -282,8 +282,8 @@ fn polar_rotation_is_the_nearest_rotation() {
     }
 }
 
-/// δR of the polar decomposition solves Rᵀ δR = [ω]×, (tr S I − S) ω = axial vector of RᵀδF − δFᵀR. Complex step through all
-/// sweeps must agree: the decomposition is analytic away from equal singular values.
+/// δR of the polar decomposition solves Rᵀ δR = \[ω\]×, (tr S I − S) ω = axial vector of RᵀδF − δFᵀR. Complex step
+/// through all sweeps must agree: the decomposition is analytic away from equal singular values.
 #[test]
 fn complex_step_passes_through_the_decomposition() {
     let mut random = Random(11);

@@ -1,7 +1,8 @@
-//! OpenSim judges curves, equilibria and motions: its Millard2012EquilibriumMuscle against an [`Actuator`] with the same curves, by points [Millard13].
+//! Compares curves, equilibria and motions with OpenSim: its Millard2012EquilibriumMuscle against an [`Actuator`] with
+//! the same curves, given by points \[Millard13\].
 //!
-//! `samples.py` asks OpenSim and prints; this program reads what it printed from the file that is its argument, and panics where the two differ.
-//! `cargo xtask test --only opensim` installs OpenSim and runs both.
+//! `samples.py` queries OpenSim and prints the results. This program reads that file, given as its argument, and panics
+//! where the two differ. `cargo xtask test --only opensim` installs OpenSim and runs both.
 
 use std::collections::HashMap;
 
@@ -14,9 +15,10 @@ const KINDS: [(&str, CurveKind); 4] = [
     ("tendon", CurveKind::Tendon),
 ];
 
-/// Lines of the samples, each as its first word and the numbers after it; `curve` and `between` with the name of the curve.
+/// Lines of the samples, each as its first word and the numbers after it; `curve` and `between` with the name of the
+/// curve.
 fn samples() -> Vec<(String, Vec<f64>)> {
-    let path = std::env::args().nth(1).expect("the argument is the file that samples.py printed");
+    let path = std::env::args().nth(1).expect("the first argument must be the output file of samples.py");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let read = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -39,7 +41,7 @@ fn curves(samples: &[(String, Vec<f64>)]) -> HashMap<&'static str, Curve> {
 
 fn actuator(curves: &HashMap<&str, Curve>, numbers: &[f64]) -> Actuator {
     let [degrees, max_force, optimal_fiber_length, tendon_slack_length, max_speed, damping] = *numbers else {
-        panic!("a muscle has six numbers")
+        panic!("a muscle must have six numbers")
     };
     let fiber = FiberCurves {
         active: curves["active"].clone(),
@@ -69,7 +71,7 @@ struct Worst {
     velocity: f64,
 }
 
-/// Between its points a curve is what OpenSim computes there, to 1e-5.
+/// Between its points a curve agrees with OpenSim to 1e-5.
 fn foreign_curves_come_back_between_their_points(samples: &[(String, Vec<f64>)]) {
     let curves = curves(samples);
     for (name, _) in KINDS {
@@ -82,7 +84,8 @@ fn foreign_curves_come_back_between_their_points(samples: &[(String, Vec<f64>)])
     }
 }
 
-/// Forces at rest, velocities out of rest and redevelopment after a release, to a thousandth of the greatest isometric force.
+/// Forces at rest, velocities away from rest and redevelopment after a release agree to a thousandth of the maximum
+/// isometric force.
 fn forces_and_motions_agree(samples: &[(String, Vec<f64>)]) {
     let curves = curves(samples);
     let mut muscle = None;
@@ -140,7 +143,7 @@ fn forces_and_motions_agree(samples: &[(String, Vec<f64>)]) {
     }
 }
 
-/// Writes the curves of OpenSim as a table beside the samples, for `sinew muscle curves --beside`.
+/// Writes the OpenSim curves as a table next to the samples, for `sinew muscle curves --beside`.
 fn write_curves(samples: &[(String, Vec<f64>)]) {
     let mut table = String::from("kind,curve,x,force\n");
     for (name, _) in KINDS {

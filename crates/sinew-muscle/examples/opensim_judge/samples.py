@@ -1,9 +1,11 @@
-"""Prints what OpenSim's Millard2012EquilibriumMuscle says: its curves as points, and forces and velocities over paths and activations.
+"""Prints results of OpenSim's Millard2012EquilibriumMuscle: its curves as points,
+and forces and velocities over paths and activations.
 
-Lines of words, for `main.rs` to read: `curve NAME X Y` are points to interpolate, `between NAME X Y` others to compare with;
-`muscle DEGREES` begins a muscle of that pennation at optimal length, `static PATH ACTIVATION FORCE LENGTH` is an equilibrium of it,
-`velocity PATH ACTIVATION LENGTH VELOCITY` a fibre in motion, and `release PATH LENGTH` with its `at TIME FORCE LENGTH` a force that
-redevelops at full activation. Lengths of fibres and velocities are normalised; forces are in N, paths in m, times in s.
+Lines for `main.rs`: `curve NAME X Y` is a point to interpolate, `between NAME X Y` a point to compare with;
+`muscle DEGREES` begins a muscle with that pennation at optimal length; `static PATH ACTIVATION FORCE LENGTH` is one of
+its equilibria; `velocity PATH ACTIVATION LENGTH VELOCITY` is a fiber in motion; `release PATH LENGTH` with its
+`at TIME FORCE LENGTH` is a force that redevelops at full activation. Fiber lengths and velocities are normalized;
+forces are in N, paths in m, times in s.
 """
 
 import os
@@ -33,7 +35,8 @@ class Muscle:
         muscle.addNewPathPoint("insertion", body, opensim.Vec3(0))
         muscle.set_max_contraction_velocity(SPEED)
         muscle.set_fiber_damping(DAMPING)
-        # Without damping OpenSim keeps activation above 0.01 and the active curve above 0.1; with it both may be zero, as ours.
+        # Without damping OpenSim keeps activation above 0.01 and the active curve above 0.1; with damping both may be
+        # zero, as in ours.
         muscle.setMinimumActivation(0.0)
         self.model.addForce(muscle)
         # Full excitation keeps an activation of one, in the release.
@@ -55,7 +58,7 @@ class Muscle:
         self.model.realizeVelocity(self.state)
 
     def settle(self, path, activation):
-        """Force and normalised fibre length at rest; None where OpenSim stops the fibre at its least length."""
+        """Force and normalized fiber length at rest; None where OpenSim stops the fiber at its minimum length."""
         self.place(path, activation)
         self.muscle.computeFiberEquilibrium(self.state)
         self.model.realizeDynamics(self.state)
@@ -80,7 +83,7 @@ def curves(muscle):
         "active": (muscle.getActiveForceLengthCurve(), 0.0, [0.3, 2.0]),
         "passive": (muscle.getFiberForceLengthCurve(), 0.0, [0.8, 2.0]),
         "velocity": (muscle.getForceVelocityCurve(), 0.0, [-1.2, 1.2]),
-        # Ours is over strain, theirs over length in slack lengths.
+        # Our curve is over strain, theirs over length in slack lengths.
         "tendon": (muscle.getTendonForceLengthCurve(), 1.0, [-0.01, 0.15]),
     }
     for name, (curve, shift, ends) in shapes.items():
@@ -92,7 +95,7 @@ def curves(muscle):
 
 
 def release(muscle, path, shorter):
-    """Holds at full activation, shortens the path at once and integrates the fibre."""
+    """Holds at full activation, shortens the path at once and integrates the fiber."""
     _, length = muscle.settle(path, 1.0)
     muscle.place(path - shorter, 1.0)
     muscle.muscle.setFiberLength(muscle.state, length * FIBER)
@@ -109,7 +112,7 @@ def release(muscle, path, shorter):
 def main():
     opensim.Logger.setLevelString("Error")
     print(f"# OpenSim {opensim.GetVersion()}", file=sys.stderr)
-    # Named, because its parts do not keep a model alive.
+    # Named, because the parts of a model do not keep it alive.
     straight = Muscle(0.0)
     curves(straight.muscle)
     for degrees in [0.0, 20.0]:

@@ -1,45 +1,46 @@
-//! A fibre's length over time: $\dot{\tilde l} = v_m \tilde v$, with $\tilde v$ such that fibre and tendon balance.
+//! Fiber length over time: $\dot{\tilde l} = v_m \tilde v$, with $\tilde v$ such that fiber and tendon balance.
 //!
-//! A short tendon is stiff and an unloaded fibre knows no force between zero and its greatest speed, so steps are implicit: the balance is solved for the length
-//! at the end of a step, with the velocity $(\tilde l_{n+1} - \tilde l_n) / (v_m \Delta t)$ in it, and velocities are never solved for. Two half steps and one
-//! whole step give an error and, extrapolated, second order; the extrapolated implicit Euler method is A-stable and damps stiff parts
-//! [HairerWanner96, IV.9].
+//! A short tendon is stiff, and the force of an unloaded fiber does not determine its velocity, so steps are implicit:
+//! the balance is solved for the length at the end of a step, with the velocity $(\tilde l_{n+1} - \tilde l_n) / (v_m
+//! \Delta t)$ in it; velocities are never solved for. Two half steps and one whole step give an error estimate and, by
+//! extrapolation, second order. The extrapolated implicit Euler method is A-stable and damps stiff components
+//! \[HairerWanner96, IV.9\].
 
 use super::{Actuator, ActuatorError, Fiber, require_activation, require_not_negative, require_positive};
 use crate::root::first_root;
 
-/// What is prescribed at the far end of the tendon.
+/// Prescribed quantity at the far end of the tendon.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drive {
-    /// Length of the path [m] at the end of a step, reached at constant speed.
+    /// Length of the path \[m\] at the end of a step, reached at constant speed.
     Path(f64),
-    /// Force of the tendon [N] during a step: a hanging load.
+    /// Tendon force \[N\] during a step: a hanging load.
     Load(f64),
 }
 
 /// State of an actuator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MuscleState {
-    /// Fibre length in optimal lengths.
+    /// Fiber length in optimal lengths.
     pub fiber_length: f64,
-    /// Fibre velocity at the end of the last step, in greatest shortening speeds; negative for shortening.
+    /// Fiber velocity at the end of the last step, in maximum shortening speeds; negative for shortening.
     pub fiber_velocity: f64,
     /// Activation.
     pub activation: f64,
-    /// Length of the path [m]. Setting it between steps is a release or stretch too quick for the fibre.
+    /// Length of the path \[m\]. Setting it between steps is a release or stretch too quick for the fiber.
     pub path_length: f64,
-    /// Force of the tendon [N] at the end of the last step.
+    /// Tendon force \[N\] at the end of the last step.
     pub tendon_force: f64,
 }
 
-/// Difference between one step and two halves that is small enough: force in $F_0$ (or in itself, where it is larger), and
-/// tenths of optimal lengths. The extrapolated result is mostly better.
+/// Tolerated difference between one step and two halves: force in $F_0$ (relative, if it is larger), and tenths of
+/// optimal lengths. The extrapolated result is usually better.
 const STEP_TOLERANCE: f64 = 1e-4;
 
-/// Steps get no shorter than this share of what is asked for: what is not smooth then, at a kink of a curve, is passed as it is.
+/// Smallest step as a fraction of the requested time: at a kink of a curve, such a step is accepted as it is.
 const SHORTEST_STEP: f64 = 1e-9;
 
-/// One implicit step: from where, how long, and what holds at its end.
+/// One implicit step: start, duration and the conditions at its end.
 #[derive(Clone, Copy)]
 struct Step {
     fiber_length: f64,
@@ -49,7 +50,7 @@ struct Step {
 }
 
 impl Actuator {
-    /// The state at rest on a path [m] at an activation: [`Actuator::equilibrium`].
+    /// The state at rest on a path \[m\] at an activation: [`Actuator::equilibrium`].
     pub fn rest_state(&self, path_length: f64, activation: f64) -> Result<MuscleState, ActuatorError> {
         let equilibrium = self.equilibrium(path_length, activation)?;
         Ok(MuscleState {
@@ -61,11 +62,11 @@ impl Actuator {
         })
     }
 
-    /// Advances a state by `dt` seconds, at the end of which the drive and the activation have the given values; path and activation change linearly on the way.
-    /// Takes as many steps inside as its error asks for. On an error the state is as it was.
+    /// Advances a state by `dt` seconds. At the end, drive and activation have the given values; path and activation
+    /// change linearly until then. Substeps are chosen by error control. On an error the state is unchanged.
     ///
-    /// Without damping a fibre stretched by more than its greatest active force yields at once, to where passive force or a shorter tendon hold it; damping
-    /// delays that. A relaxed fibre on a loose tendon stays as long as it is: nothing pushes it together.
+    /// Without damping, a fiber loaded beyond its maximum active force yields at once, until passive force or a shorter
+    /// tendon holds it; damping delays that. A relaxed fiber on a slack tendon keeps its length: nothing compresses it.
     pub fn advance(
         &self,
         state: &mut MuscleState,
@@ -93,7 +94,7 @@ impl Actuator {
         let mut next = start;
         let (mut time, mut duration) = (0.0, dt);
         while time < dt {
-            // What would leave a crumb takes it along.
+            // Extend a step that would leave a tiny remainder.
             let is_last = time + duration >= dt * (1.0 - SHORTEST_STEP);
             if is_last {
                 duration = dt - time;
@@ -129,7 +130,7 @@ impl Actuator {
                 next.activation = activation;
                 time = if is_last { dt } else { time + duration };
             }
-            // The error of a step of first order grows with its square.
+            // The error of a first-order step grows with its square.
             duration *= (0.9 / error.sqrt()).clamp(0.2, 4.0);
         }
         next.path_length = match drive {
@@ -140,7 +141,7 @@ impl Actuator {
         Ok(())
     }
 
-    /// States at times 0, dt, 2 dt, … under a drive and an activation that depend on time [s].
+    /// States at times 0, dt, 2 dt, … under a drive and an activation that depend on time \[s\].
     pub fn simulate(
         &self,
         start: MuscleState,
@@ -160,7 +161,7 @@ impl Actuator {
         Ok(states)
     }
 
-    /// Force of the tendon in $F_0$; of a rigid one, what the fibre pulls.
+    /// Tendon force in $F_0$; for a rigid tendon, the force of the fiber.
     fn tendon_force(&self, path: f64, fiber_length: f64, velocity: f64, activation: f64) -> f64 {
         if self.is_rigid() {
             let fiber = self.fiber_at(path);
@@ -171,7 +172,7 @@ impl Actuator {
         }
     }
 
-    /// Length of the tendon [m] under a force [N].
+    /// Length of the tendon \[m\] under a force \[N\].
     fn tendon_length(&self, force: f64) -> Result<f64, ActuatorError> {
         let slack = self.params.tendon_slack_length;
         if self.is_rigid() || force == 0.0 {
@@ -182,18 +183,18 @@ impl Actuator {
             let sample = self.params.tendon.at(strain);
             (wanted - sample.value, -sample.slope)
         };
-        // Twice as far until the tendon holds: from strains of a thousandth to a thousand.
+        // Double the range until the tendon holds: from strains of a thousandth to a thousand.
         let far = (0..=20).map(|k| 1e-3 * f64::from(1 << k)).find(|&strain| balance(strain).0 <= 0.0);
         let strain = first_root(0.0, far.ok_or(ActuatorError::TendonTooWeak { force })?, balance);
         Ok(slack * (1.0 + strain))
     }
 
-    /// Fibre length at the end of an implicit Euler step.
+    /// Fiber length at the end of an implicit Euler step.
     fn step(&self, step: Step) -> Result<f64, ActuatorError> {
         if let (Drive::Path(path), true) = (step.drive, self.is_rigid()) {
             return Ok(self.fiber_at(path).length);
         }
-        // Tendon less fibre: positive where the fibre is pulled longer.
+        // Tendon minus fiber: positive where the fiber is pulled longer.
         let balance = |s: f64| {
             let (tendon, tendon_slope) = match step.drive {
                 Drive::Path(path) => self.tendon_pull(path, s),
@@ -211,16 +212,17 @@ impl Actuator {
             0.0
         } else {
             match step.drive {
-                // There the tendon is just slack.
+                // The tendon is just slack there.
                 Drive::Path(path) => path - self.params.tendon_slack_length,
-                // Twice as far until passive force or damping hold the load; a million optimal lengths are no fibre.
+                // Double the range until passive force or damping holds the load; no fiber is a million optimal lengths
+                // long.
                 Drive::Load(_) => {
                     let reach = |k: u32| start + self.params.optimal_fiber_length * f64::from(1 << k) / 16.0;
                     (0..24).map(reach).find(|&s| balance(s).0 <= 0.0).unwrap_or(f64::NAN)
                 }
             }
         };
-        // A tendon just slack pulls less than any fibre, whatever rounding says.
+        // A just slack tendon pulls less than any fiber, despite rounding.
         let is_slack = at_start > 0.0 && matches!(step.drive, Drive::Path(_));
         let is_bracket = is_slack || balance(far).0 * at_start <= 0.0;
         if !is_bracket {
@@ -236,7 +238,8 @@ impl Actuator {
         Ok(self.fiber_at(first_root(start, far, balance)).length)
     }
 
-    /// Force along the tendon, in $F_0$, of a fibre that has come to its length in a step, and its derivative by $s$.
+    /// Force along the tendon, in $F_0$, of a fiber that reaches its length in a step, and its derivative with respect
+    /// to $s$.
     fn moving_pull(&self, fiber: Fiber, step: Step) -> (f64, f64) {
         let velocity_per_length = 1.0 / (step.duration * self.params.max_speed);
         let velocity = (fiber.length - step.fiber_length) * velocity_per_length;

@@ -1,4 +1,4 @@
-//! The actuator against tables, closed forms and the classical experiments of physiology.
+//! The actuator against tables, closed forms and the classic experiments of physiology.
 
 use super::*;
 use crate::activation::{ActivationDynamics, PulseTrain};
@@ -13,7 +13,7 @@ fn with_tendon(slack: f64) -> Actuator {
     actuator(|params| params.tendon_slack_length = slack)
 }
 
-/// Path on which the fibre has a length at full activation.
+/// Path on which the fiber has a given length at full activation.
 fn path_for(muscle: &Actuator, fiber_length: f64) -> f64 {
     let s = muscle.share_of(fiber_length);
     let force = muscle.static_pull(s, 1.0).0;
@@ -40,7 +40,7 @@ fn isometric_forces_over_the_path_are_tabulated_ones() {
     }
 }
 
-/// Forces of fibre and tendon agree to rounding, and both kinds of pennation satisfy the geometry of CHE-08.
+/// Fiber and tendon forces agree to rounding, and both kinds of pennation satisfy the geometry of CHE-08.
 #[test]
 fn equilibrium_balances_and_fits_the_path() {
     for pennation in [Pennation::Constant, Pennation::ConstantThickness] {
@@ -57,7 +57,7 @@ fn equilibrium_balances_and_fits_the_path() {
                     let path = slack + 0.005 * f64::from(i + 1);
                     let found = muscle.equilibrium(path, a).unwrap();
                     let tendon = 500.0 * Curve::tendon_zajac().value(found.tendon_strain);
-                    // A rounding of the path is this force.
+                    // Force that corresponds to a rounding error of the path.
                     let rounding = 500.0 * 37.5 * 1e-15 * path / slack + 1e-9;
                     assert!((tendon - found.tendon_force).abs() < rounding, "{tendon} {found:?}");
                     assert!((found.fiber_force * found.cos_pennation - found.tendon_force).abs() < 1e-12);
@@ -73,7 +73,8 @@ fn equilibrium_balances_and_fits_the_path() {
     }
 }
 
-/// Fact 17: at one fibre length the isometric force goes with cos α, and no angle is no pennation of either kind.
+/// Fact 17: at one fiber length the isometric force scales with cos α, and angle zero equals no pennation of either
+/// kind.
 #[test]
 fn pennation_scales_force_by_its_cosine() {
     let rigid = |angle: f64, pennation: Pennation| {
@@ -102,11 +103,11 @@ fn pennation_scales_force_by_its_cosine() {
     assert_eq!(constant, thick);
 }
 
-/// With a tendon softer than the descending limb three lengths balance; the shortest is stable, found, and continuous on a path that grows from slack until it
-/// vanishes.
+/// With a tendon softer than the descending limb three lengths balance; the shortest is stable, is found, and is
+/// continuous on a path that grows from slack until it vanishes.
 #[test]
 fn the_stable_equilibrium_on_the_short_side_is_found() {
-    // A passive force that begins late leaves the descending limb bare.
+    // A passive force that begins late leaves the descending limb without support.
     let late = Curve::through(&[[1.3, 0.0], [1.6, 0.2], [1.9, 1.0]], CurveKind::Passive).unwrap();
     let muscle = actuator(|params| (params.tendon_slack_length, params.fiber.passive) = (40.0, late));
     let mut roots_seen = 0;
@@ -126,10 +127,10 @@ fn the_stable_equilibrium_on_the_short_side_is_found() {
         assert!(found >= last);
         last = found;
     }
-    assert_eq!(roots_seen, 2, "the case has several stable lengths");
+    assert_eq!(roots_seen, 2, "the case must have several stable lengths");
 }
 
-/// A fibre too short to pull hangs loose: forces are zero, and so is the strain.
+/// A fiber too short to pull is slack: forces and strain are zero.
 #[test]
 fn a_short_path_gives_a_loose_muscle() {
     let found = with_tendon(1.0).equilibrium(1.3, 1.0).unwrap();
@@ -138,7 +139,7 @@ fn a_short_path_gives_a_loose_muscle() {
     assert!((relaxed.fiber_length - 0.9).abs() < 1e-12 && relaxed.tendon_force == 0.0);
 }
 
-/// Closed form for a fibre at its optimum: F^T sets f_v.
+/// Closed form for a fiber at its optimum: F^T sets f_v.
 #[test]
 fn fiber_velocity_inverts_the_force_balance() {
     let muscle = with_tendon(2.0);
@@ -150,7 +151,7 @@ fn fiber_velocity_inverts_the_force_balance() {
         let found = muscle.fiber_velocity(1.1, 1.1 + 2.0 * (1.0 + strain), 0.7).unwrap();
         assert!((found - v).abs() < 1e-10, "{found} {v}");
     }
-    // A loose tendon: the greatest shortening speed, where the curve reaches zero.
+    // A slack tendon: the maximum shortening speed, where the curve reaches zero.
     let fastest = muscle.fiber_velocity(0.9, 2.8, 1.0).unwrap();
     assert!((fastest + 0.97861).abs() < 1e-5, "{fastest}");
     assert!(matches!(muscle.fiber_velocity(1.1, 3.4, 1.0), Err(ActuatorError::Unbalanced { .. })));
@@ -161,8 +162,9 @@ fn fiber_velocity_inverts_the_force_balance() {
     assert!(damped.fiber_velocity(1.2, 3.0, 0.0).unwrap() < 0.0);
 }
 
-/// Fact 18: after a small release force comes back with τ = f'(0) l_sT / (37.5 ṽ_m l_0M) = 0.0214 (l_sT / l_0M) / ṽ_m; the release drops the
-/// force by 0.4 %, so f_v is straight to 1 %, and at the top of the active curve nothing else changes.
+/// Fact 18: after a small release the force recovers with τ = f'(0) l_sT / (37.5 ṽ_m l_0M) = 0.0214 (l_sT / l_0M) /
+/// ṽ_m. The release drops the force by 0.4 %, so f_v is straight to 1 %, and at the top of the active curve nothing
+/// else changes.
 #[test]
 fn force_redevelops_with_the_time_constant_of_tendon_and_velocity() {
     for (slack, speed) in [(2.0, 2.0), (8.0, 10.0), (0.5, 4.0)] {
@@ -175,7 +177,7 @@ fn force_redevelops_with_the_time_constant_of_tendon_and_velocity() {
         let drop = 37.5 * release / slack;
         let expected = 0.0214 * slack / speed;
         let dt = 0.001 * expected;
-        // The first step shows the drop, less what has come back in it.
+        // The first step shows the drop, minus the recovery during it.
         let mut time = 0.0;
         while settled - state.tendon_force > drop / std::f64::consts::E || time == 0.0 {
             muscle.advance(&mut state, Drive::Path(path - release), 1.0, dt).unwrap();
@@ -186,7 +188,8 @@ fn force_redevelops_with_the_time_constant_of_tendon_and_velocity() {
     }
 }
 
-/// Quick release (X-13 in one dimension): force falls at once by the tendon's recoil, rises without swinging, and ends at the isometric force of the new path.
+/// Quick release (X-13 in one dimension): force drops at once by the tendon's recoil, rises without oscillation, and
+/// ends at the isometric force of the new path.
 #[test]
 fn quick_release_drops_and_redevelops_monotonically() {
     let muscle = actuator(|params| (params.tendon_slack_length, params.max_speed) = (2.0, 2.0));
@@ -199,11 +202,11 @@ fn quick_release_drops_and_redevelops_monotonically() {
     assert!(states[1].tendon_force < 0.1 * end.tendon_force);
     assert!(states[2..].windows(2).all(|pair| pair[1].tendon_force >= pair[0].tendon_force - 1e-9));
     assert!((end.tendon_force - isometric.tendon_force).abs() < 1e-4, "{end:?} {isometric:?}");
-    // As long as the tendon is loose the fibre shortens at its greatest speed.
+    // As long as the tendon is slack, the fiber shortens at its maximum speed.
     assert!((states[10].fiber_velocity + 0.97861).abs() < 1e-4, "{:?}", states[10]);
 }
 
-/// One long call and many short ones agree: steps are chosen by error, not by the caller.
+/// One long call and many short ones agree: the error determines the steps, not the caller.
 #[test]
 fn results_do_not_depend_on_the_callers_step() {
     let muscle = actuator(|params| (params.tendon_slack_length, params.max_speed) = (2.0, 4.0));
@@ -224,7 +227,8 @@ fn results_do_not_depend_on_the_callers_step() {
     }
 }
 
-/// Wilkie's isotonic release (CHE-67): onto a load, the tendon recoils at once, then the fibre shortens at the speed whose f_v carries the load.
+/// Wilkie's isotonic release (CHE-67): released onto a load, the tendon recoils at once, then the fiber shortens at the
+/// speed whose f_v carries the load.
 #[test]
 fn isotonic_release_recoils_then_shortens_at_the_speed_of_the_load() {
     let muscle = actuator(|params| (params.tendon_slack_length, params.max_speed) = (1.0, 5.0));
@@ -260,8 +264,9 @@ fn work_of_shortening_falls_with_speed() {
     assert!(works[5] < 0.2 * works[0], "{works:?}");
 }
 
-/// Levin and Wyman (CHE-67): stretched and released at a short length, without passive force, the muscle runs through a loop of force over path, the wider the
-/// faster; on a rigid tendon force jumps with the velocity, on an elastic one it bends.
+/// Levin and Wyman (CHE-67): stretched and released at a short length, without passive force, the muscle traces a loop
+/// of force over path, wider at higher speed. On a rigid tendon force jumps with the velocity, on an elastic one it
+/// bends.
 #[test]
 fn loops_of_stretch_and_release_widen_with_speed() {
     let loop_of = |slack: f64, speed: f64| {
@@ -276,7 +281,7 @@ fn loops_of_stretch_and_release_widen_with_speed() {
             .windows(2)
             .map(|p| 0.5 * (p[0].tendon_force + p[1].tendon_force) * (p[1].path_length - p[0].path_length))
             .sum();
-        // How far the force has gone towards its value at half the stretch after a hundredth of the way.
+        // Progress of the force toward its value at half the stretch, after a hundredth of the motion.
         let jump = (states[count / 100].tendon_force - start.tendon_force)
             / (states[count / 2].tendon_force - start.tendon_force);
         (area, jump)
@@ -286,7 +291,7 @@ fn loops_of_stretch_and_release_widen_with_speed() {
     assert!(loop_of(0.0, 2.0).1 > 0.4 && loop_of(1.0, 2.0).1 < 0.25, "{} {}", loop_of(0.0, 2.0).1, loop_of(1.0, 2.0).1);
 }
 
-/// Without force over velocity and without damping nothing delays a fibre: every step ends at rest.
+/// Without a force–velocity curve and without damping nothing delays a fiber: every step ends at rest.
 #[test]
 fn without_velocity_every_step_ends_in_equilibrium() {
     let muscle = actuator(|params| params.fiber = FiberCurves::default());
@@ -296,7 +301,7 @@ fn without_velocity_every_step_ends_in_equilibrium() {
         let rest = muscle.equilibrium(path, a).unwrap();
         assert!((state.tendon_force - rest.tendon_force).abs() < 1e-9, "{state:?} {rest:?}");
     }
-    // Nor does anything hold a load beyond the active force but the passive one.
+    // Only passive force holds a load beyond the active force.
     muscle.advance(&mut state, Drive::Load(2.0), 1.0, 0.01).unwrap();
     let passive = Curve::passive_teran().value(state.fiber_length) + Curve::active_teran().value(state.fiber_length);
     assert!((passive - 2.0).abs() < 1e-9, "{state:?}");
@@ -319,7 +324,7 @@ fn twitches_fuse_to_a_tetanus() {
     };
     let twitch = forces(PulseTrain::twitch(0.005));
     let (when, height) = peak(&twitch);
-    // Force lags behind activation, which is highest after 5 ms.
+    // Force lags behind activation, which peaks after 5 ms.
     assert!(when > 5 && height > 0.05 && height < 0.5, "{when} {height}");
     assert!((twitch[400] - twitch[0]).abs() < 1e-3 * height);
     let tetanus = forces(PulseTrain::tetanus(0.005, 120.0, 48));
@@ -327,7 +332,7 @@ fn twitches_fuse_to_a_tetanus() {
     assert!(lowest > 0.8 && highest - lowest < 0.05, "{lowest} {highest}");
 }
 
-/// A rigid tendon passes the path to the fibre, and the force follows its velocity.
+/// A rigid tendon passes the path to the fiber, and the force follows its velocity.
 #[test]
 fn rigid_tendons_give_the_fiber_the_path() {
     let muscle = with_tendon(0.0);
@@ -340,7 +345,7 @@ fn rigid_tendons_give_the_fiber_the_path() {
     assert!((state.path_length - state.fiber_length).abs() < 1e-15 && state.fiber_velocity < -0.2);
 }
 
-/// Stiff and loose, fast and slow, at rest and pulled about: states stay finite and at rest they rest.
+/// Stiff and loose, fast and slow, at rest and in motion: states stay finite, and a state at rest stays at rest.
 #[test]
 fn any_step_is_stable() {
     for slack in [1e-3, 0.1, 10.0] {
@@ -408,11 +413,11 @@ fn impossible_states_are_refused_and_leave_the_state_alone() {
     assert!(muscle.advance(&mut state, Drive::Load(-1.0), 1.0, 0.1).is_err());
     assert!(matches!(muscle.fiber_velocity(-1.0, 2.0, 1.0), Err(ActuatorError::Negative { .. })));
     assert_eq!(state, before);
-    // A held active force at no length, stronger than its tendon there.
+    // A constant active force at zero length, stronger than its tendon there.
     let level = Curve::through(&[[0.0, 1.0], [1.0, 1.0]], CurveKind::Active).unwrap();
     let collapsing = actuator(|params| (params.fiber.active, params.tendon_slack_length) = (level, 100.0));
     assert!(matches!(collapsing.equilibrium(100.5, 1.0), Err(ActuatorError::Collapse { .. })));
-    // A tendon that levels off carries no more.
+    // A tendon whose curve levels off carries no more.
     let weak = Curve::through(&[[0.0, 0.0], [0.1, 0.2], [0.2, 0.2]], CurveKind::Tendon).unwrap();
     let weak = actuator(|params| params.tendon = weak);
     let mut state = weak.rest_state(2.0, 0.1).unwrap();

@@ -1,4 +1,4 @@
-//! Curves that papers give as formulas, with their slopes and integrals in closed form.
+//! Published curves with formulas, with their slopes and integrals in closed form.
 
 use std::f64::consts::PI;
 
@@ -6,8 +6,8 @@ use sinew_math::Scalar;
 
 use super::{CurveKind, CurveSample};
 
-/// Active force over length at twelve points (CHE-09); [Chen92] cites [Delp90] for them without printing them. The near-coincident points at the ends
-/// flatten the spline there.
+/// Active force over length at twelve points (CHE-09). \[Chen92\] cites \[Delp90\] for them without printing them. The
+/// nearly coincident points at the ends flatten the spline there.
 pub const DELP_ACTIVE_POINTS: [[f64; 2]; 12] = [
     [0.401, 0.0],
     [0.402, 0.0],
@@ -23,7 +23,8 @@ pub const DELP_ACTIVE_POINTS: [[f64; 2]; 12] = [
     [1.62, 0.0],
 ];
 
-/// Scale and rate of the exponential toe of passive force, and the excess of stretch where its tangent takes over (TER-35).
+/// Scale and rate of the exponential toe of passive force, and the excess of stretch where its tangent takes over
+/// (TER-35).
 const TOE_SCALE: f64 = 0.05;
 const TOE_RATE: f64 = 6.6;
 const TOE_END: f64 = 0.4;
@@ -37,7 +38,7 @@ const ANGLE_AT_REST: f64 = 0.793_331_552_312_106_7;
 const ANGLE_OF_FASTEST: f64 = ANGLE_AT_REST - 1.0 / VELOCITY_HEIGHT;
 const FASTEST: f64 = -0.978_611_260_560_415;
 
-/// Slope and depth of the straight part of the tendon's curve (CHE-11), and what a smooth parabola before it must be.
+/// Slope and depth of the straight part of the tendon's curve (CHE-11), and the parabola that meets it smoothly.
 const TENDON_SLOPE: f64 = 37.5;
 const TENDON_DEPTH: f64 = 0.2375;
 const TENDON_TOE_END: f64 = 2.0 * TENDON_DEPTH / TENDON_SLOPE;
@@ -98,7 +99,7 @@ impl Formula {
     }
 }
 
-/// `e` is the stretch less one; the curve is even in it, so its integral from 0 is odd about half the area, 1/3.
+/// `e` is the stretch minus one; the curve is even in it, so its integral from 0 is odd about half the area, 1/3.
 #[inline(always)]
 fn active_teran<S: Scalar>(e: S) -> CurveSample<S> {
     let third = S::splat(1.0 / 3.0);
@@ -109,7 +110,7 @@ fn active_teran<S: Scalar>(e: S) -> CurveSample<S> {
         slope: S::splat(-25.0 / 3.0) * e,
         integral: third + e * (S::one() - S::splat(25.0 / 18.0) * square),
     };
-    // Nothing is left of the rest beyond 0.6.
+    // Zero beyond 0.6.
     let rest = (S::splat(0.6) - distance).max(S::zero());
     let far = CurveSample {
         value: S::splat(25.0 / 3.0) * rest * rest,
@@ -119,7 +120,7 @@ fn active_teran<S: Scalar>(e: S) -> CurveSample<S> {
     CurveSample::select(distance.lt(S::splat(0.4)), near, far)
 }
 
-/// As the curve above: half the area is 0.024 + 0.4 − 4/3 · 0.064.
+/// Like the curve above: half the area is 0.024 + 0.4 − 4/3 · 0.064.
 #[inline(always)]
 fn active_blemker<S: Scalar>(e: S) -> CurveSample<S> {
     let half_area = S::splat(0.024 + 0.4 - 4.0 / 3.0 * 0.064);
@@ -144,10 +145,10 @@ fn side_and_distance<S: Scalar>(e: S) -> (S, S) {
     (S::select(e.lt(S::zero()), S::splat(-1.0), S::one()), e.abs())
 }
 
-/// 0.05 (exp(6.6 e) − 1 − c e) up to e = 0.4, its tangent beyond; c = 6.6 takes the slope at zero away.
+/// 0.05 (exp(6.6 e) − 1 − c e) up to e = 0.4, its tangent beyond; c = 6.6 makes the slope at zero vanish.
 #[inline(always)]
 fn exponential_toe<S: Scalar>(e: S, c: f64) -> CurveSample<S> {
-    // Fibres of a muscle that has shortened are slack in all lanes: nothing to compute.
+    // Fibers of a shortened muscle are slack in all lanes: nothing to compute.
     if !S::any(e.gt(S::zero())) {
         return CurveSample::zero();
     }
@@ -177,7 +178,7 @@ fn velocity_chen<S: Scalar>(v: S) -> CurveSample<S> {
     let value = height * (angle - S::splat(ANGLE_AT_REST)) + S::one();
     let pulls = value.gt(S::zero());
     let slope = S::splat(VELOCITY_HEIGHT * VELOCITY_RATE) / (S::one() + w * w);
-    // Nothing is added to the integral from where the curve reaches zero.
+    // Below the zero of the curve, the integral is constant.
     let (u, angle) = (S::select(pulls, v, S::splat(FASTEST)), S::select(pulls, angle, S::splat(ANGLE_OF_FASTEST)));
     let arctangents = arctangent_integral(u + shift, angle)
         - arctangent_integral(shift, S::splat(ANGLE_AT_REST))
@@ -227,7 +228,7 @@ impl<S: Scalar> CurveSample<S> {
         }
     }
 
-    /// A distance further on the straight line that goes on from here.
+    /// Continues along the tangent by a distance.
     #[inline(always)]
     fn along_tangent(self, distance: S) -> Self {
         Self {

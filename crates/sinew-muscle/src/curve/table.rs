@@ -1,4 +1,4 @@
-//! Curves through points: cubics between them, straight or level beyond them, nowhere below zero.
+//! Curves through points: cubics between them, straight or level beyond them, never below zero.
 
 use super::{CurveKind, CurveSample};
 
@@ -7,7 +7,7 @@ use super::{CurveKind, CurveSample};
 struct Cubic {
     anchor: f64,
     coefficients: [f64; 4],
-    /// What to add to the primitive that vanishes at the anchor, so that it is the integral from the curve's origin.
+    /// Constant added to the primitive that vanishes at the anchor, to make it the integral from the curve's origin.
     integral_at_anchor: f64,
 }
 
@@ -37,17 +37,18 @@ impl Cubic {
         }
     }
 
-    /// Where inside an interval the value is stationary: roots of the quadratic slope.
+    /// Stationary points: roots of the quadratic slope.
     fn stationary(&self) -> [f64; 2] {
         let [_, c1, c2, c3] = self.coefficients;
         let root = (c2 * c2 - 3.0 * c1 * c3).sqrt();
-        // The sum with equal signs does not cancel; the other root follows from the product of both.
+        // The sum of terms of equal sign does not cancel; the other root follows from the product of both.
         let sum = -(c2 + root.copysign(c2));
         [sum / (3.0 * c3), c1 / sum].map(|t| self.anchor + t)
     }
 }
 
-/// Share of its last interval within which a held curve levels off: short, so that it stays near its last point, and long enough for slopes to be smooth.
+/// Fraction of its last interval within which a constant continuation levels off: short, so that it stays near its last
+/// point, and long enough for smooth slopes.
 const LEVELLING: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,14 +56,14 @@ pub struct Table {
     pub name: String,
     pub kind: CurveKind,
     pub range: [f64; 2],
-    /// Where each piece begins; the first at −∞.
+    /// Start of each piece; the first at −∞.
     starts: Vec<f64>,
     pieces: Vec<Cubic>,
 }
 
 impl Table {
     pub fn natural(points: &[[f64; 2]], kind: CurveKind, name: String) -> Table {
-        // A curve that is zero from some point on arrives there level, instead of swinging around the points that say so.
+        // A curve that is zero beyond some point reaches it level, instead of overshooting around the zeros.
         let count = points.len();
         let is_above = |[_, y]: &[f64; 2]| *y > 0.0 || !kind.is_held_beyond_ends();
         let first = points.iter().position(is_above).unwrap_or(count - 1).saturating_sub(1).min(count - 2);
@@ -112,7 +113,7 @@ impl Table {
         self.pieces.push(piece);
     }
 
-    /// Adds a cubic from its anchor to `end`, with nothing in place of what lies below zero. It is not negative at either end.
+    /// Adds a cubic from its anchor to `end`, clipped at zero. It is nonnegative at both ends.
     fn push_above_zero(&mut self, cubic: Cubic, end: f64) {
         let start = cubic.anchor;
         self.push(start, cubic);
@@ -131,7 +132,8 @@ impl Table {
         }
     }
 
-    /// What lies beyond an end: levelling off, or a straight line down to zero at most. `interval` is the length of the last one.
+    /// Continuation beyond an end: leveling off, or a straight line down to zero at most. `interval` is the length of
+    /// the last one.
     fn push_tail(&mut self, kind: CurveKind, [x, y]: [f64; 2], slope: f64, interval: f64, side: Side) {
         let outward = match side {
             Side::Left => -1.0,
@@ -141,7 +143,7 @@ impl Table {
         let (bend, distance, level) = if slope == 0.0 || falls && y == 0.0 {
             (None, 0.0, y)
         } else if kind.is_held_beyond_ends() {
-            // A parabola whose slope vanishes at its far end, there `distance` slope / 2 above the end, and not below zero.
+            // A parabola whose slope vanishes at its far end, `distance` slope / 2 above the end, and not below zero.
             let width = LEVELLING * interval;
             let distance = if falls { width.min(2.0 * y / slope.abs()) } else { width };
             let parabola = Cubic::new(x, [y, slope, -0.5 * outward * slope / distance, 0.0]);
@@ -170,7 +172,7 @@ impl Table {
         }
     }
 
-    /// Makes the primitives of the pieces one, that vanishes at `origin`.
+    /// Shifts the primitives of the pieces to one continuous primitive that vanishes at `origin`.
     fn integrate_from(&mut self, origin: f64) {
         for i in 1..self.pieces.len() {
             let joint = self.starts[i];
@@ -188,9 +190,9 @@ enum Side {
     Right,
 }
 
-/// Where a cubic crosses zero between a place where it is not negative and one where it is.
+/// Zero crossing of a cubic between a nonnegative and a negative point.
 fn crossing(cubic: &Cubic, mut above: f64, mut below: f64) -> f64 {
-    // Halving ends when no number lies between the two.
+    // Bisect until no number lies between the two.
     loop {
         let middle = 0.5 * (above + below);
         if middle == above || middle == below {
@@ -202,14 +204,15 @@ fn crossing(cubic: &Cubic, mut above: f64, mut below: f64) -> f64 {
 
 #[derive(Clone, Copy)]
 enum End {
-    /// No curvature.
+    /// Zero curvature.
     Natural,
     Slope(f64),
 }
 
-/// Slopes at the points of the cubic spline: curvatures agree where two cubics meet,
+/// Slopes of the cubic spline at the points: curvatures agree where two cubics meet,
 ///
-/// $$ \frac{d_{i-1}}{h_{i-1}} + 2 \Bigl( \frac{1}{h_{i-1}} + \frac{1}{h_i} \Bigr) d_i + \frac{d_{i+1}}{h_i} = 3 \Bigl( \frac{s_{i-1}}{h_{i-1}} + \frac{s_i}{h_i} \Bigr) $$
+/// $$ \frac{d_{i-1}}{h_{i-1}} + 2 \Bigl( \frac{1}{h_{i-1}} + \frac{1}{h_i} \Bigr) d_i + \frac{d_{i+1}}{h_i}
+/// = 3 \Bigl( \frac{s_{i-1}}{h_{i-1}} + \frac{s_i}{h_i} \Bigr) $$
 ///
 /// with intervals $h$ and their secants $s$; the system is tridiagonal and diagonally dominant.
 fn spline_slopes(points: &[[f64; 2]], ends: [End; 2]) -> Vec<f64> {
@@ -249,7 +252,8 @@ fn secant(points: &[[f64; 2]], i: usize) -> f64 {
     (points[i + 1][1] - points[i][1]) / (points[i + 1][0] - points[i][0])
 }
 
-/// Slope at an end of the polynomial through the four points nearest to it, or as many as there are: divided differences by Newton.
+/// Slope at an end of the polynomial through the four nearest points, or all if there are fewer: Newton's divided
+/// differences.
 fn one_sided_slope(points: &[[f64; 2]], end: usize) -> f64 {
     let count = points.len().min(4);
     let near = |k: usize| if end == 0 { points[k] } else { points[end - k] };
@@ -266,10 +270,11 @@ fn one_sided_slope(points: &[[f64; 2]], end: usize) -> f64 {
     slope
 }
 
-/// Limits slopes so that cubics are monotone between points that are: of the sign of both secants, and at most three times the smaller [Fritsch80].
+/// Limits slopes so that cubics are monotone between monotone points: of the sign of both secants, and at most three
+/// times the smaller \[Fritsch80\].
 ///
-/// At a peak of the points the slope need not vanish, only be small [Hyman83]: the true peak lies between points, and level slopes would lose the fourth order
-/// there. At zeros slopes vanish, for the curve must not go below.
+/// At a peak of the points the slope need only be small, not zero \[Hyman83\]: the true peak lies between points, and
+/// zero slopes would lose the fourth order there. At zeros slopes vanish, so that the curve does not go negative.
 fn limit_slopes(points: &[[f64; 2]], slopes: &mut [f64]) {
     let last = points.len() - 1;
     for (i, slope) in slopes.iter_mut().enumerate() {

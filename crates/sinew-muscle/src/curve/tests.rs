@@ -93,7 +93,8 @@ fn delp_spline_has_its_tabulated_values() {
         (1.5, 0.1201),
         (1.6, 0.0036),
     ];
-    // The natural spline of all twelve points, of which the table is, has slopes of 0.01 at its innermost zeros; that makes 2e-4 near them.
+    // The table comes from the natural spline of all twelve points, which has slopes of 0.01 at its innermost zeros: a
+    // difference of 2e-4 near them.
     assert_values(&active, 2e-4, &tabulated);
     assert_values(&active, 0.0, &[(0.0, 0.0), (0.3, 0.0), (1.63, 0.0), (5.0, 0.0)]);
     assert_values(&active, 1e-15, &published::DELP_ACTIVE_POINTS.map(|[x, y]| (x, y)));
@@ -136,7 +137,7 @@ fn chen_velocity_factor_has_its_tabulated_values() {
     assert!((0..500).all(|i| velocity.at(-0.978 + 0.01 * i as f64).slope > 0.0));
 }
 
-/// CHE-11 and fact 12: nothing when slack, 1 at a strain of 0.033, near the printed constants on both parts.
+/// CHE-11 and fact 12: zero when slack, 1 at a strain of 0.033, close to the printed constants on both parts.
 #[test]
 fn zajac_tendon_is_smooth_and_slack_below_zero() {
     let tendon = Curve::tendon_zajac();
@@ -148,7 +149,8 @@ fn zajac_tendon_is_smooth_and_slack_below_zero() {
     );
 }
 
-/// Slopes against central differences of width 2e-6, away from kinks; the error is h² / 6 of the third derivative plus rounding, 1e-16 / h.
+/// Slopes against central differences of width 2e-6, away from kinks; the error is h² / 6 of the third derivative plus
+/// rounding, 1e-16 / h.
 #[test]
 fn slopes_are_derivatives_of_values() {
     const H: f64 = 1e-6;
@@ -156,7 +158,7 @@ fn slopes_are_derivatives_of_values() {
         for i in 0..4000 {
             let x = -0.7 + 0.00061803 * i as f64;
             let [before, here, after] = [x - H, x, x + H].map(|x| curve.at(x));
-            // Where slopes on both sides differ by more than curvature explains there is a kink or a joint in between.
+            // If slopes on both sides differ by more than curvature explains, there is a kink or a joint in between.
             if (after.slope - before.slope).abs() > 0.05 {
                 continue;
             }
@@ -170,7 +172,8 @@ fn slopes_are_derivatives_of_values() {
     }
 }
 
-/// Gauss quadrature with three nodes on intervals of 1e-4 is exact to rounding for cubics; intervals with a kink err by 1e-8.
+/// Gauss quadrature with three nodes on intervals of 1e-4 is exact to rounding for cubics; intervals with a kink err by
+/// 1e-8.
 #[test]
 fn integrals_are_those_of_values_from_the_origin() {
     for curve in all() {
@@ -201,7 +204,7 @@ fn integrals_are_those_of_values_from_the_origin() {
     }
 }
 
-/// From −1e6 to 1e6 in steps that shrink towards every corner, and at the ends of what a number can be.
+/// From −1e6 to 1e6 in steps that shrink toward every corner, and at the limits of f64.
 #[test]
 fn no_finite_place_gives_a_negative_or_undefined_force() {
     for curve in all() {
@@ -223,7 +226,7 @@ fn no_finite_place_gives_a_negative_or_undefined_force() {
     }
 }
 
-/// Values agree on both sides of every place of a fine grid: no curve jumps.
+/// Values agree on both sides of every point of a fine grid: no curve jumps.
 #[test]
 fn curves_are_continuous() {
     for curve in all() {
@@ -235,7 +238,7 @@ fn curves_are_continuous() {
     }
 }
 
-/// 200 samples of smooth foreign curves give them back to 1e-5, peak and ends included.
+/// 200 samples of smooth foreign curves reproduce them to 1e-5, including peak and ends.
 #[test]
 fn finely_sampled_curves_come_back() {
     let bell = |x: f64| (-((x - 1.003) / 0.28).powi(2)).exp();
@@ -269,7 +272,7 @@ fn shape_of_points_is_preserved() {
     }
 }
 
-/// Held, or straight, and slopes agree on both sides of an end.
+/// Constant or straight, and slopes agree on both sides of an end.
 #[test]
 fn ends_go_on_as_their_kind_says() {
     let points = [[0.5, 0.3], [0.8, 0.8], [1.0, 1.0], [1.3, 0.6]];
@@ -291,7 +294,7 @@ fn ends_go_on_as_their_kind_says() {
     assert!(rising.value(0.9) == 0.0 && (rising.value(11.4) - 0.8 - 10.0 * rising.at(1.4).slope).abs() < 1e-12);
 }
 
-/// A natural spline that swings below zero is cut there, and its integral knows.
+/// A natural spline that goes below zero is clipped there, and so is its integral.
 #[test]
 fn splines_are_cut_at_zero() {
     let points = [[0.0, 1.0], [1.0, 0.0], [2.0, 0.05], [3.0, 2.0]];

@@ -8,17 +8,17 @@ use super::mesher::Symmetry;
 use super::motion::{Motion, Trial, fold_and_swing, pulses, quick, to_and_fro, turn};
 use super::weights::{Chain, Link};
 
-/// Bend of the elbow at rest [degrees].
+/// Bend of the elbow at rest \[degrees\].
 const REST_BEND: f64 = 5.0;
 
-/// Places of an arm along x, with y towards the biceps and −z towards the thumb [m].
+/// Landmarks of an arm along x, with y toward the biceps and −z toward the thumb \[m\].
 pub(super) const SHOULDER: Vec3 = Vec3::new(0.04, 0.0, 0.0);
 pub(super) const ELBOW: Vec3 = Vec3::new(0.335, 0.0, 0.0);
-/// The forearm is bent a little.
+/// The forearm is slightly bent.
 pub(super) const WRIST: Vec3 = Vec3::new(0.587, 0.022, 0.0);
 const CLAVICLE: Vec3 = Vec3::new(-0.035, 0.0, 0.0);
 
-/// Along the elbow's hinge: bending takes x to y.
+/// Elbow hinge axis: bending takes x to y.
 pub(super) const HINGE: Vec3 = Vec3::new(0.0, 0.0, 1.0);
 
 fn along_forearm(part: f64, up: f64, front: f64) -> Vec3 {
@@ -37,7 +37,7 @@ pub(super) fn limb_lumps() -> Vec<Lump> {
         Lump::cone(SHOULDER, ELBOW, [0.043, 0.033]).blend(0.02),
         // Deltoid.
         Lump::ellipsoid(v(0.065, 0.020, 0.0), v(1.0, -0.10, 0.0), z, [0.086, 0.053, 0.044]).blend(0.009),
-        // Biceps and triceps: its long head, and the outer one towards the elbow.
+        // Biceps; triceps with its long head and, toward the elbow, its lateral head.
         Lump::ellipsoid(v(0.215, 0.028, 0.002), x, z, [0.088, 0.034, 0.033]).blend(0.010),
         Lump::ellipsoid(v(0.175, -0.027, 0.008), x, z, [0.100, 0.035, 0.031]).blend(0.016),
         Lump::ellipsoid(v(0.215, -0.020, -0.014), x, z, [0.075, 0.025, 0.026]).blend(0.016),
@@ -51,14 +51,14 @@ pub(super) fn limb_lumps() -> Vec<Lump> {
         Lump::cone(along_forearm(0.62, 0.0, 0.0), along_forearm(1.05, 0.0, 0.0), [0.0235, 0.0225])
             .flattened(z, [1.22, 0.88])
             .blend(0.02),
-        // The fist: its back, fingers rolled in, the ball of the thumb and the thumb across them.
+        // The fist: its back, curled fingers, the ball of the thumb and the thumb across them.
         Lump::ellipsoid(at_fist(0.052, -0.002, 0.0), forearm, z, [0.050, 0.040, 0.027]).blend(0.018),
         Lump::ellipsoid(at_fist(0.030, 0.012, -0.020), forearm, z, [0.032, 0.020, 0.018]).blend(0.014),
     ];
     for (k, front) in [-0.030, -0.0105, 0.0095, 0.028].into_iter().enumerate() {
         let size = [1.0, 1.05, 1.0, 0.88][k];
         let reach = [0.082, 0.086, 0.082, 0.075][k];
-        // Knuckle to middle joint, and back towards the palm.
+        // Knuckle to middle joint, and back toward the palm.
         let knuckle = at_fist(reach, -0.009, front);
         let middle = at_fist(reach + 0.002, 0.026 * size, front * 0.95);
         let tip = at_fist(reach - 0.030, 0.033 * size, front * 0.92);
@@ -71,7 +71,7 @@ pub(super) fn limb_lumps() -> Vec<Lump> {
     lumps
 }
 
-/// Links from the shoulder to the wrist for joints of those numbers.
+/// Links from the shoulder to the wrist for the given joints.
 pub(super) fn limb_links(joints: [usize; 3]) -> [Link; 3] {
     let forearm = (WRIST - ELBOW).normalized();
     [
@@ -81,14 +81,14 @@ pub(super) fn limb_links(joints: [usize; 3]) -> [Link; 3] {
     ]
 }
 
-/// Humerus, ulna and radius, moved by nodes of those numbers.
+/// Humerus, ulna and radius, moved by the given nodes.
 pub(super) fn limb_bones(humerus: usize, ulna: usize) -> [BoneHint; 6] {
     let bone = |joint, from, to, radius| BoneHint { joint, from, to, radius, sliding: None };
     let (olecranon, head) = (Vec3::new(0.340, -0.024, 0.004), along_forearm(1.0, -0.004, 0.016));
     [
         bone(humerus, SHOULDER, ELBOW, 0.012),
         bone(humerus, ELBOW - HINGE * 0.024, ELBOW + HINGE * 0.024, 0.012),
-        // The ulna is close to the skin at the elbow, which slides over it.
+        // The ulna is close to the skin at the elbow, and the skin slides over it.
         BoneHint { sliding: Some("ulna"), ..bone(ulna, olecranon, olecranon.lerp(head, 0.25), 0.008) },
         bone(ulna, olecranon.lerp(head, 0.30), head, 0.008),
         bone(ulna, along_forearm(0.06, 0.006, -0.014), along_forearm(0.98, 0.0, -0.014), 0.008),
@@ -106,7 +106,7 @@ pub(super) fn body() -> Body {
     ];
     let v = Vec3::new;
     let mut trunk = vec![
-        // Where it was cut off: a rounded cap with a bit of chest and trapezius.
+        // The cut end: a rounded cap with a bit of chest and trapezius.
         Lump::upright(v(-0.012, 0.004, 0.0), [0.056, 0.054, 0.050]),
         Lump::cone(v(-0.016, -0.010, 0.0), v(0.10, -0.004, 0.0), [0.047, 0.038]).blend(0.03),
     ];
@@ -145,7 +145,7 @@ fn curl(part: f64) -> super::motion::Turns {
     vec![(2, turn(HINGE, (130.0 - REST_BEND) * part)), (3, turn(HINGE, 15.0 * part))]
 }
 
-/// Part of a whole curl to which a punch folds the elbow: forearm and upper arm touch.
+/// Fraction of a full curl to which a punch folds the elbow: forearm and upper arm touch.
 const PUNCH: f64 = 0.85;
 
 /// The elbow folds, then the folded arm swings at the shoulder.
@@ -156,14 +156,14 @@ fn punch(time: f64) -> super::motion::Turns {
     turns
 }
 
-/// Folds and unfolds in five frames of a film each, while the shoulder swings at a pace of its own.
+/// Folds and unfolds in five film frames each, while the shoulder swings at its own pace.
 fn fast(time: f64) -> super::motion::Turns {
     let mut turns = curl(to_and_fro(time, 5.0));
     turns.push((1, turn(Vec3::unit(1), -50.0 * to_and_fro(time, 3.0))));
     turns
 }
 
-/// Up and to the front: clavicle and shoulder rise, the upper arm turns, the elbow bends half.
+/// Up and to the front: clavicle and shoulder rise, the upper arm rotates, the elbow bends halfway.
 fn reach(part: f64) -> super::motion::Turns {
     let (y, z) = (Vec3::unit(1), Vec3::unit(2));
     vec![

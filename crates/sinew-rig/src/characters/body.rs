@@ -1,4 +1,4 @@
-//! Joints, lumps and motions of a character, and the rig they become.
+//! Joints, lumps and motions of a character, and the resulting rig.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,52 +16,52 @@ use crate::animation::Animation;
 use crate::appearance::{Appearance, Material};
 use crate::rig::{Node, Part, Rig, Skin, Surface, Transform};
 
-/// Vertices that nobody needs more of: 5 million fill some gigabytes in what follows.
+/// Largest number of vertices: 5 million need a few gigabytes in later stages.
 const VERTEX_LIMIT: usize = 5_000_000;
 
-/// Keys of an animation that nobody needs more of: an hour and a quarter of film.
+/// Largest number of keys of an animation: over an hour of film.
 const KEY_LIMIT: f64 = 100_000.0;
 
-/// A bone as a capsule, in the world of the rest pose.
+/// A bone as a capsule, in world coordinates of the rest pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoneHint {
     /// The node that moves it, in [`Rig::nodes`].
     pub joint: usize,
-    /// One end [m].
+    /// One end \[m\].
     pub from: Vec3,
-    /// The other end [m].
+    /// The other end \[m\].
     pub to: Vec3,
-    /// Radius [m].
+    /// Radius \[m\].
     pub radius: f64,
-    /// Its name where flesh slides over it, because it is close to the skin; else it holds flesh.
+    /// Its name if flesh slides over it, because it is close to the skin; otherwise flesh is attached to it.
     pub sliding: Option<&'static str>,
 }
 
-/// Why there is no such character.
+/// Why a character cannot be generated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CharacterError {
-    /// A number that is not positive, or not finite.
+    /// A number that is not positive and finite.
     #[error("`{name}` must be positive, but is {value}")]
     NotPositive {
-        /// Which one.
+        /// Name of the parameter.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
-    /// A motion that it does not have.
+    /// The character has no such motion.
     #[error("the {} has no motion `{name}`: it has {}", .character.name(), motion_names(*.character).join(", "))]
     NoMotion {
-        /// Who.
+        /// The character.
         character: Character,
         /// The name.
         name: &'static str,
     },
-    /// Parts of the skin run together.
-    #[error("edges of {edge} m cannot follow the {}: parts of its skin run together\nhint: try an edge of {} m", .character.name(), .character.usual_edge())]
+    /// Parts of the skin merge.
+    #[error("edges of {edge} m cannot resolve the {}: parts of its skin merge\nhint: try an edge of {} m", .character.name(), .character.usual_edge())]
     TooCoarse {
-        /// Who.
+        /// The character.
         character: Character,
-        /// Mean edge [m].
+        /// Mean edge \[m\].
         edge: f64,
     },
     /// More vertices than allowed.
@@ -69,11 +69,11 @@ pub enum CharacterError {
         "edges of {edge} m need about {vertex_count} vertices, and {limit} are allowed\nhint: make the edge longer"
     )]
     TooFine {
-        /// Mean edge [m].
+        /// Mean edge \[m\].
         edge: f64,
         /// Estimated number.
         vertex_count: usize,
-        /// The largest one.
+        /// Largest number allowed.
         limit: usize,
     },
     /// More keys than allowed.
@@ -83,51 +83,51 @@ pub enum CharacterError {
     TooManyKeys {
         /// Keys per second.
         frame_rate: f64,
-        /// Length of an animation [s].
+        /// Length of an animation \[s\].
         seconds: f64,
         /// Their product.
         keys: f64,
     },
-    /// A skin that is no surface, which is our fault.
-    #[error("the skin is no surface")]
+    /// The skin is not a valid surface, which is an internal error.
+    #[error("the skin is not a valid surface")]
     Mesh(#[from] sinew_geometry::MeshError),
 }
 
-/// A joint of the rest pose; no joint is turned there.
+/// A joint of the rest pose, where no joint is rotated.
 pub(super) struct Joint {
     pub name: String,
     pub parent: Option<usize>,
-    /// In the world [m].
+    /// Position in the world \[m\].
     pub position: Vec3,
 }
 
-/// How texture coordinates are made.
+/// Layout of texture coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chart {
-    /// Around a line from the origin along x that rises by a slope, with a seam below.
+    /// Around a line from the origin along x with a slope, with a seam below.
     AroundX {
         /// Height per length.
         rise: f64,
     },
-    /// Front and back beside each other, with a seam where they meet.
+    /// Front and back side by side, with a seam where they meet.
     FrontAndBack,
 }
 
-/// All there is to know about a character.
+/// Complete description of a character.
 pub(super) struct Body {
     pub joints: Vec<Joint>,
     pub chains: Vec<Chain>,
     pub field: Field,
     pub symmetry: Symmetry,
     pub chart: Chart,
-    /// Bones; joints are nodes of the same number.
+    /// Bones; joints are nodes with the same index.
     pub bones: Vec<BoneHint>,
     pub motions: Vec<Motion>,
-    /// Motions that try what flesh can stand.
+    /// Motions that stress the flesh.
     pub trials: Vec<Trial>,
-    /// Over how much skin the parts of the body hand over to each other [m].
+    /// Width of the skin over which parts of the body blend into each other \[m\].
     pub melt: f64,
-    /// About how much skin there is [m²].
+    /// Approximate area of the skin \[m²\].
     pub skin_area: f64,
 }
 
@@ -141,7 +141,7 @@ impl Body {
     }
 }
 
-/// Bones of a character for simulations: capsules in the world of the rest pose.
+/// Bones of a character for simulations: capsules in world coordinates of the rest pose.
 pub fn bone_hints(character: Character) -> Vec<BoneHint> {
     Body::of(character).bones
 }
@@ -154,10 +154,12 @@ pub fn motion_names(character: Character) -> Vec<&'static str> {
 
 /// A character: joints, a skin with weights, animations and a material.
 ///
-/// Nodes are the joints, each with its place relative to its parent and no turn, and last the node of the skin.
+/// Nodes are the joints, each with a translation relative to its parent and no rotation, followed by the node of the
+/// skin.
 ///
 /// # Errors
-/// When a number makes no sense, there were too many keys, the edge is too long for the shape, or so short that there were too many vertices.
+/// When a parameter is invalid, there would be too many keys, the edge is too long for the shape, or so short that there
+/// would be too many vertices.
 pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
     let CharacterParams { character, edge, frame_rate, seconds, motion } = *params;
     for (name, value) in [("edge", edge), ("frame_rate", frame_rate), ("seconds", seconds)] {
@@ -181,7 +183,7 @@ pub fn generate(params: &CharacterParams) -> Result<Rig, CharacterError> {
             vec![found.ok_or(CharacterError::NoMotion { character, name })?]
         }
     };
-    // Vertices per area of a net of equilateral triangles.
+    // Vertices per area of a mesh of equilateral triangles.
     let vertex_count = (body.skin_area / (edge * edge * 0.75f64.sqrt())) as usize;
     if vertex_count > VERTEX_LIMIT {
         return Err(CharacterError::TooFine { edge, vertex_count, limit: VERTEX_LIMIT });
@@ -243,7 +245,7 @@ fn joint_node(joint: &Joint, joints: &[Joint]) -> Node {
     }
 }
 
-/// The skin with normals, texture coordinates and weights; vertices of the seam are there twice.
+/// The skin with normals, texture coordinates and weights; vertices on the seam are duplicated.
 fn skin(body: &Body, surface: &TriMesh) -> Part {
     let (sources, uvs, triangles) = charted(surface, body.chart);
     let normals: Vec<[f32; 3]> = surface
@@ -271,7 +273,7 @@ fn skin(body: &Body, surface: &TriMesh) -> Part {
     }
 }
 
-/// For each vertex the one of the closed surface it is a copy of, its texture coordinates, and the triangles.
+/// For each vertex, the vertex of the closed surface it copies; then its texture coordinates, and the triangles.
 fn charted(surface: &TriMesh, chart: Chart) -> (Vec<u32>, Vec<[f32; 2]>, Vec<[u32; 3]>) {
     let bounds = surface.bounds();
     let size = bounds.size();

@@ -1,12 +1,12 @@
-//! Bodies as the zero set of a field: lumps along bones that melt together where they belong together.
+//! Bodies as the zero set of a field: lumps along bones that blend where they are connected.
 //!
 //! Lumps of a branch are joined by the quadratic smooth minimum, with $h = \tfrac12 + \tfrac{a-b}{2k}$ within 0 and 1:
 //!
 //! $$\min_k(a, b) = (1-h)\,a + h\,b - k\,h(1-h)$$
 //!
-//! Its derivatives by a and b are just 1−h and h, so slopes of the field are means of the slopes of lumps, and the shares that
-//! lumps have in a place are the same means. Slopes of lumps are at most 1, hence so are those of the field.
-//! Branches melt into the trunk, and into each other near the trunk only: fingers stay apart.
+//! Its derivatives with respect to a and b are just 1−h and h, so gradients of the field are means of the gradients of
+//! lumps, and the shares of lumps at a point are the same means. Gradients of lumps are at most 1, and so are those of
+//! the field. Branches blend into the trunk, and into each other only near the trunk: fingers stay apart.
 
 use sinew_math::{Mat3, Vec3};
 
@@ -15,7 +15,7 @@ use crate::affine::Affine;
 /// A round cone (the hull of two balls), stretched along three axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lump {
-    /// Centre of the first ball.
+    /// Center of the first ball.
     center: Vec3,
     /// Unit axes, orthogonal; the first one points to the second ball.
     axes: [Vec3; 3],
@@ -25,16 +25,16 @@ pub(super) struct Lump {
     length: f64,
     /// Radii of the balls, before stretching.
     radii: [f64; 2],
-    /// Over how much field value it melts into the lumps before it [m].
+    /// Field value over which it blends into the previous lumps \[m\].
     blend: f64,
-    /// Who moves it, and who moves its mirror image.
+    /// Chain that moves it, and chain that moves its mirror image.
     chains: [usize; 2],
-    /// Whether its mirror image at x = 0 is part of the body as well.
+    /// Whether its mirror image at x = 0 is also part of the body.
     is_paired: bool,
 }
 
 impl Lump {
-    /// A round cone between two centres.
+    /// A round cone between two centers.
     pub fn cone(from: Vec3, to: Vec3, radii: [f64; 2]) -> Self {
         let along = to - from;
         let length = along.norm();
@@ -44,7 +44,7 @@ impl Lump {
         Self { center: from, axes, stretch, length, radii, blend: 0.01, chains: [0; 2], is_paired: false }
     }
 
-    /// An ellipsoid; the first radius is along `along`, the second one towards `wide`.
+    /// An ellipsoid; the first radius is along `along`, the second toward `wide`.
     pub fn ellipsoid(center: Vec3, along: Vec3, wide: Vec3, radii: [f64; 3]) -> Self {
         let axes = complete(along.normalized(), wide);
         Self { axes, stretch: Vec3::from(radii), length: 0.0, radii: [1.0; 2], ..Self::cone(center, center, [1.0; 2]) }
@@ -55,29 +55,29 @@ impl Lump {
         Self::ellipsoid(center, Vec3::unit(0), Vec3::unit(1), radii)
     }
 
-    /// Stretched across its length: by the first factor towards `wide`, by the second one across that.
+    /// Stretched across its length: by the first factor toward `wide`, by the second across that.
     pub fn flattened(mut self, wide: Vec3, factors: [f64; 2]) -> Self {
         self.axes = complete(self.axes[0], wide);
         self.stretch = Vec3::new(1.0, factors[0], factors[1]);
         self
     }
 
-    /// With a width of melting [m].
+    /// Sets the blend width \[m\].
     pub fn blend(self, blend: f64) -> Self {
         Self { blend, ..self }
     }
 
-    /// Moved by a chain of joints.
+    /// Sets the chain of joints that moves it.
     pub fn moved_by(self, chain: usize) -> Self {
         Self { chains: [chain; 2], ..self }
     }
 
-    /// With its mirror image, which another chain moves.
+    /// Adds its mirror image, which another chain moves.
     pub fn paired(self, mirrored_chain: usize) -> Self {
         Self { chains: [self.chains[0], mirrored_chain], is_paired: true, ..self }
     }
 
-    /// The same one elsewhere; the map must be a rotation, a reflection and one scale.
+    /// The same lump transformed; the map must be a rotation, a reflection and a uniform scale.
     pub fn placed(self, map: &Affine) -> Self {
         let scale = (map.linear * Vec3::unit(0)).norm();
         let axes = self.axes.map(|axis| (map.linear * axis).normalized());
@@ -86,10 +86,11 @@ impl Lump {
         Self { center: map.apply(self.center), axes, stretch, blend: self.blend * scale, ..self }
     }
 
-    /// From the closest ball to a point, before stretching; and how far along the axis that ball is, from 0 to 1.
+    /// Vector from the closest ball to a point, before stretching, and the position of that ball along the axis, from 0
+    /// to 1.
     ///
-    /// With ρ the distance from the axis, y the way along it, and sin β = (r₀ − r₁)/L, the surface is seen along (cos β, sin β)
-    /// from the centre at y − ρ tan β.
+    /// With ρ the distance from the axis, y the position along it, and sin β = (r₀ − r₁)/L, the surface normal is (cos
+    /// β, sin β), through the center at y − ρ tan β.
     fn away(&self, p: Vec3) -> (Vec3, f64) {
         let d = p - self.center;
         let q = Vec3::new(d.dot(self.axes[0]), d.dot(self.axes[1]), d.dot(self.axes[2])).component_div(self.stretch);
@@ -99,20 +100,20 @@ impl Lump {
             let radial = (q.y * q.y + q.z * q.z).sqrt();
             ((q.x - radial * sine / (1.0 - sine * sine).sqrt()) / self.length).clamp(0.0, 1.0)
         } else {
-            // One ball holds the other one.
+            // One ball contains the other.
             f64::from(growth < 0.0)
         };
         (Vec3::new(q.x - part * self.length, q.y, q.z), part)
     }
 
-    /// Negative inside; scaled so that no slope is above 1.
+    /// Negative inside; scaled so that no gradient exceeds 1.
     fn value(&self, p: Vec3) -> f64 {
         let (away, part) = self.away(p);
         let radius = self.radii[0] + part * (self.radii[1] - self.radii[0]);
         (away.norm() - radius) * self.stretch.min_component()
     }
 
-    /// Value of the field and its slope.
+    /// Value of the field and its gradient.
     fn slope(&self, p: Vec3) -> Slope {
         let (away, part) = self.away(p);
         let distance = away.norm();
@@ -123,20 +124,20 @@ impl Lump {
         Slope { value: (distance - radius) * scale, gradient }
     }
 
-    /// The smaller value of itself and of its mirror image.
+    /// The smaller value of the lump and its mirror image.
     fn least_value(&self, p: Vec3) -> f64 {
         let value = self.value(p);
         if self.is_paired { value.min(self.value(mirrored(p))) } else { value }
     }
 
-    /// Half the side of a box around it, about the centre of the first ball.
+    /// Half the side of a bounding box about the center of the first ball.
     fn half_size(&self) -> f64 {
         let radius = self.radii[0].max(self.radii[1]);
         (self.length + radius) * self.stretch.max_component()
     }
 }
 
-/// Unit axes of which the first is given and the second one lies towards `wide`.
+/// Unit axes; the first is given and the second points toward `wide`.
 fn complete(axis: Vec3, wide: Vec3) -> [Vec3; 3] {
     let across = wide - axis * axis.dot(wide);
     let second = if across.norm() > 1e-9 {
@@ -148,17 +149,17 @@ fn complete(axis: Vec3, wide: Vec3) -> [Vec3; 3] {
     [axis, second, axis.cross(second)]
 }
 
-/// A point on the other side of x = 0.
+/// The mirror image of a point at x = 0.
 pub(super) fn mirrored(p: Vec3) -> Vec3 {
     Vec3::new(-p.x, p.y, p.z)
 }
 
-/// Value of a field and its slope.
+/// Value of a field and its gradient.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     /// Negative inside.
     pub value: f64,
-    /// Points out.
+    /// Points outward.
     pub gradient: Vec3,
 }
 
@@ -166,14 +167,14 @@ pub(super) struct Slope {
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
     value: f64,
-    /// By chain; they sum to 1.
+    /// Shares by chain; they sum to 1.
     pub of_chains: Vec<f64>,
 }
 
-/// What can be blended.
+/// A quantity that can be blended.
 trait Level {
     fn value(&self) -> f64;
-    /// (1−h) of this one and h of another one, less `fillet`.
+    /// (1−h) of this one and h of the other, minus `fillet`.
     fn mixed(self, other: &Self, h: f64, fillet: f64) -> Self;
 }
 
@@ -217,25 +218,26 @@ fn blended<T: Level>(a: T, b: &T, width: f64) -> T {
 /// A body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
-    /// What all branches melt into.
+    /// Lumps that all branches blend into.
     pub trunk: Vec<Lump>,
-    /// Limbs, which do not melt into each other.
+    /// Limbs, which do not blend into each other.
     pub branches: Vec<Vec<Lump>>,
-    /// How far branches melt into the trunk [m].
+    /// Blend width of branches into the trunk \[m\].
     pub branch_blend: f64,
-    /// How much neighbouring branches melt together at the trunk, and at which distance from it no more [m].
+    /// Blend width of neighboring branches at the trunk, and the distance from the trunk at which it vanishes \[m\].
     pub web: [f64; 2],
     /// Number of chains that move lumps.
     pub chain_count: usize,
 }
 
-/// Slopes of a field with webs: the width of melting changes in space by at most web width/web reach, and counts a quarter.
+/// Largest gradient of a field with webs: the blend width changes in space by at most web width/web reach, and
+/// contributes a quarter of that.
 pub(super) const STEEPEST: f64 = 1.2;
 
 impl Field {
     fn fold_lumps<T: Level + Clone>(lumps: &[Lump], leaf: &impl Fn(&Lump, usize) -> T) -> Option<T> {
         lumps.iter().fold(None, |before: Option<T>, lump| {
-            // Mirror images meet each other first: so the sum does not depend on which is which.
+            // Blend mirror images with each other first, so that the sum does not depend on their order.
             let mut level = leaf(lump, 0);
             if lump.is_paired {
                 level = blended(level, &leaf(lump, 1), lump.blend);
@@ -263,24 +265,25 @@ impl Field {
         self.trunk.iter().chain(self.branches.iter().flatten())
     }
 
-    /// The field as it is within a ball, if that touches the surface: without the lumps that have no share there.
+    /// The field within a ball near the surface, without the lumps that have no share there.
     pub fn near(&self, center: Vec3, radius: f64) -> Self {
         let least = self.lumps().map(|lump| lump.least_value(center)).fold(f64::INFINITY, f64::min);
         let widest = self.lumps().map(|lump| lump.blend).fold(self.branch_blend.max(self.web[1]), f64::max);
-        // Slopes are at most 1; a lump counts where it is within the width of melting above the others, which melting lowers in turn.
+        // Gradients are at most 1; a lump counts if it is within the blend width above the others, which blending
+        // lowers in turn.
         let limit = least + 2.0 * radius + 2.0 * widest;
         let keep = |lumps: &[Lump]| lumps.iter().copied().filter(|lump| lump.least_value(center) <= limit).collect();
         let branches = self.branches.iter().map(|lumps| keep(lumps)).collect();
         Self { trunk: keep(&self.trunk), branches, ..*self }
     }
 
-    /// Negative inside [m].
+    /// Negative inside \[m\].
     pub fn value(&self, p: Vec3) -> f64 {
         let q = mirrored(p);
         self.fold(f64::INFINITY, |lump, side| lump.value(if side == 0 { p } else { q }))
     }
 
-    /// Value and slope.
+    /// Value and gradient.
     pub fn slope(&self, p: Vec3) -> Slope {
         let q = mirrored(p);
         self.fold(Slope { value: f64::INFINITY, gradient: Vec3::zero() }, |lump, side| {
@@ -303,7 +306,7 @@ impl Field {
         })
     }
 
-    /// A box around the body.
+    /// A bounding box of the body.
     pub fn bounds(&self) -> [Vec3; 2] {
         let mut bounds = [Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY)];
         for lump in self.lumps() {
@@ -317,7 +320,7 @@ impl Field {
     }
 }
 
-/// A rotation and reflection with the given columns, and a place.
+/// A rotation or reflection with the given columns, and a translation.
 pub(super) fn frame(origin: Vec3, columns: [Vec3; 3]) -> Affine {
     Affine { linear: Mat3::from_columns(columns[0], columns[1], columns[2]), translation: origin }
 }

@@ -1,4 +1,4 @@
-//! A right hand, fingers up and palm to the front: thumb towards +x, little finger towards −x.
+//! A right hand, fingers up and palm to the front: thumb toward +x, little finger toward −x.
 
 use sinew_math::{Quaternion, Vec3};
 
@@ -11,25 +11,25 @@ use super::weights::{Chain, Link};
 
 const FOREARM: usize = 0;
 const PALM: usize = 1;
-/// Joints of the first finger; those of the others follow.
+/// First joint of the first finger; those of the others follow.
 const FIRST_FINGER: usize = 2;
 
-/// A finger but the thumb.
+/// A finger other than the thumb.
 struct Finger {
     name: &'static str,
-    /// Its knuckle [m].
+    /// Its knuckle \[m\].
     knuckle: Vec3,
-    /// Away from the middle finger [degrees].
+    /// Angle away from the middle finger \[degrees\].
     spread: f64,
-    /// Lengths of the three phalanges, the last one to the middle of the tip [m].
+    /// Lengths of the three phalanges, the last to the center of the tip \[m\].
     lengths: [f64; 3],
-    /// Radii at the knuckle, at both joints and at the tip [m].
+    /// Radii at the knuckle, at both joints and at the tip \[m\].
     radii: [f64; 4],
-    /// Bends of its joints at rest [degrees].
+    /// Bend angles of its joints at rest \[degrees\].
     rest_bends: [f64; 3],
 }
 
-/// Index to little finger; lengths and widths of a grown man (middle of the usual ranges, rounded).
+/// Index to little finger; lengths and widths of an adult man (middle of the usual ranges, rounded).
 const FINGERS: [Finger; 4] = [
     Finger {
         name: "index",
@@ -65,10 +65,11 @@ const FINGERS: [Finger; 4] = [
     },
 ];
 
-/// Bends of a fist: at the knuckle, at the middle and at the last joint [degrees]. With less, fingertips miss the palm.
+/// Bend angles of a fist: at the knuckle, the middle joint and the last joint \[degrees\]. With less, fingertips miss
+/// the palm.
 const FIST_BENDS: [f64; 3] = [84.0, 103.0, 66.0];
 
-/// Joints of the thumb: at the wrist, the knuckle, the last joint, and the middle of the tip [m].
+/// Joints of the thumb: at the wrist, the knuckle, the last joint, and the center of the tip \[m\].
 const THUMB: [Vec3; 4] = [
     Vec3::new(0.0215, 0.0160, 0.0070),
     Vec3::new(0.0480, 0.0420, 0.0240),
@@ -76,18 +77,18 @@ const THUMB: [Vec3; 4] = [
     Vec3::new(0.0715, 0.0940, 0.0385),
 ];
 
-/// Where the thumb's bones point in a fist: over the index and the middle finger.
+/// Directions of the thumb's bones in a fist: over the index and the middle finger.
 const THUMB_IN_FIST: [Vec3; 3] =
     [Vec3::new(0.44, 0.66, 0.58), Vec3::new(-0.30, 0.72, 0.60), Vec3::new(-0.95, 0.26, 0.02)];
 
 impl Finger {
-    /// Along its hinges: bending takes +y to +z.
+    /// Hinge axis: bending takes +y to +z.
     fn hinge(&self) -> Vec3 {
         let (sine, cosine) = self.spread.to_radians().sin_cos();
         Vec3::new(cosine, -sine, 0.0)
     }
 
-    /// Knuckle, both joints and the middle of the tip.
+    /// Knuckle, both joints and the center of the tip.
     fn places(&self) -> [Vec3; 4] {
         let (sine, cosine) = self.spread.to_radians().sin_cos();
         let mut places = [self.knuckle; 4];
@@ -100,7 +101,7 @@ impl Finger {
         places
     }
 
-    /// Where its metacarpal begins.
+    /// Start of its metacarpal.
     fn root(&self) -> Vec3 {
         Vec3::new(0.42 * self.knuckle.x, 0.018, 0.0)
     }
@@ -137,7 +138,8 @@ fn joints() -> Vec<Joint> {
     joints
 }
 
-/// The chain of the palm is the first one; then come those of the metacarpals of fingers and thumb, and of fingers and thumb.
+/// The chain of the palm comes first, then those of the metacarpals of fingers and thumb, then those of fingers and
+/// thumb.
 const METACARPAL_CHAINS: usize = 1;
 const FINGER_CHAINS: usize = 6;
 
@@ -187,7 +189,7 @@ fn field() -> Field {
         Lump::ellipsoid(v(0.001, 0.050, 0.0012), y, x, [0.050, 0.036, 0.0140]).blend(0.012),
         Lump::ellipsoid(v(-0.0225, 0.034, 0.0075), v(-0.25, 1.0, 0.0), x, [0.032, 0.0155, 0.0135]).blend(0.009),
     ];
-    // Metacarpals melt into one slab, with low ridges to the knuckles on the back of the hand.
+    // Metacarpals blend into one slab, with low ridges to the knuckles on the back of the hand.
     for (finger, Finger { knuckle, radii, .. }) in FINGERS.iter().enumerate() {
         let chain = METACARPAL_CHAINS + finger;
         let start = v(0.45 * knuckle.x, 0.010, 0.0);
@@ -237,7 +239,7 @@ fn phalanges(places: &[Vec3], radii: &[f64], chain: usize) -> Vec<Lump> {
             let bump = [size * 1.25, size * 1.035, size * 1.00];
             lumps.push(Lump::ellipsoid(places[k], along, Vec3::unit(0), bump).blend(0.003).moved_by(chain));
         }
-        // Flesh between the creases on the side of the palm.
+        // Flesh between the creases on the palm side.
         if k + 1 < last {
             let direction = (places[k + 1] - places[k]).normalized();
             let palmar = (Vec3::unit(2) - direction * direction.z).normalized();
@@ -303,14 +305,14 @@ pub(super) fn body() -> Body {
     }
 }
 
-/// Turns of a finger for further bends at its joints [degrees], and a turn of its metacarpal.
+/// Rotations of a finger for additional bends at its joints \[degrees\], and a rotation of its metacarpal.
 fn bend(finger: usize, cup: f64, closing: f64, bends: [f64; 3], turns: &mut Turns) {
     let spec = &FINGERS[finger];
     turns.push((finger_joint(finger, 0), turn(spec.hinge(), cup)));
     for k in 0..3 {
         let mut rotation = turn(spec.hinge(), bends[k]);
         if k == 0 {
-            // Fingers that close come together: first the spread goes, then they lean on each other.
+            // Closing fingers come together: first the spread vanishes, then they lean on each other.
             let lean = turn(Vec3::unit(1), closing * [-7.0, -1.0, 5.5, 10.5][finger]);
             rotation = lean * turn(Vec3::unit(2), closing * spec.spread) * rotation;
         }
@@ -318,13 +320,13 @@ fn bend(finger: usize, cup: f64, closing: f64, bends: [f64; 3], turns: &mut Turn
     }
 }
 
-/// Fingers roll in, then the thumb folds over them.
+/// Fingers curl, then the thumb folds over them.
 fn fist(part: f64) -> Turns {
-    // The thumb is late on the way in and early on the way out, not to be in the way of the fingers.
+    // The thumb closes late and opens early, to stay clear of the fingers.
     closed([part; 4], part * part, -12.0 * part)
 }
 
-/// Fingers and thumb on their ways from rest to the fist, and a bend of the wrist [degrees].
+/// Fingers and thumb between rest and fist, and a bend of the wrist \[degrees\].
 fn closed(fingers: [f64; 4], thumb: f64, wrist: f64) -> Turns {
     let mut turns = vec![(PALM, turn(Vec3::unit(0), wrist))];
     for (finger, part) in fingers.into_iter().enumerate() {
@@ -341,13 +343,14 @@ fn closed(fingers: [f64; 4], thumb: f64, wrist: f64) -> Turns {
     turns
 }
 
-/// Seconds that a finger of the rolling fist takes to close, and from one to the next.
+/// Time for one finger of the rolling fist to close, and from one finger to the next \[s\].
 const ROLL: f64 = 0.55;
 const ROLL_LAG: f64 = 0.07;
-/// Seconds until the rolling fist begins to open.
+/// Time until the rolling fist begins to open \[s\].
 const ROLL_HOLD: f64 = 1.25;
 
-/// One finger after the other closes, the little one first, and the thumb over them; then they open again, the thumb first. It takes two seconds.
+/// One finger after another closes, the little finger first, and the thumb over them; then they open again, the thumb
+/// first. It takes two seconds.
 fn roll(time: f64) -> Turns {
     let way = |begin: f64, seconds: f64| ease((time - begin) / seconds);
     let fingers = [3.0, 2.0, 1.0, 0.0].map(|turn| {
@@ -358,7 +361,8 @@ fn roll(time: f64) -> Turns {
     closed(fingers, thumb, -12.0 * (way(0.1, 0.8) - way(ROLL_HOLD, 0.7)))
 }
 
-/// Part of a whole fist to which fingers close for a knock: bones of a whole one come too near each other for flesh to keep its volume.
+/// Fraction of a full fist to which fingers close for a knock: in a full fist, bones come too close for flesh to keep
+/// its volume.
 const KNOCK: f64 = 0.66;
 
 /// The fist closes, then knocks.
@@ -374,7 +378,7 @@ fn wave(time: f64, seconds: f64) -> Turns {
     let swings = swing(time, seconds, 35.0);
     let mut turns = vec![(PALM, turn(Vec3::unit(2), 28.0 * swings) * turn(Vec3::unit(0), 35.0 * swings))];
     for finger in 0..4 {
-        // Neighbours follow each other; all are at rest at both ends.
+        // Neighbors follow each other; all are at rest at both ends.
         let calm = (std::f64::consts::PI * time / seconds).sin().abs().sqrt();
         let lag = 0.08 * seconds * finger as f64 / 3.0;
         let ripple = 0.5 * calm * (1.0 - (2.0 * std::f64::consts::TAU * (time - lag) / seconds).cos());
@@ -384,7 +388,7 @@ fn wave(time: f64, seconds: f64) -> Turns {
     turns
 }
 
-/// The fist closes and opens in five frames of a film each, while the wrist swings at a pace of its own.
+/// The fist closes and opens in five film frames each, while the wrist swings at its own pace.
 fn fast(time: f64) -> Turns {
     let mut turns = fist(to_and_fro(time, 5.0));
     let swing = 2.0 * to_and_fro(time, 3.0) - 1.0;
@@ -392,16 +396,16 @@ fn fast(time: f64) -> Turns {
     turns
 }
 
-/// Time from one random pose to the next [s]: ten frames of a film.
+/// Time from one random pose to the next \[s\]: ten film frames.
 const POSE_SECONDS: f64 = 10.0 / 24.0;
 
-/// Random poses within the limits of a hand that nobody forces.
+/// Random poses within the range of motion of a relaxed hand.
 pub(super) fn poses() -> Poses {
     let (x, y, z) = (Vec3::unit(0), Vec3::unit(1), Vec3::unit(2));
     let limit = |joint, axis, range| Limit { joint, axis, range };
     let mut limits = vec![limit(PALM, x, [-50.0, 50.0]), limit(PALM, z, [-15.0, 25.0])];
     for (k, finger) in FINGERS.iter().enumerate() {
-        // Ranges are those of medicine, which count from the straight finger.
+        // Clinical ranges of motion, measured from the straight finger.
         let bends = [[-15.0, 85.0], [0.0, 100.0], [0.0, 65.0]];
         for (number, range) in bends.into_iter().enumerate() {
             let joint = finger_joint(k, number + 1);
@@ -412,7 +416,7 @@ pub(super) fn poses() -> Poses {
         }
     }
     let [root, middle, tip] = [0, 1, 2].map(|k| (THUMB[k + 1] - THUMB[k]).normalized());
-    // Across the palm, away from it, and bent towards the fingers.
+    // Across the palm, away from it, and bent toward the fingers.
     limits.push(limit(thumb_joint(0), z, [-10.0, 45.0]));
     limits.push(limit(thumb_joint(0), root.cross(z).normalized(), [-15.0, 15.0]));
     limits.push(limit(thumb_joint(1), middle.cross(y).normalized(), [-5.0, 50.0]));
@@ -420,10 +424,10 @@ pub(super) fn poses() -> Poses {
     Poses { joints: joints(), bones: bones(), limits, may_touch, clearance: CLEARANCE, seconds: POSE_SECONDS }
 }
 
-/// Between bones of different fingers, and of fingers and palm: as in the closed fist [m].
+/// Smallest distance between bones of different fingers, and of fingers and palm: as in the closed fist \[m\].
 const CLEARANCE: f64 = 0.002;
 
-/// Bones of one finger, and those within the palm.
+/// Whether both are bones of one finger, or both within the palm.
 fn may_touch(a: usize, b: usize) -> bool {
     let is_of_palm = |joint: usize| joint < FIRST_FINGER || (joint - FIRST_FINGER).is_multiple_of(4);
     let finger = |joint: usize| (joint >= FIRST_FINGER).then(|| (joint - FIRST_FINGER) / 4);
@@ -434,7 +438,7 @@ fn may_touch(a: usize, b: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// The rolling fist begins and ends at rest, is the fist in the middle, and the little finger is first.
+    /// The rolling fist begins and ends at rest, is a fist in the middle, and starts with the little finger.
     #[test]
     fn the_rolling_fist_closes_and_opens() {
         let distance = |a: &Turns, b: &Turns| {
@@ -451,7 +455,8 @@ mod tests {
         assert!(bend(3) > bend(2) && bend(2) > bend(1) && bend(1) > bend(0), "{} to {}", bend(0), bend(3));
     }
 
-    /// 100 poses, on the way from one to the next as well: bones stay apart, no pose comes twice, and some are nearly as tight as a fist.
+    /// 100 poses, including the motion between them: bones stay apart, no pose repeats, and some are nearly as tight as
+    /// a fist.
     #[test]
     fn random_poses_are_possible_and_differ() {
         let poses = poses();
@@ -459,13 +464,13 @@ mod tests {
         let frames = poses.frames(&times);
         let distances: Vec<f64> = frames.iter().map(|turns| poses.least_distance(turns)).collect();
         let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
-        // The way is looked at in eight places only.
+        // The motion is sampled at only eight points.
         assert!(least > CLEARANCE - 0.001, "{least} m");
         assert!(distances.iter().filter(|distance| **distance < 0.005).count() > 50);
         let reached: Vec<&Turns> = frames.iter().step_by(10).collect();
         assert!(reached[0].iter().all(|(_, turn)| turn.log_map().norm() < 1e-9));
         for (k, turns) in reached.iter().enumerate() {
-            assert!(reached[..k].iter().all(|other| other != turns), "pose {k} was there before");
+            assert!(reached[..k].iter().all(|other| other != turns), "pose {k} repeats an earlier one");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Surface nets: quadrangles around the edges of a cubic grid that cross the zero set of a field.
+//! Surface nets: quadrilaterals around the edges of a cubic grid that cross the zero set of a field.
 //!
-//! Each cube that the surface crosses gets a vertex for each piece of it; vertices then move along the surface to even places
-//! and onto it by Newton's steps $p \leftarrow p - f\,\nabla f/|\nabla f|^2$. Faces of the grid with signs like a chess board
-//! would join sheets in more than one way; one of their inside corners is put outside, so pieces in a cube are always simple
-//! rings, and the net is a manifold.
+//! Each cube that the surface crosses gets a vertex for each piece of it; vertices then move along the surface to even
+//! spacing and onto it by Newton steps $p \leftarrow p - f\,\nabla f/|\nabla f|^2$. A grid face with alternating signs
+//! would be ambiguous. One of its inside corners is set to outside, so pieces in a cube are always simple rings, and
+//! the net is a manifold.
 
 use std::collections::HashMap;
 
@@ -22,31 +22,31 @@ const BLOCK_NODES: usize = 512;
 /// Mean edge of the triangles, in grid spacings (measured; test `mean_edge_is_as_asked`).
 const EDGE_PER_SPACING: f64 = 0.94;
 
-/// Rounds of evening out.
+/// Smoothing iterations.
 const ROUNDS: usize = 8;
 
-/// Vertices that look at the same lumps.
+/// Vertices that evaluate the same lumps.
 pub(super) const PIECE: usize = 64;
 
 /// A surface.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Net {
-    /// Vertices [m].
+    /// Vertices \[m\].
     pub positions: Vec<Vec3>,
-    /// Triangles, outwards by the right hand.
+    /// Triangles, counterclockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// Whether a body is its own mirror image at x = 0.
+/// Whether a body is mirror symmetric at x = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symmetry {
-    /// It is not.
+    /// Not symmetric.
     None,
-    /// It is, and so will be the net, vertex by vertex.
+    /// Symmetric, and so is the net, vertex by vertex.
     Mirror,
 }
 
-/// The surface of a body, with triangles of a mean edge [m].
+/// The surface of a body, with triangles of a given mean edge \[m\].
 pub(super) fn surface_net(field: &Field, edge: f64, symmetry: Symmetry) -> Net {
     let grid = Grid::new(field, edge / EDGE_PER_SPACING, symmetry);
     let mut quads = grid.quads();
@@ -71,7 +71,7 @@ impl Grid {
         let [low, high] = field.bounds();
         let mut origin = low - Vec3::splat(2.0 * spacing);
         if symmetry == Symmetry::Mirror {
-            // Cubes of the first layer have the mirror in their middle.
+            // The mirror plane bisects the cubes of the first layer.
             origin.x = -0.5 * spacing;
         }
         let mut grid =
@@ -102,11 +102,11 @@ impl Grid {
         self.origin + Vec3::from(node.map(f64::from)) * self.spacing
     }
 
-    /// Blocks of a cube of `side` nodes that the surface may cross.
+    /// Adds the blocks in a cube of `side` nodes that the surface may cross.
     fn add_blocks(&mut self, field: &Field, corner: [i32; 3], side: i32) {
         let half = 0.5 * f64::from(side - 1);
         let center = self.place(corner) + Vec3::splat(half * self.spacing);
-        // Two nodes more: cubes reach into the next block, and parting chess boards moves signs by a node.
+        // Two more nodes: cubes extend into the next block, and resolving ambiguous faces moves signs by a node.
         let reach = (half + 2.0) * self.spacing * 3f64.sqrt() * STEEPEST;
         if field.value(fold_back(center, self.symmetry)).abs() > reach {
             return;
@@ -122,14 +122,14 @@ impl Grid {
         }
     }
 
-    /// Where the value of a node is stored; `None` far from the surface.
+    /// Storage index of a node's value; `None` far from the surface.
     fn slot(&self, node: [i32; 3]) -> Option<usize> {
         let block = self.block_at.get(&node.map(|c| c.div_euclid(BLOCK)))?;
         let [x, y, z] = node.map(|c| c.rem_euclid(BLOCK) as usize);
         Some(*block as usize * BLOCK_NODES + (z * 8 + y) * 8 + x)
     }
 
-    /// Values of the nodes of a block and of the next ones, as a cube of 9 nodes; `NaN` far from the surface.
+    /// Values of the nodes of a block and of its upper neighbors, as a cube of 9 nodes; `NaN` far from the surface.
     fn gather(&self, block: usize) -> Vec<f32> {
         let corner = self.blocks[block].map(|c| c * BLOCK);
         let mut values = vec![f32::NAN; 729];
@@ -147,7 +147,7 @@ impl Grid {
         values
     }
 
-    /// Puts nodes outside until no face of the grid has inside corners on one diagonal and outside corners on the other one.
+    /// Sets nodes to outside until no grid face has inside corners on one diagonal and outside corners on the other.
     fn part_chess_boards(&mut self) {
         let just_outside = (1e-3 * self.spacing) as f32;
         loop {
@@ -201,7 +201,7 @@ impl Grid {
         nodes
     }
 
-    /// Quadrangles with vertices in the middle of the crossings of their cubes.
+    /// Quadrilaterals with vertices at the center of the crossings of their cubes.
     fn quads(&self) -> Quads {
         let rings = rings();
         let cubes: Vec<Vec<Cube>> =
@@ -220,7 +220,7 @@ impl Grid {
         }
         for cube in cubes.iter().flatten() {
             let node = node_of(self.blocks[cube.slot / BLOCK_NODES], cube.slot % BLOCK_NODES);
-            // What lies on the other side is copied later.
+            // The other side is copied later.
             if self.symmetry == Symmetry::Mirror && node[0] == 0 {
                 continue;
             }
@@ -297,11 +297,11 @@ impl Grid {
 
 /// A cube that the surface crosses.
 struct Cube {
-    /// Of its lowest node.
+    /// Storage index of its lowest node.
     slot: usize,
-    /// Corners inside; bit 0 of their number is x, then y, then z.
+    /// Inside corners as bits; bit 0 of a corner's number is x, then y, then z.
     mask: u8,
-    /// A vertex for each ring of crossings, and whether it lies on the mirror.
+    /// A vertex for each ring of crossings, and whether it lies on the mirror plane.
     vertices: Vec<(Vec3, bool)>,
 }
 
@@ -310,7 +310,7 @@ fn node_of(block: [i32; 3], slot: usize) -> [i32; 3] {
     [0, 1, 2].map(|axis| block[axis] * BLOCK + local[axis] as i32)
 }
 
-/// A point on the side of x ≥ 0, so that both sides have the very same values.
+/// The point mirrored to x ≥ 0, so that both sides have exactly the same values.
 fn fold_back(p: Vec3, symmetry: Symmetry) -> Vec3 {
     if symmetry == Symmetry::Mirror && p.x < 0.0 { mirrored(p) } else { p }
 }
@@ -328,7 +328,7 @@ fn corner_of(corner: usize) -> Vec3 {
     Vec3::new((corner & 1) as f64, (corner >> 1 & 1) as f64, (corner >> 2) as f64)
 }
 
-/// The edges on the other side of x = ½.
+/// The mirrored edges at x = ½.
 fn mirrored_edges(edges: u16) -> u16 {
     (0..12).filter(|edge| edges >> edge & 1 == 1).fold(0, |image, edge| {
         let [a, b] = EDGES[edge].map(|corner| corner ^ 1);
@@ -337,7 +337,8 @@ fn mirrored_edges(edges: u16) -> u16 {
     })
 }
 
-/// To which ring of crossings each edge belongs, for each set of inside corners: two crossings of a face follow each other.
+/// For each set of inside corners, the ring of crossings that each edge belongs to: two crossings of a face are
+/// consecutive.
 fn rings() -> Vec<[u8; 12]> {
     let faces: Vec<Vec<usize>> = (0..6)
         .map(|face| {
@@ -369,7 +370,7 @@ fn rings() -> Vec<[u8; 12]> {
     (0..256).map(of_mask).collect()
 }
 
-/// A net of quadrangles.
+/// A mesh of quadrilaterals.
 #[derive(Default)]
 struct Quads {
     positions: Vec<Vec3>,
@@ -379,7 +380,7 @@ struct Quads {
 }
 
 impl Quads {
-    /// Forgets vertices without quadrangles.
+    /// Removes vertices without quadrilaterals.
     fn keep_used(&mut self) {
         let mut number = vec![u32::MAX; self.positions.len()];
         self.quads.iter().flatten().for_each(|vertex| number[*vertex as usize] = 0);
@@ -397,7 +398,7 @@ impl Quads {
         self.quads.iter_mut().flatten().for_each(|vertex| *vertex = number[*vertex as usize]);
     }
 
-    /// Adds the other half.
+    /// Adds the mirrored half.
     fn mirror(&mut self) {
         for vertex in 0..self.positions.len() {
             if self.image[vertex] == u32::MAX {
@@ -411,7 +412,7 @@ impl Quads {
         self.quads.extend(others);
     }
 
-    /// Moves vertices along the surface towards the middle of their neighbours, and onto the surface.
+    /// Moves vertices along the surface toward the mean of their neighbors, and onto the surface.
     fn even_out(&mut self, field: &Field) {
         for _ in 0..ROUNDS {
             let mut sums = vec![(Vec3::zero(), 0.0); self.positions.len()];
@@ -424,7 +425,7 @@ impl Quads {
                     sums[b].1 += 1.0;
                 }
             }
-            // Vertices of a piece are close to each other, as they come block by block.
+            // Vertices of a piece are close to each other, because they are created block by block.
             self.positions.par_chunks_mut(PIECE).zip(sums.par_chunks(PIECE)).for_each(|(positions, sums)| {
                 let near = near_points(field, positions);
                 for (position, (sum, count)) in positions.iter_mut().zip(sums) {
@@ -448,7 +449,7 @@ impl Quads {
         }
     }
 
-    /// Cuts quadrangles along the diagonal that leaves the larger smallest angle.
+    /// Splits quadrilaterals along the diagonal with the larger smallest angle.
     fn into_net(self) -> Net {
         let own_count = if self.image.is_empty() { self.quads.len() } else { self.quads.len() / 2 };
         let mut triangles: Vec<[u32; 3]> = Vec::with_capacity(2 * self.quads.len());
@@ -476,14 +477,14 @@ impl Quads {
     }
 }
 
-/// The field around points of the surface that are close to each other.
+/// The field near points of the surface that are close to each other.
 pub(super) fn near_points(field: &Field, points: &[Vec3]) -> Field {
     let bounds = Aabb::from_points(points);
-    // A quarter more: points move.
+    // A quarter more, because points move.
     field.near(bounds.center(), 0.625 * bounds.diagonal())
 }
 
-/// Two of Newton's steps along the slope.
+/// Two Newton steps along the gradient.
 fn onto_surface(field: &Field, mut p: Vec3) -> Vec3 {
     for _ in 0..2 {
         let slope = field.slope(p);

@@ -1,10 +1,10 @@
-//! Characters from a few numbers: rigged, animated, at any resolution.
+//! Parametric characters: rigged, animated, at any resolution.
 //!
 //! - `field`: bodies as smooth unions of lumps along bones
-//! - `mesher`: their surfaces, closed and without branches
-//! - `body`: joints, lumps and motions of a character, and the [`Rig`] they become
-//! - `weights`: who moves which vertex
-//! - `motion`: timing and turns of animations
+//! - `mesher`: their surfaces, closed and manifold
+//! - `body`: joints, lumps and motions of a character, and the resulting [`Rig`](crate::Rig)
+//! - `weights`: skin weights
+//! - `motion`: timing and rotations of animations
 //! - `poses`: random poses within the limits of joints
 //! - `arm`, `hand`, `torso`: the characters
 
@@ -23,7 +23,7 @@ mod tests;
 
 pub use body::{BoneHint, CharacterError, bone_hints, generate, motion_names};
 
-/// Who there is.
+/// The built-in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Character {
     /// A left arm from the shoulder to the fist, stretched out to the side with the palm up.
@@ -48,12 +48,12 @@ impl Character {
         }
     }
 
-    /// The character of a name.
+    /// The character with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|character| character.name() == name)
     }
 
-    /// An edge that shows its shape with about ten thousand vertices [m].
+    /// An edge that resolves the shape with about ten thousand vertices \[m\].
     pub fn usual_edge(self) -> f64 {
         match self {
             Self::Arm => 0.006,
@@ -63,23 +63,24 @@ impl Character {
     }
 }
 
-/// Which character, how fine and how long.
+/// Character, resolution and duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CharacterParams {
-    /// Who.
+    /// The character.
     pub character: Character,
-    /// Mean edge of the triangles of the skin [m]. The default is [`Character::usual_edge`].
+    /// Mean edge of the triangles of the skin \[m\]. The default is [`Character::usual_edge`].
     pub edge: f64,
-    /// Keys of animations per second; 24 as in films.
+    /// Animation keys per second; 24 as in film.
     pub frame_rate: f64,
-    /// Length of animations [s]; 2.5 leave time to close, to hold and to open.
+    /// Duration of animations \[s\]; 2.5 s leave time to close, hold and open.
     pub seconds: f64,
-    /// The only animation; the usual ones when `None`. Those that try what flesh can stand are made only when they are asked for: [`motion_names`] has them all.
+    /// The only animation; `None` for the usual ones. Stress tests are generated only by name: [`motion_names`] lists
+    /// them all.
     pub motion: Option<&'static str>,
 }
 
 impl CharacterParams {
-    /// A character with what suits it.
+    /// A character with its default parameters.
     pub fn of(character: Character) -> Self {
         Self { character, edge: character.usual_edge(), frame_rate: 24.0, seconds: 2.5, motion: None }
     }

@@ -1,41 +1,43 @@
-//! Random poses within the limits of joints, one after the other, such that bones never meet.
+//! A sequence of random poses within joint limits, in which bones never collide.
 //!
-//! A hand cannot be anywhere its joints allow: a thumb does not pass through a finger. So a pose is drawn again until bones stay apart in it and on the way to it.
+//! Joint limits alone are not enough: a thumb does not pass through a finger. So poses are drawn until bones stay apart
+//! in the pose and during the motion to it.
 
 use sinew_math::{Quaternion, Vec3};
 
 use super::body::{BoneHint, Joint};
 use super::motion::{Turns, ease, turn};
 
-/// Poses that are drawn for one that is possible; then the last pose is kept.
+/// Draws per pose; if all fail, the last pose is kept.
 const TRIES: u64 = 500;
-/// Places on the way from one pose to the next that are looked at, the end included.
+/// Samples of the motion from one pose to the next, including the end.
 const LOOKS: usize = 8;
 
-/// How far a joint turns about an axis.
+/// Range of rotation of a joint about an axis.
 pub(super) struct Limit {
     pub joint: usize,
     pub axis: Vec3,
-    /// From rest [degrees].
+    /// Angles from rest \[degrees\].
     pub range: [f64; 2],
 }
 
-/// Poses of a character, every `seconds` another one.
+/// Poses of a character, a new one every `seconds`.
 pub(super) struct Poses {
     pub joints: Vec<Joint>,
     pub bones: Vec<BoneHint>,
-    /// Turns of one joint follow each other, the first one innermost.
+    /// Rotations of one joint are composed in order, the first innermost.
     pub limits: Vec<Limit>,
-    /// Bones of these pairs of joints may come as near as they like: those that meet at a joint, and those that nothing moves against each other.
+    /// Whether bones of these two joints may touch: bones that meet at a joint, and bones that do not move relative to
+    /// each other.
     pub may_touch: fn(usize, usize) -> bool,
-    /// The least distance between the surfaces of other bones [m].
+    /// Smallest distance between the surfaces of other bones \[m\].
     pub clearance: f64,
-    /// Time from one pose to the next [s].
+    /// Time from one pose to the next \[s\].
     pub seconds: f64,
 }
 
 impl Poses {
-    /// Turns at times that increase [s]: rest at first, then from pose to pose.
+    /// Rotations at increasing times \[s\]: rest at first, then from pose to pose.
     pub fn frames(&self, times: &[f64]) -> Vec<Turns> {
         let mut number = 0;
         let mut ends = [self.rest(), self.next(&self.rest(), 1)];
@@ -68,11 +70,11 @@ impl Poses {
         drawn.unwrap_or_else(|| from.clone())
     }
 
-    /// Any pose within the limits.
+    /// A random pose within the limits.
     fn draw(&self, seed: u64) -> Turns {
         let mut turns = self.rest();
         for (k, limit) in self.limits.iter().enumerate() {
-            // More often near the limits than between them, where nothing touches.
+            // Denser near the limits; in the middle of the ranges nothing touches.
             let share = ease(ease(unit_random(seed.wrapping_mul(1000).wrapping_add(k as u64))));
             let degrees = limit.range[0] + (limit.range[1] - limit.range[0]) * share;
             if let Some(entry) = turns.iter_mut().find(|entry| entry.0 == limit.joint) {
@@ -82,9 +84,9 @@ impl Poses {
         turns
     }
 
-    /// The least distance between surfaces of bones that must not touch [m].
+    /// Smallest distance between surfaces of bones that must not touch \[m\].
     pub fn least_distance(&self, turns: &Turns) -> f64 {
-        // Joints are not turned at rest, and parents come before their children.
+        // Joints are not rotated at rest, and parents precede their children.
         let mut placed: Vec<(Vec3, Quaternion)> = Vec::with_capacity(self.joints.len());
         for (k, joint) in self.joints.iter().enumerate() {
             let own = turns.iter().find(|entry| entry.0 == k).map_or(Quaternion::identity(), |entry| entry.1);
@@ -120,7 +122,7 @@ fn between(from: &Turns, to: &Turns, part: f64) -> Turns {
     from.iter().zip(to).map(|(from, to)| (from.0, from.1.slerp(to.1, part))).collect()
 }
 
-/// From 0 to 1 by a number: the mixing function of SplitMix64 [Steele14].
+/// A number in [0, 1) from an index: the mixing function of SplitMix64 \[Steele14\].
 fn unit_random(number: u64) -> f64 {
     let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -128,13 +130,13 @@ fn unit_random(number: u64) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Distance between two segments [Ericson05, 5.1.9].
+/// Distance between two segments \[Ericson05, 5.1.9\].
 fn segment_distance([p, p_end]: [Vec3; 2], [q, q_end]: [Vec3; 2]) -> f64 {
     let (d, e, r) = (p_end - p, q_end - q, p - q);
     let (dd, ee, de) = (d.dot(d), e.dot(e), d.dot(e));
     let (dr, er) = (d.dot(r), e.dot(r));
     let denominator = dd * ee - de * de;
-    // Parallel ones have many nearest places; the first end will do, and the clamps below find the others.
+    // Parallel segments have many nearest points; the first end will do, and the clamps below find the others.
     let s = if denominator > 1e-12 * dd * ee { ((de * er - dr * ee) / denominator).clamp(0.0, 1.0) } else { 0.0 };
     let t = if ee > 0.0 { ((de * s + er) / ee).clamp(0.0, 1.0) } else { 0.0 };
     let s = if dd > 0.0 { ((de * t - dr) / dd).clamp(0.0, 1.0) } else { 0.0 };
@@ -145,7 +147,7 @@ fn segment_distance([p, p_end]: [Vec3; 2], [q, q_end]: [Vec3; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Against the least distance of many places on both.
+    /// Against the smallest distance of many points on both.
     #[test]
     fn segments_are_as_far_apart_as_their_nearest_places() {
         for case in 0..200u64 {

@@ -1,4 +1,4 @@
-//! What every character must be.
+//! Requirements of every character.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ fn part(rig: &Rig) -> &Part {
     &rig.surfaces[0].parts[0]
 }
 
-/// The skin with its seam sewn up.
+/// The skin with its seam closed.
 fn skin(rig: &Rig) -> TriMesh {
     TriMesh::new(part(rig).positions.clone(), part(rig).triangles.clone()).unwrap().welded().unwrap().0
 }
@@ -51,7 +51,7 @@ fn skins_are_closed_like_a_sphere_and_do_not_cut_themselves() {
     }
 }
 
-/// The seam is there: vertices twice in the same place with other texture coordinates, and nothing else is cut.
+/// The seam is there: duplicate vertices with other texture coordinates, and no other cut.
 #[test]
 fn seams_are_cut_and_sewn_exactly() {
     for character in Character::ALL {
@@ -76,12 +76,12 @@ fn normals_point_out_of_the_triangles() {
             (b - a).cross(c - a).normalized().dot(mean.normalized())
         });
         let worst = agreement.fold(1.0, f64::min);
-        // Where the skin bends more than the edge can follow they may differ, but not turn over.
+        // Where the skin bends more than the edge resolves they may differ, but not flip.
         assert!(worst > 0.0, "{character:?}: {worst}");
     }
 }
 
-/// The edge is met within a few percent, and so is the area by which vertices are counted in advance.
+/// The mean edge is met within a few percent, and so is the area from which vertices are estimated.
 #[test]
 fn mean_edge_is_as_asked() {
     for character in Character::ALL {
@@ -128,7 +128,7 @@ fn weights_sum_to_one_and_every_joint_has_skin() {
     }
 }
 
-/// Weights of neighbours differ by what a step between joints allows: nothing jumps.
+/// Weights of neighbors differ by no more than a step between joints allows: nothing jumps.
 #[test]
 fn weights_are_smooth() {
     for character in Character::ALL {
@@ -203,7 +203,7 @@ fn fingers_are_apart() {
     assert!(closest < 0.02, "no fingers found");
 }
 
-/// Largest turn of any joint in the world between two times [degrees].
+/// Largest rotation of any joint in the world between two times \[degrees\].
 fn largest_turn(rig: &Rig, animation: &Animation, times: [f64; 2]) -> f64 {
     let [a, b] = times.map(|time| rig.pose(Some(animation), time));
     let angle = |k: usize| {
@@ -232,7 +232,7 @@ fn motions_are_quick_return_to_rest_and_have_their_names() {
             let moving: Vec<f64> = steps.iter().copied().filter(|step| *step > 1.0).collect();
             let mean = moving.iter().sum::<f64>() / moving.len() as f64;
             assert!(mean >= 5.0, "{}: {mean} degrees a frame", animation.name);
-            // What folds and then swings does not stop.
+            // Motions that fold and then swing do not stop.
             let ends: &[f64] = if ["punch", "knock", "rock"].contains(&animation.name.as_str()) {
                 assert!(steps.iter().all(|step| *step >= 5.0), "{}: {steps:?}", animation.name);
                 &[0.0]
@@ -263,7 +263,8 @@ fn elbow_bends_to_130_degrees_and_stays_for_half_of_the_time() {
     assert!((28..=38).contains(&held), "{held}");
 }
 
-/// Pairs of triangles that cut each other in the middle of an animation, of parts of the skin that two joints move most.
+/// Pairs of intersecting triangles in the middle of an animation, between parts of the skin that two joints mostly
+/// move.
 fn contacts(rig: &Rig, animation: &str, starts: [&str; 2]) -> usize {
     let part = part(rig);
     let pose = rig.pose(rig.animation(Some(animation)).unwrap(), 1.25);
@@ -279,7 +280,7 @@ fn contacts(rig: &Rig, animation: &str, starts: [&str; 2]) -> usize {
     pairs.filter(|[a, b]| is(a, b) || is(b, a)).count()
 }
 
-/// Blend skinning knows no contact, so skin cuts skin where flesh should press on flesh.
+/// Blend skinning has no contact, so skin intersects skin where flesh should press on flesh.
 #[test]
 fn motions_press_skin_on_skin() {
     let expected: [(Character, &str, [&str; 2]); 6] = [
@@ -294,7 +295,7 @@ fn motions_press_skin_on_skin() {
     assert!(counts.iter().all(|count| *count > 5), "{counts:?} for {expected:?}");
 }
 
-/// Bones lie in the flesh, and end to end with their joints' skin around them.
+/// Bones lie in the flesh, end to end, with their joints' skin around them.
 #[test]
 fn bones_are_inside_the_skin() {
     for character in Character::ALL {
@@ -324,7 +325,7 @@ fn wrong_numbers_are_refused() {
     assert!(matches!(refused(0.00001, 2.0), CharacterError::TooFine { .. }));
 }
 
-/// Lumps that are left out have no share: values and slopes near the surface are the same.
+/// Omitted lumps have no share: values and gradients near the surface are the same.
 #[test]
 fn nearby_lumps_are_enough() {
     for character in Character::ALL {
@@ -335,7 +336,7 @@ fn nearby_lumps_are_enough() {
             let p = (a + b + c) / 3.0;
             let near = field.near(a, 2.0 * a.distance(p));
             assert!((near.value(p) - field.value(p)).abs() < 1e-12, "{character:?} at {p:?}");
-            // And the slope is the derivative of the value.
+            // And the gradient is the derivative of the value.
             let h = 1e-6;
             let slope = field.slope(p).gradient;
             for axis in 0..3 {
@@ -347,7 +348,7 @@ fn nearby_lumps_are_enough() {
     }
 }
 
-/// 3 s in a development build; it takes a tenth of that on an idle machine.
+/// 3 s in a development build; a tenth of that on an idle machine.
 #[test]
 fn hand_is_made_in_a_moment() {
     let start = Instant::now();

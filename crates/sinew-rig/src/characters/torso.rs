@@ -1,4 +1,4 @@
-//! A body from the hips to the head with both arms half lowered; the left side is the mirror image of the right one.
+//! A body from the hips to the head with both arms half lowered; the left side mirrors the right.
 
 use sinew_math::{Quaternion, Vec3};
 
@@ -20,14 +20,14 @@ const CLAVICLES: [usize; 2] = [5, 8];
 const UPPER_ARMS: [usize; 2] = [6, 9];
 const FOREARMS: [usize; 2] = [7, 10];
 
-/// The left shoulder, and where the clavicle begins [m].
+/// The left shoulder, and the inner end of the clavicle \[m\].
 const SHOULDER: Vec3 = Vec3::new(0.178, 1.405, -0.022);
 const CLAVICLE: Vec3 = Vec3::new(0.025, 1.420, 0.010);
 
-/// Size of the arm against the one that stands alone.
+/// Size of the arm relative to the stand-alone arm.
 const ARM_SCALE: f64 = 1.0;
 
-/// From the arm that stands alone to the left one: down by 45 degrees, biceps to the front.
+/// From the stand-alone arm to the left one: down by 45 degrees, biceps to the front.
 fn left_arm() -> Affine {
     let s = 0.5f64.sqrt();
     let along = Vec3::new(s, -s, 0.0);
@@ -81,7 +81,7 @@ fn chains() -> Vec<Chain> {
         Link { at: place.apply(l.at), direction, reach: l.reach * ARM_SCALE, ..*l }
     });
     let clavicle = link(CLAVICLES[0], v(0.085, 1.430, 0.0), v(1.0, 0.25, 0.0), 0.055);
-    // Arms hang beside the waist without being moved by it.
+    // Arms hang beside the waist but do not follow it.
     let shoulder = vec![spine[CHEST], clavicle];
     let mut limb = shoulder.clone();
     limb.extend(arm_links);
@@ -108,7 +108,7 @@ fn field() -> Field {
     let pair = |lump: Lump| lump.moved_by(TRUNK_CHAIN).paired(TRUNK_CHAIN);
     let of_shoulder = |lump: Lump| lump.moved_by(SHOULDER_CHAINS[0]).paired(SHOULDER_CHAINS[1]);
     let trunk = vec![
-        // Pelvis, buttocks and the beginning of the thighs.
+        // Pelvis, buttocks and the upper end of the thighs.
         Lump::upright(v(0.0, 0.945, -0.005), [0.165, 0.125, 0.108]),
         pair(Lump::upright(v(0.080, 0.890, -0.045), [0.085, 0.092, 0.080]).blend(0.035)),
         pair(Lump::cone(v(0.086, 0.900, 0.008), v(0.090, 0.850, 0.008), [0.088, 0.082]).blend(0.045)),
@@ -144,7 +144,7 @@ fn field() -> Field {
     let arm_lumps = |side: usize| -> Vec<Lump> {
         let mut place = left_arm();
         if side == 1 {
-            // Reflects what comes out.
+            // Reflects the result.
             let rows = [place.linear.row(0) * -1.0, place.linear.row(1), place.linear.row(2)];
             place.linear = sinew_math::Mat3::from_rows(rows[0], rows[1], rows[2]);
             place.translation = mirrored(place.translation);
@@ -209,7 +209,7 @@ fn bones() -> Vec<BoneHint> {
     bones
 }
 
-/// A rib along some places.
+/// A rib through the given points.
 fn bones_along(places: &[Vec3], bones: &mut Vec<BoneHint>) {
     bones.extend(places.windows(2).map(|ends| BoneHint {
         joint: CHEST,
@@ -232,7 +232,7 @@ pub(super) fn body() -> Body {
             Motion {
                 name: "shrug",
                 turns: |time, seconds| {
-                    // As often as there is time for quick ones with as much rest.
+                    // As many as time allows for quick ones with equal rest.
                     let count = (seconds / 0.8).round().max(1.0) as usize;
                     shrug(pulses(time, seconds, count, quick(25.0)))
                 },
@@ -247,13 +247,13 @@ pub(super) fn body() -> Body {
     }
 }
 
-/// A turn of the left side, and its mirror image on the right side.
+/// A rotation of the left side, and its mirror image on the right side.
 fn both_sides(joints: [usize; 2], left: Quaternion) -> [(usize, Quaternion); 2] {
     let v = left.vector();
     [(joints[0], left), (joints[1], Quaternion::from_parts(left.w, Vec3::new(v.x, -v.y, -v.z)))]
 }
 
-/// Clavicles go up, and the arms stay as they hang.
+/// Clavicles rise; the arms keep hanging.
 fn shrug(part: f64) -> Turns {
     let z = Vec3::unit(2);
     let mut turns = both_sides(CLAVICLES, turn(z, 25.0 * part)).to_vec();
@@ -262,7 +262,7 @@ fn shrug(part: f64) -> Turns {
     turns
 }
 
-/// Spine and chest turn by 40 degrees to each side together, arms swing with them and the head stays behind.
+/// Spine and chest together rotate by 40 degrees to each side; arms swing with them and the head lags behind.
 fn twist(part: f64) -> Turns {
     let y = Vec3::unit(1);
     let mut turns = vec![
@@ -278,7 +278,7 @@ fn twist(part: f64) -> Turns {
     turns
 }
 
-/// Along the hinge of an elbow.
+/// Hinge axis of an elbow.
 fn hinge(side: usize) -> Vec3 {
     let axis = left_arm().linear * arm::HINGE;
     if side == 0 { axis } else { Vec3::new(axis.x, -axis.y, -axis.z) }
@@ -295,10 +295,10 @@ fn press(part: f64) -> Turns {
     turns
 }
 
-/// Part of a whole press to which arms come while the trunk rocks: they touch it along their length.
+/// Fraction of a full press that the arms reach while the trunk rocks: they touch it along their length.
 const ROCK: f64 = 0.79;
 
-/// Arms come to the body, then the trunk turns with them.
+/// Arms come to the body, then the trunk rotates with them.
 fn rock(time: f64) -> Turns {
     let (part, swing) = fold_and_swing(time, ROCK * 130.0);
     let mut turns = press(ROCK * part);

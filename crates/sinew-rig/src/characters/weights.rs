@@ -1,8 +1,8 @@
-//! Who moves which vertex, as a careful rigger paints it.
+//! Skin weights, as a careful rigger would paint them.
 //!
-//! A chain of joints hands over from one to the next at each joint, over about one radius of the limb:
-//! $w_i = S_i\,(1 - S_{i+1})$ with $S_i$ the product of smooth steps up to joint i. Which chain a vertex belongs to is how much the chain's
-//! lumps share in the field there.
+//! At each joint of a chain the weight passes to the next joint, over about one radius of the limb: $w_i = S_i\,(1 -
+//! S_{i+1})$ with $S_i$ the product of smooth steps up to joint i. The share of a chain at a vertex is the share of its
+//! lumps in the field there.
 
 use rayon::prelude::*;
 use sinew_geometry::TriMesh;
@@ -18,22 +18,22 @@ pub(super) const WIDTH: usize = 4;
 /// Weights are multiples of this, so that they sum to 1 exactly in `f32` as well.
 const GRAIN: f64 = 1.0 / 65536.0;
 
-/// Rounds of evening out, however fine the skin: shares have a width of their own there.
+/// Upper bound on smoothing iterations for very fine skins, where the shares are already smooth.
 const ROUND_LIMIT: usize = 100;
 
-/// Where a joint takes over from the one before it.
+/// Transition from one joint to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub joint: usize,
     /// The plane of equal weights.
     pub at: Vec3,
-    /// Towards the joint's own side; a unit vector.
+    /// Unit vector toward the joint's own side.
     pub direction: Vec3,
-    /// From the plane to where one of both has all weight [m].
+    /// Distance from the plane to full weight of one joint \[m\].
     pub reach: f64,
 }
 
-/// Joints one after the other.
+/// Consecutive joints.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub links: Vec<Link>,
@@ -65,7 +65,7 @@ pub(super) struct SkinWeights {
 }
 
 impl SkinWeights {
-    /// Those of some vertices, as a rig has them.
+    /// Weights of the given vertices, in the format of a rig.
     pub fn picked(&self, vertices: &[u32]) -> Weights {
         let pairs = vertices.iter().flat_map(|vertex| self.of_vertices[*vertex as usize]);
         let (joints, weights) = pairs.unzip();
@@ -73,8 +73,8 @@ impl SkinWeights {
     }
 }
 
-/// Weights of the vertices of a skin. Shares of chains are evened out over about `melt` [m] first: a field knows no more of
-/// neighbours than its lumps overlap, and weights must not jump.
+/// Weights of the vertices of a skin. Shares of chains are first smoothed over about `melt` \[m\]: the field blends
+/// only where lumps overlap, and weights must not jump.
 pub(super) fn skin_weights(field: &Field, chains: &[Chain], surface: &TriMesh, melt: f64) -> SkinWeights {
     let of_pieces = surface.positions().par_chunks(PIECE).map(|points| {
         let near = near_points(field, points);
@@ -93,9 +93,9 @@ pub(super) fn skin_weights(field: &Field, chains: &[Chain], surface: &TriMesh, m
     SkinWeights { of_vertices: of_vertices.collect() }
 }
 
-/// Values of `width` numbers per vertex, mixed with those of their neighbours round by round.
+/// `width` values per vertex, repeatedly averaged with those of neighbors.
 fn evened_out(surface: &TriMesh, mut values: Vec<f64>, width: usize, melt: f64) -> Vec<f64> {
-    // Half edges that start at a vertex lead to all of its neighbours, as the surface is closed.
+    // The half edges that start at a vertex lead to all of its neighbors, because the surface is closed.
     let mut starts = vec![0usize; surface.vertex_count() + 1];
     surface.triangles().as_flattened().iter().for_each(|vertex| starts[*vertex as usize + 1] += 1);
     (0..surface.vertex_count()).for_each(|vertex| starts[vertex + 1] += starts[vertex]);
@@ -110,7 +110,8 @@ fn evened_out(surface: &TriMesh, mut values: Vec<f64>, width: usize, melt: f64) 
             length += surface.positions()[from].distance(surface.positions()[to as usize]);
         }
     }
-    // A round moves a value by about half an edge in the sense of the heat equation, whose reach grows with the root.
+    // An iteration moves a value by about half an edge, as in the heat equation, whose reach grows with the square
+    // root.
     let rounds = (2.0 * melt * neighbors.len() as f64 / length).powi(2).ceil() as usize;
     let mut mixed = values.clone();
     for _ in 0..rounds.min(ROUND_LIMIT) {
@@ -131,7 +132,7 @@ fn evened_out(surface: &TriMesh, mut values: Vec<f64>, width: usize, melt: f64) 
     values
 }
 
-/// What a limb and its neighbours both claim goes to the trunk: where two fingers meet, neither moves the skin.
+/// Shares claimed by a limb and its neighbors go to the trunk: where two fingers meet, neither moves the skin.
 fn one_limb_only(chains: &[Chain], mut shares: Vec<f64>) -> Vec<f64> {
     let limb_count = chains.iter().filter_map(|chain| chain.limb).max().map_or(0, |limb| limb + 1);
     let mut of_limbs = vec![0.0; limb_count];

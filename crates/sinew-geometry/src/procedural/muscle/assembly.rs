@@ -1,4 +1,4 @@
-//! Hexahedra with tissue and fibre axis, gathered block by block into a muscle.
+//! Hexahedra with tissue and fiber axis, assembled block by block into a muscle.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,17 @@ use super::section::Section;
 use super::{MuscleCells, MuscleError, MuscleParams, MuscleShape, ProceduralMuscle};
 use crate::mesh::{CellBlock, CellKind, CellMesh, HEX_SIGNS, MeshField, hex_gradient};
 
-/// Smallest angle between faces [rad], one degree. Muscles of usual proportions have five and more; a belly wider than long has less.
+/// Smallest angle between faces \[rad\], one degree. Muscles of usual proportions have at least five; a belly wider
+/// than long has less.
 const SMALLEST_ANGLE: f64 = std::f64::consts::PI / 180.0;
 
-/// What a cell is made of.
+/// Tissue of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tissue {
     Belly,
     Tendon,
     Aponeurosis,
-    /// Soft flesh without fibres of its own, between the parts of a muscle.
+    /// Soft flesh without fibers, between the parts of a muscle.
     Filling,
 }
 
@@ -32,19 +33,19 @@ impl Tissue {
     }
 }
 
-/// What is known of a hexahedron beside its nodes.
+/// Properties of a hexahedron besides its nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Traits {
     pub tissue: Tissue,
-    /// Local axis along which the fibres run; not looked at in a filling.
+    /// Local axis along which the fibers run; unused in a filling.
     pub fiber_axis: usize,
-    /// Cells with the same number lie one behind the other along the same fibres.
+    /// Cells with the same number follow each other along the same fibers.
     pub line: u32,
-    /// Head of a two-headed muscle, from 1; 0 where there is none.
+    /// Head of a two-headed muscle, from 1; 0 for other muscles.
     pub head: u8,
 }
 
-/// Nodes and hexahedra of a muscle in the making.
+/// Nodes and hexahedra of a muscle under construction.
 #[derive(Default)]
 pub(super) struct Assembly {
     pub positions: Vec<Vec3>,
@@ -58,8 +59,8 @@ impl Assembly {
         (self.positions.len() - 1) as u32
     }
 
-    /// Adds the hexahedron whose corner (a, b, c) ∈ {0, 1}³ is `node(a, b, c)`; left-handed ones are turned by their third axis, so
-    /// the first two, along which fibres run, stay what they are.
+    /// Adds the hexahedron whose corner (a, b, c) ∈ {0, 1}³ is `node(a, b, c)`. Left-handed ones are flipped along
+    /// their third axis, so the first two, along which fibers run, are unchanged.
     pub fn hex(&mut self, node: impl Fn(usize, usize, usize) -> u32, traits: Traits) {
         let corner = |s: [f64; 3]| node((s[0] > 0.0) as usize, (s[1] > 0.0) as usize, (s[2] > 0.0) as usize);
         let mut nodes = HEX_SIGNS.map(corner);
@@ -69,7 +70,7 @@ impl Assembly {
         self.hexes.push((nodes, traits));
     }
 
-    /// Adds the cells between two copies of a section; its points are given as nodes, fibres run from one copy to the other.
+    /// Adds the cells between two copies of a section, given by their nodes; fibers run from one copy to the other.
     pub fn layer(&mut self, section: &Section, from: &[u32], to: &[u32], tissue: Tissue, head: u8) {
         let first_line = u32::from(head) * section.quads.len() as u32;
         for (line, [a, b, c, d]) in section.quads.iter().enumerate() {
@@ -83,21 +84,23 @@ impl Assembly {
         nodes.map(|node| self.positions[node as usize])
     }
 
-    /// Mean length of the belly's fibres, each weighted with the cross-section A = V / ℓ it stands for: ℓ̄ = Σ A ℓ / Σ A = Σ V / Σ (V / ℓ).
+    /// Mean length of the belly's fibers, each weighted by its cross-section A = V / ℓ: ℓ̄ = Σ A ℓ / Σ A = Σ V / Σ (V /
+    /// ℓ).
     fn fiber_length(&self) -> f64 {
         let mut lines: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for (nodes, traits) in self.hexes.iter().filter(|(_, traits)| traits.tissue == Tissue::Belly) {
             let corners = self.corners(nodes);
             let (volume, length) = lines.entry(traits.line).or_default();
             *volume += CellKind::Hex8.volume(&corners);
-            // Local coordinates reach from −1 to 1.
+            // Local coordinates range from −1 to 1.
             *length += 2.0 * hex_gradient(&corners, Vec3::zero())[traits.fiber_axis].norm();
         }
         let volume: f64 = lines.values().map(|(volume, _)| volume).sum();
         volume / lines.values().map(|(volume, length)| volume / length).sum::<f64>()
     }
 
-    /// No Jacobian may be negative where a simulation looks at it: at the corners and at the 2×2×2 quadrature points.
+    /// Checks that no Jacobian is negative where a simulation evaluates it: at the corners and at the 2×2×2 quadrature
+    /// points.
     fn check_folds(&self) -> Result<(), MuscleError> {
         let gauss = 1.0 / 3_f64.sqrt();
         for (cell, (nodes, _)) in self.hexes.iter().enumerate() {
@@ -112,7 +115,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Checks the cells, cuts them if tetrahedra are wanted, and names everything.
+    /// Checks the cells, splits them into tetrahedra if requested, and adds sets and fields.
     pub fn finish(self, params: &MuscleParams) -> Result<ProceduralMuscle, MuscleError> {
         self.check_folds()?;
         let fiber_length = self.fiber_length();
@@ -123,7 +126,7 @@ impl Assembly {
             let corners = self.corners(nodes);
             let mut add_fiber = |at: Vec3| {
                 let along = match traits.tissue {
-                    // No edge of its cells means anything; the line of action does.
+                    // Its cell edges have no meaning, so use the line of action.
                     Tissue::Filling => Vec3::new(1.0, 0.0, 0.0),
                     _ => hex_gradient(&corners, at)[traits.fiber_axis].normalized(),
                 };
@@ -155,7 +158,10 @@ impl Assembly {
             let x = mesh.positions()[mesh.cell_nodes(cell)[0] as usize].x;
             return Err(MuscleError::FlatCell { cell, x, degrees: quality.min_dihedral.to_degrees() });
         }
-        debug_assert!(report.unused_nodes == 0 && report.component_count == 1, "a muscle is one piece: {report}");
+        debug_assert!(
+            report.unused_nodes == 0 && report.component_count == 1,
+            "a muscle must be one connected piece: {report}"
+        );
 
         let cells_with = |holds: &dyn Fn(&Traits) -> bool| -> Vec<u32> {
             (0..traits_of_cell.len() as u32).filter(|cell| holds(&traits_of_cell[*cell as usize])).collect()
@@ -190,8 +196,8 @@ fn nodes_at(mesh: &CellMesh, x: f64) -> Vec<u32> {
     (0..mesh.node_count() as u32).filter(|node| mesh.positions()[*node as usize].x == x).collect()
 }
 
-/// The six tetrahedra from the smallest node of a hexahedron to the three faces opposite, each of which is cut from its own smallest
-/// node. So every face is cut from its smallest node, and neighbours agree [Dompierre99].
+/// The six tetrahedra from the smallest node of a hexahedron to the three opposite faces, each split from its smallest
+/// node. So every face is split from its smallest node, and neighbors agree \[Dompierre99\].
 fn tets_of_hex(nodes: &[u32; 8]) -> [[usize; 4]; 6] {
     let apex = (0..8).min_by_key(|corner| nodes[*corner]).unwrap_or(0);
     let mut tets = [[apex; 4]; 6];
@@ -199,7 +205,7 @@ fn tets_of_hex(nodes: &[u32; 8]) -> [[usize; 4]; 6] {
     for (pair, face) in tets.chunks_exact_mut(2).zip(faces) {
         let first = (0..4).min_by_key(|corner| nodes[face[*corner]]).unwrap_or(0);
         let [a, b, c, d] = [0, 1, 2, 3].map(|step| face[(first + step) % 4]);
-        // Faces run counter-clockwise seen from outside, so the apex lies on the other side.
+        // Faces run counterclockwise seen from outside, so the apex lies on the other side.
         pair[0] = [a, c, b, apex];
         pair[1] = [a, d, c, apex];
     }

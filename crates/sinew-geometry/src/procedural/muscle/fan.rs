@@ -9,19 +9,19 @@ use super::section::Section;
 
 /// Thickness at the origin as a fraction of the largest.
 const ORIGIN_THICKNESS: f64 = 0.4;
-/// The section is a lens with blunt edges: its thickness falls by this fraction towards them, as 1 − 0.6 u².
+/// The section is a lens with blunt edges: its thickness decreases by this fraction toward them, as 1 − 0.6 u².
 const EDGE_FALL: f64 = 0.6;
 
-/// Half width and half thickness [m] at x.
+/// Half width and half thickness \[m\] at x.
 ///
-/// The width narrows as (1 − s^{3/2})² over the belly, with zero slope where it meets the tendons; the section has the area
-/// 4 h_y h_z (1 − 0.6 / 3).
+/// The width narrows as (1 − s^{3/2})² over the belly, with zero slope where it meets the tendons; the section has the
+/// area 4 h_y h_z (1 − 0.6 / 3).
 pub(super) fn half_sizes(params: &MuscleParams, x: f64) -> [f64; 2] {
     let s = ((x - params.tendon[0]) / params.belly()).clamp(0.0, 1.0);
     let tendon = 0.5 * params.tendon_width;
     let narrowing = (1.0 - s * s.sqrt()).powi(2);
     let full = 0.5 * params.thickness;
-    // The tendon is flat too: half as thick as wide at most.
+    // The tendon is flat too: at most half as thick as wide.
     let insertion = (0.5 * tendon).min(0.6 * full);
     let ends = ORIGIN_THICKNESS * full * (1.0 - smooth_step(s)) + insertion * smooth_step(s);
     [tendon + (0.5 * params.width - tendon) * narrowing, ends + (full - ends) * swelling(s)]
@@ -29,7 +29,7 @@ pub(super) fn half_sizes(params: &MuscleParams, x: f64) -> [f64; 2] {
 
 pub(super) fn assemble(params: &MuscleParams) -> Assembly {
     let [t0, t1] = params.tendon;
-    // ∫ (1 − s^{3/2})² ds = 9/20: the width in the mean, for which the cells are chosen.
+    // ∫ (1 − s^{3/2})² ds = 9/20: the mean width, which determines the number of cells.
     let mean_width = params.tendon_width + (params.width - params.tendon_width) * 0.45;
     let across = |size: f64, least: usize| ((size / params.cell).round() as usize).max(least);
     let section = grid([across(mean_width, 4), across(params.thickness, 2)]);

@@ -1,4 +1,4 @@
-//! Spindles: elliptic sections that swell from one round tendon and taper into the other.
+//! Spindles: elliptic sections that widen from one round tendon and taper into the other.
 
 use sinew_math::Vec3;
 
@@ -7,7 +7,7 @@ use super::assembly::{Assembly, Tissue};
 use super::profile::{stations_of_parts, swelling};
 use super::section::Section;
 
-/// Half width and half thickness [m] at x: r_t + (R − r_t)(1 − cos⁴ πs) over the belly, r_t in the tendons.
+/// Half width and half thickness \[m\] at x: r_t + (R − r_t)(1 − cos⁴ πs) over the belly, r_t in the tendons.
 ///
 /// The cross-section is an ellipse, so the belly of length L has the volume
 /// π L (r_t² + ⅝ r_t (d_y + d_z) + 67/128 d_y d_z) with d = R − r_t.
@@ -21,7 +21,7 @@ pub(super) fn assemble(params: &MuscleParams) -> Assembly {
     let [t0, t1] = params.tendon;
     let section = Section::disc([params.width, params.thickness].map(|size| (size / params.cell).round() as usize));
     let full = (0.25 * params.width * params.thickness).sqrt();
-    // Cells shrink with the section; layers that thin with its square root keep them from becoming either flat or long.
+    // Cells shrink with the section; layers that thin with its square root keep them from becoming flat or long.
     let spacing = |x: f64| {
         let [a, b] = radii(params, x);
         params.cell * ((a * b).sqrt() / full).sqrt()

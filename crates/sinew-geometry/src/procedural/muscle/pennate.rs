@@ -1,10 +1,11 @@
-//! Pennate muscles: straight fibres at one angle between flat, parallel sheets of tendon.
+//! Pennate muscles: straight fibers at one angle between flat, parallel sheets of tendon.
 //!
-//! With w between the sheets, fibres at the angle α are w / sin α long and run w / tan α along the line of action. All of them reach from
-//! sheet to sheet, so that the belly is a parallelogram seen along z, and its outline seen along y is the same for both ends of every
-//! fibre. Then force = stress × cross-section × cos α holds cut by cut [Chen92].
+//! With w between the sheets, fibers at the angle α are w / sin α long and extend w / tan α along the line of action.
+//! All of them reach from sheet to sheet, so the belly is a parallelogram seen along z, and seen along y both ends of
+//! every fiber have the same outline. Then force = stress × cross-section × cos α holds for every cut \[Chen92\].
 //!
-//! The outer sheets of a bipennate muscle part from their common tendon and leave a notch before the belly; soft flesh fills it.
+//! The outer sheets of a bipennate muscle diverge from their common tendon and leave a notch before the belly, filled
+//! with soft flesh.
 
 use sinew_math::Vec3;
 
@@ -13,57 +14,59 @@ use super::profile::{smooth_step, stations, swelling};
 use super::section::square_to_rounded;
 use super::{MuscleError, MuscleParams};
 
-/// Thickness of an aponeurosis where its tendon begins, as a fraction of the tendon's width. A sheet four tendons wide has about the
-/// area of the tendon then.
+/// Thickness of an aponeurosis at its tendon, as a fraction of the tendon's width. A sheet four tendons wide then has
+/// about the area of the tendon.
 const SHEET_THICKNESS: f64 = 0.25;
-/// Fraction of its thickness an outer sheet loses towards its free end: fewer fibres pull there.
+/// Fraction of its thickness that an outer sheet loses toward its free end: fewer fibers pull there.
 const SHEET_TAPER: f64 = 0.5;
 /// Width of belly and sheets at their ends as a fraction of that in the middle.
 const END_WIDTH: f64 = 0.55;
-/// Longest run of a fibre along the line of action as a fraction of the belly; the rest is the length of the sheets.
+/// Longest extent of a fiber along the line of action as a fraction of the belly; the rest is the length of the sheets.
 const LONGEST_RUN: f64 = 0.75;
-/// Fraction of the origin tendon of a bipennate muscle in which both sheets have become one.
+/// Fraction of the origin tendon of a bipennate muscle in which both sheets are merged.
 const JOINED: f64 = 0.3;
-/// Depth of the edge with which the central sheet begins, at most, as a fraction of its length.
+/// Largest depth of the wedge at the start of the central sheet, as a fraction of its length.
 const DEEPEST_EDGE: f64 = 0.5;
-/// Angle [rad] between the halves of the origin tendon of a bipennate muscle in the first cell after the joint, about three degrees: the
-/// filling between them becomes as flat.
+/// Angle \[rad\] between the halves of the origin tendon of a bipennate muscle in the first cell after the joint, about
+/// three degrees: the filling between them becomes equally flat.
 const SHARPEST_PARTING: f64 = 0.05;
-/// Steepest way of an outer sheet to the line of action, dy/dx.
+/// Largest slope dy/dx of an outer sheet toward the line of action.
 const STEEPEST: f64 = 2.5;
 
-/// Cells in layers from one side of the muscle to the other; fibres of the belly run along y and x, those of the sheets along x.
+/// Cells in layers from one side of the muscle to the other; fibers of the belly run along y and x, those of the sheets
+/// along x.
 struct Plates<'a> {
     params: &'a MuscleParams,
     /// Cells along the sheets, and along z.
     along: usize,
     through: usize,
-    /// For each line of nodes from side to side its height y and its place x at both ends of the sheets' length [m].
+    /// For each line of nodes from side to side, its height y and its position x at both ends of the sheets \[m\].
     rows: Vec<Row>,
     /// Tissue between each row and the next.
     tissues: Vec<Tissue>,
-    /// First row of the upper half of a bipennate muscle, whose fibres run down; as many as there are rows in a unipennate one.
+    /// First row of the upper half of a bipennate muscle, whose fibers run downward; the number of rows in a unipennate
+    /// one.
     first_upper: usize,
 }
 
 /// One line of nodes along the sheets.
 #[derive(Clone, Copy)]
 struct Row {
-    /// y [m] of its inner edge, and how far it lies outside of it at the end with the tendon.
+    /// y \[m\] of its inner edge, and its offset outward from it at the tendon end.
     height: f64,
     offset: f64,
-    /// Where it begins [m].
+    /// Start \[m\].
     start: f64,
-    /// How much farther on its first node lies [m]; later ones lose this in even steps, so that the last stays where it is.
+    /// Shift of its first node along x \[m\]; it decreases in even steps to zero at the last node.
     lag: f64,
     /// Whether the sheet it belongs to has its tendon at the origin (s = 0) or at the insertion (s = 1).
     tendon_at: f64,
 }
 
 impl Row {
-    /// x [m] at the fraction s of sheets of this length [m].
+    /// x \[m\] at the fraction s of sheets of this length \[m\].
     fn x(&self, s: f64, sheet_length: f64) -> f64 {
-        // The end is taken exactly, so that tendons begin where they are said to.
+        // The end is exact, so that tendons begin exactly where they should.
         self.start + if s == 1.0 { sheet_length } else { self.lag * (1.0 - s) + sheet_length * s }
     }
 
@@ -74,13 +77,13 @@ impl Row {
 
 /// Sizes that both shapes share.
 struct Measures {
-    /// Thickness of an outer sheet at its tendon [m].
+    /// Thickness of an outer sheet at its tendon \[m\].
     sheet: f64,
-    /// Distance between the sheets [m].
+    /// Distance between the sheets \[m\].
     between: f64,
-    /// Length of the sheets [m].
+    /// Length of the sheets \[m\].
     sheet_length: f64,
-    /// Cells over the sheet, along fibres, along sheets and along z.
+    /// Cells across the sheet, along fibers, along sheets and along z.
     over_sheet: usize,
     along_fiber: usize,
     along_sheet: usize,
@@ -88,7 +91,7 @@ struct Measures {
 }
 
 impl Measures {
-    /// `parts` is the number of rows of fibres side by side: one or two, each with a sheet on either side of it.
+    /// `parts` is the number of rows of fibers side by side: one or two, each with a sheet on either side.
     fn new(params: &MuscleParams, parts: f64) -> Result<Self, MuscleError> {
         let sheet = SHEET_THICKNESS * params.tendon_width;
         let sheets = 2.0 * parts * sheet;
@@ -98,12 +101,12 @@ impl Measures {
         let between = (params.width - sheets) / parts;
         let (sin, cos) = params.pennation.sin_cos();
         let (run, belly) = (between * cos / sin, params.belly());
-        // The division by zero of parallel fibres, which never reach the other sheet, ends here too.
+        // This also catches the division by zero of parallel fibers, which never reach the other sheet.
         if !(run <= LONGEST_RUN * belly) {
             return Err(MuscleError::FibersDoNotFit { degrees: params.pennation.to_degrees(), run, belly });
         }
         let sheet_length = belly - run;
-        // Edges along fibres and sheets enclose the angle α: longer by √sin α, cells have the volume of cubes.
+        // Edges along fibers and sheets enclose the angle α: longer by √sin α, cells have the volume of cubes.
         let edge = params.cell / sin.sqrt();
         let count = |length: f64, edge: f64, least: usize| ((length / edge).round() as usize).max(least);
         Ok(Self {
@@ -123,7 +126,7 @@ impl Plates<'_> {
         first[(i * self.rows.len() + row) * (self.through + 1) + k]
     }
 
-    /// Half width of belly and sheets along z [m] at the fraction s of the sheets.
+    /// Half width of belly and sheets along z \[m\] at the fraction s of the sheets.
     fn half_width(&self, s: f64) -> f64 {
         let end = END_WIDTH.max(self.params.tendon_width / self.params.thickness);
         0.5 * self.params.thickness * (end + (1.0 - end) * swelling(s))
@@ -134,10 +137,10 @@ impl Plates<'_> {
         (2.0 * k as f64 - self.through as f64) / self.through as f64
     }
 
-    /// Adds nodes and cells of belly and sheets; the nodes are returned by place along the sheet, row and place along z.
+    /// Adds nodes and cells of belly and sheets; returns the nodes by index along the sheet, row and index along z.
     ///
-    /// Nodes are numbered from the distal end, and from the outer rows to the inner ones: cells are cut from their smallest node, which so
-    /// lies at one of their obtuse corners and halves the obtuse angle.
+    /// Nodes are numbered from the distal end, and from the outer rows to the inner ones. Cells are split from their
+    /// smallest node, which then lies at an obtuse corner and halves the obtuse angle.
     fn add_body(&self, assembly: &mut Assembly, sheet_length: f64) -> Vec<u32> {
         let row_count = self.rows.len();
         let mut nodes = vec![u32::MAX; (self.along + 1) * row_count * (self.through + 1)];
@@ -155,7 +158,8 @@ impl Plates<'_> {
         for i in 0..self.along {
             for (row, &tissue) in self.tissues.iter().enumerate() {
                 for k in 0..self.through {
-                    // The rows of the two halves meet at the middle, so cells from the row before the first upper one belong to it.
+                    // The rows of the two halves meet in the middle, so cells from the row before the first upper one
+                    // belong to it.
                     let half = u32::from(row + 1 >= self.first_upper);
                     let line = (i * self.through + k) as u32 * 2 + half;
                     let fiber_axis = usize::from(tissue == Tissue::Belly);
@@ -167,7 +171,7 @@ impl Plates<'_> {
         nodes
     }
 
-    /// Adds a tendon from the given rows at one end of a sheet, nearly round where it ends.
+    /// Adds a tendon from the given rows at one end of a sheet, nearly round at its far end.
     fn add_tendon(&self, assembly: &mut Assembly, face: &Face, from: f64, to: f64) {
         let stations = self.tendon_stations([from, to]);
         let rounding = |x: f64| smooth_step((x - from) / (JOINED * from + (1.0 - JOINED) * to - from));
@@ -192,7 +196,7 @@ impl Plates<'_> {
         }
     }
 
-    /// Layers of a tendon: thinner than those of the belly, as its cells are smaller.
+    /// Layers of a tendon: thinner than those of the belly, because its cells are smaller.
     fn tendon_stations(&self, ends: [f64; 2]) -> Vec<f64> {
         let direction = (ends[1] - ends[0]).signum();
         let spacing = direction * self.params.cell * (self.params.tendon_width / self.params.thickness).sqrt();
@@ -228,16 +232,16 @@ impl Plates<'_> {
 struct Face {
     /// Nodes, row by row.
     nodes: Vec<u32>,
-    /// y of each row [m].
+    /// y of each row \[m\].
     heights: Vec<f64>,
-    /// Half width along z [m].
+    /// Half width along z \[m\].
     half_width: f64,
 }
 
 pub(super) fn assemble_unipennate(params: &MuscleParams) -> Result<Assembly, MuscleError> {
     let m = Measures::new(params, 1.0)?;
     let (low, start) = (-0.5 * m.between, params.tendon[0]);
-    // The insertion tendon begins at length − tendon, whatever the rounding of the sum on the way there.
+    // The insertion tendon begins at length − tendon, independent of rounding in the sum.
     let end = params.length - params.tendon[1] - m.sheet_length;
     let mut rows = Vec::new();
     for i in 0..m.over_sheet {
@@ -278,12 +282,12 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
     let start = params.tendon[0];
     let end = params.length - params.tendon[1] - m.sheet_length;
     let outer = 0.5 * params.width - m.sheet;
-    // A smooth step is half as steep again in its middle as it is in the mean.
+    // A smooth step is 1.5 times as steep in its middle as on average.
     let least = 1.5 * outer / (STEEPEST * (1.0 - JOINED));
     if start < least {
         return Err(MuscleError::OriginTendonTooShort { length: start, least });
     }
-    // The lower half from the outside to the middle; the upper half is its mirror image.
+    // The lower half from outside to middle; the upper half is its mirror image.
     let mut rows = Vec::new();
     for i in 0..m.over_sheet {
         let offset = -m.sheet * (1.0 - part(i, m.over_sheet));
@@ -299,7 +303,7 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
             tendon_at: 0.0,
         });
     }
-    // The central sheet begins with an edge of a right angle, not with a flat face: it is a corner of the notch.
+    // The central sheet begins with a right-angled edge, not with a flat face: it is a corner of the notch.
     let edge_depth = m.sheet.min(DEEPEST_EDGE * m.sheet_length);
     for i in 1..=m.over_sheet {
         let t = part(i, m.over_sheet);
@@ -323,7 +327,7 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
     let insertion = plates.face(&nodes, plates.along, middle - m.over_sheet..=middle + m.over_sheet);
     plates.add_tendon(&mut assembly, &insertion, params.length - params.tendon[1], params.length);
     let sheets = [plates.face(&nodes, 0, 0..=m.over_sheet), plates.face(&nodes, 0, last_row - m.over_sheet..=last_row)];
-    // A smooth step begins as 3t²: with more layers the halves would part from each other at a sharper angle.
+    // A smooth step begins as 3t²: with more layers the halves would diverge at a sharper angle.
     let most = (6.0 * outer / ((1.0 - JOINED) * start * SHARPEST_PARTING)) as usize;
     let wanted = plates.tendon_stations([start, JOINED * start]).len() - 1;
     let cells_apart = wanted.min(most).max(m.along_fiber + m.over_sheet);
@@ -339,8 +343,9 @@ pub(super) fn assemble_bipennate(params: &MuscleParams) -> Result<Assembly, Musc
 }
 
 impl Plates<'_> {
-    /// Adds the origin tendon of a bipennate muscle: both outer sheets bend to the line of action and become the halves of one tendon,
-    /// after `cells_apart` layers of cells. Returned are the inner sides of both halves, towards the notch, from the sheets to the joint.
+    /// Adds the origin tendon of a bipennate muscle: both outer sheets bend toward the line of action and become the
+    /// halves of one tendon, after `cells_apart` layers of cells. Returns the inner sides of both halves, facing the
+    /// notch, from the sheets to the joint.
     fn add_joined_tendon(
         &self,
         assembly: &mut Assembly,
@@ -363,7 +368,8 @@ impl Plates<'_> {
         for (station, x) in stations.enumerate().skip(1) {
             let m = if station >= cells_apart { 1.0 } else { smooth_step((x - from) / (joint - from)) };
             let place = |face: &Face, side: f64, row: usize, k: usize| {
-                // The lower sheet is the half v < 0 of the tendon, its inner row the middle; the upper sheet begins there.
+                // The lower sheet is the half v < 0 of the tendon, its inner row the middle; the upper sheet begins
+                // there.
                 let v = 0.5 * (side - 1.0) + part(row, row_cells);
                 let u = self.across(k);
                 let [z, y] = square_to_rounded([u, v]);
@@ -399,16 +405,17 @@ impl Plates<'_> {
 
     /// Fills the notch between the halves of the origin tendon and the front of belly and central sheet.
     ///
-    /// Seen along z it is a kite: from A, where the halves join, their inner sides run to B and D, where belly and outer sheets meet,
-    /// and the front from there to C, the edge of the central sheet. `inner_sides` run from B and D to A, `fronts` from B and D to C.
-    /// Where the sides have more cells than the front, layers along the front come first; a smaller kite is left.
+    /// Seen along z it is a kite: from A, where the halves join, their inner sides run to B and D, where belly and
+    /// outer sheets meet, and the front runs from there to C, the edge of the central sheet. `inner_sides` run from B
+    /// and D to A, `fronts` from B and D to C. If the sides have more cells than the front, layers along the front come
+    /// first, which leaves a smaller kite.
     fn add_filling(&self, assembly: &mut Assembly, inner_sides: &[Lines; 2], fronts: [Lines; 2], from: f64) {
         let layers = inner_sides[0].len() - fronts[0].len();
         let front = self.add_filling_layers(assembly, inner_sides, fronts, layers, from);
         self.add_kite(assembly, &inner_sides.each_ref().map(|side| &side[layers..]), &front, from);
     }
 
-    /// Half width along z [m] of the filling at x: that of the tendons beside it, and that of the belly.
+    /// Half width along z \[m\] of the filling at x: blends from that of the adjacent tendons to that of the belly.
     fn filling_half_width(&self, x: f64, from: f64) -> f64 {
         let m = smooth_step((x - from) / (JOINED * from - from));
         let [tendon, _] = square_to_rounded([1.0, 0.0]);
@@ -419,8 +426,8 @@ impl Plates<'_> {
         assembly.hex(node, Traits { tissue: Tissue::Filling, fiber_axis: 0, line: 0, head: 0 });
     }
 
-    /// Layers of the filling along the front, from the front towards the origin. Each is a copy of the front, smaller as the tendons
-    /// are nearer to each other; the last is returned.
+    /// Layers of the filling along the front, from the front toward the origin. Each is a copy of the front that
+    /// shrinks as the tendons converge; returns the last one.
     fn add_filling_layers(
         &self,
         assembly: &mut Assembly,
@@ -439,7 +446,7 @@ impl Plates<'_> {
                 let first = assembly.positions[inner_sides[side][layer][0] as usize];
                 let corner = shape[side][0];
                 let scale = first.y / corner.y;
-                // Numbered as `add_body` does, from the front and from the outside.
+                // Numbered like `add_body`, from the front and from the outside.
                 for (j, place) in shape[side].iter().enumerate() {
                     next[side].push(if j == 0 {
                         inner_sides[side][layer].clone()
@@ -465,13 +472,13 @@ impl Plates<'_> {
         fronts
     }
 
-    /// The rest of the filling: as many cells along the inner sides as along the front. Its nodes lie by transfinite interpolation
-    /// between the four sides,
+    /// The rest of the filling: as many cells along the inner sides as along the front. Its nodes follow by transfinite
+    /// interpolation between the four sides,
     ///
     /// $$x(u, v) = (1-v)\,AB(u) + v\,DC(u) + (1-u)\,AD(v) + u\,BC(v) - \text{bilinear interpolation of } A, B, C, D.$$
     ///
-    /// All sides lead towards the insertion, AB away from the line of action and DC back to it, which is why no cell folds, although
-    /// the halves of the tendon touch at A.
+    /// All sides run toward the insertion, AB away from the line of action and DC back to it. Therefore no cell folds,
+    /// although the halves of the tendon touch at A.
     fn add_kite(&self, assembly: &mut Assembly, inner_sides: &[&[Vec<u32>]; 2], fronts: &[Lines; 2], from: f64) {
         let n = fronts[0].len() - 1;
         let at = |i: usize, j: usize, k: usize| (i * (n + 1) + j) * (self.through + 1) + k;
@@ -484,8 +491,8 @@ impl Plates<'_> {
                 nodes[at(step, n, k)] = fronts[1][step][k];
             }
         }
-        // Cells are long from A to C: numbered from B to D, they are cut from an obtuse corner (see `add_body`). Nodes of the sides have
-        // smaller numbers, in the same order.
+        // Cells are long from A to C: numbered from B to D, they are split from an obtuse corner (see `add_body`).
+        // Nodes of the sides have smaller numbers, in the same order.
         let mut inside: Vec<_> = (1..n).flat_map(|i| (1..n).map(move |j| (i, j))).collect();
         inside.sort_by_key(|&(i, j)| (n + j - i, i));
         for (i, j) in inside {

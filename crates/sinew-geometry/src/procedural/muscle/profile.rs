@@ -1,12 +1,13 @@
-//! How muscles swell and where the layers of their cells lie.
+//! Swelling profile of muscles and positions of their cell layers.
 
 use std::f64::consts::PI;
 
-/// Samples of the density of layers; it varies over lengths of a tenth of a muscle, so its integral is accurate to some 1e-6.
+/// Samples of the density of layers; it varies over lengths of a tenth of a muscle, so its integral is accurate to
+/// about 1e-6.
 const SAMPLES: usize = 512;
 
-/// Swelling of a belly at the fraction s of its length: 1 − cos⁴ πs. Zero with zero slope at both ends, where it meets the tendons; fuller
-/// than sin² πs, with 5/8 in the mean.
+/// Swelling of a belly at the fraction s of its length: 1 − cos⁴ πs. Zero with zero slope at both ends, where it meets
+/// the tendons; fuller than sin² πs, with a mean of 5/8.
 pub(super) fn swelling(s: f64) -> f64 {
     1.0 - (PI * s).cos().powi(4)
 }
@@ -17,7 +18,8 @@ pub(super) fn smooth_step(t: f64) -> f64 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Ends of layers from `start` to `end` whose thickness is about `spacing(x)`: ∫ dx / spacing grows by the same amount over each.
+/// Ends of layers from `start` to `end` whose thickness is about `spacing(x)`: ∫ dx / spacing grows by the same amount
+/// over each.
 pub(super) fn stations([start, end]: [f64; 2], spacing: impl Fn(f64) -> f64, least: usize) -> Vec<f64> {
     let step = (end - start) / SAMPLES as f64;
     let mut passed = Vec::with_capacity(SAMPLES + 1);
@@ -40,7 +42,7 @@ pub(super) fn stations([start, end]: [f64; 2], spacing: impl Fn(f64) -> f64, lea
     stations
 }
 
-/// Stations of tendon, belly and tendon in one list, and the places in it where the belly begins and ends.
+/// Stations of tendon, belly and tendon in one list, and the indices where the belly begins and ends.
 pub(super) fn stations_of_parts(ends: [f64; 4], spacing: impl Fn(f64) -> f64) -> (Vec<f64>, [usize; 2]) {
     let mut all = stations([ends[0], ends[1]], &spacing, 1);
     let first = all.len() - 1;

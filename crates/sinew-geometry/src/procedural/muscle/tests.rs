@@ -1,4 +1,4 @@
-//! Each shape is a sound mesh with the anatomy it is named for.
+//! Each shape is a valid mesh with the anatomy of its name.
 
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
@@ -123,7 +123,8 @@ fn cross_section_times_fiber_length_is_the_volume_of_the_belly() {
     }
 }
 
-/// V = π L (r² + ⅝ r (d_y + d_z) + 67/128 d_y d_z), inscribed polygons lose a part of it of the order of the cell size squared.
+/// V = π L (r² + ⅝ r (d_y + d_z) + 67/128 d_y d_z); inscribed polygons lose a part of it of the order of the cell size
+/// squared.
 #[test]
 fn fusiform_volume_is_that_of_its_profile() {
     for thickness in [0.045, 0.03] {
@@ -148,7 +149,7 @@ fn fan_and_two_heads_have_the_volumes_of_their_profiles() {
     let volume = muscle(&params).unwrap().mesh.volume();
     assert!((volume / exact - 1.0).abs() < 0.03, "{volume} of {exact}");
 
-    // Ellipse and half ellipse have the same area; what lies between them is within a few hundredths of it.
+    // Ellipse and half ellipse have the same area; shapes in between differ from it by a few hundredths.
     let params = MuscleParams::typical(MuscleShape::TwoHeaded);
     let exact =
         integral([0.0, params.length], |x| 2.0 * PI * two_headed::half_sizes(&params, x).iter().product::<f64>());
@@ -156,7 +157,7 @@ fn fan_and_two_heads_have_the_volumes_of_their_profiles() {
     assert!((volume / exact - 1.0).abs() < 0.06, "{volume} of {exact}");
 }
 
-/// All fibres of the belly at α, sheet to sheet: ℓ = w / sin α.
+/// All fibers of the belly at α, sheet to sheet: ℓ = w / sin α.
 #[test]
 fn pennate_fibers_run_straight_from_sheet_to_sheet_at_the_angle() {
     for shape in [MuscleShape::Unipennate, MuscleShape::Bipennate] {
@@ -175,7 +176,7 @@ fn pennate_fibers_run_straight_from_sheet_to_sheet_at_the_angle() {
                     let nodes = muscle.mesh.cell_nodes(*cell as usize);
                     let y = nodes.iter().map(|node| muscle.mesh.positions()[*node as usize].y).sum::<f64>();
                     if shape == MuscleShape::Bipennate {
-                        assert!(y * fiber.y < 0.0, "fibres run to the central sheet");
+                        assert!(y * fiber.y < 0.0, "fibers run to the central sheet");
                     }
                     sides.insert(fiber.y > 0.0);
                 }
@@ -183,8 +184,8 @@ fn pennate_fibers_run_straight_from_sheet_to_sheet_at_the_angle() {
                 let parts = if shape == MuscleShape::Bipennate { 2.0 } else { 1.0 };
                 let between = params.width / parts - 0.5 * params.tendon_width;
                 assert!((muscle.fiber_length * pennation.sin() / between - 1.0).abs() < 1e-12);
-                // Each fibre is cut once: the cross-section is the area of the sheets seen along the fibres. The mean swelling is 5/8,
-                // which sums over even steps of a trigonometric polynomial reproduce.
+                // Each fiber is cut once: the cross-section is the area of the sheets seen along the fibers. The mean
+                // swelling is 5/8, which sums over even steps of a trigonometric polynomial reproduce.
                 let sheet_length = params.belly() - between / pennation.tan();
                 let end = 0.55_f64.max(params.tendon_width / params.thickness);
                 let area = parts * sheet_length * params.thickness * (end + 0.625 * (1.0 - end));
@@ -213,8 +214,8 @@ fn aponeuroses_are_flat_and_parallel() {
     }
 }
 
-/// Seen along z the notch is a kite: its sides follow a smooth step from the joint to the belly, then fall along the fibres to the central
-/// sheet and at 45° over its edge. Nothing of the filling is to be seen but its two faces along z.
+/// Seen along z the notch is a kite: its sides follow a smooth step from the joint to the belly, then run along the
+/// fibers to the central sheet and at 45° over its edge. Only its two faces along z are visible.
 #[test]
 fn filling_closes_the_notch_of_a_bipennate_muscle() {
     for cells in [MuscleCells::Hexes, MuscleCells::Tets] {
@@ -245,7 +246,7 @@ fn filling_closes_the_notch_of_a_bipennate_muscle() {
                 assert!((seen / kite - 1.0).abs() < 0.01, "{seen} of {kite} at {degrees}°");
             }
 
-            // As wide along z as the tendons beside it, and as the belly behind them.
+            // As wide along z as the adjacent tendons, and as the belly behind them.
             let belly = 0.5 * params.thickness * 0.55_f64.max(params.tendon_width / params.thickness);
             let tendon = 0.95 * 0.5 * params.tendon_width;
             let between_tendons = integral([joint, start], |x| {
@@ -259,7 +260,8 @@ fn filling_closes_the_notch_of_a_bipennate_muscle() {
     }
 }
 
-/// The edge of the central sheet shortens its rows, but turns none of them: the sheet still pulls along the line of action.
+/// The edge of the central sheet shortens its rows but rotates none of them: the sheet still pulls along the line of
+/// action.
 #[test]
 fn central_sheet_of_a_bipennate_muscle_runs_along_the_line_of_action() {
     let params = MuscleParams::typical(MuscleShape::Bipennate);
@@ -274,7 +276,8 @@ fn central_sheet_of_a_bipennate_muscle_runs_along_the_line_of_action() {
             volume += mesh.cell_volumes()[*cell as usize];
         }
     }
-    // A prism of the central sheet's section, less its edge: triangles with the legs `sheet` and `sheet` on either side.
+    // A prism of the central sheet's section, minus its edge: triangles with the legs `sheet` and `sheet` on either
+    // side.
     let sheet_length = params.belly() - (0.5 * params.width - 2.0 * sheet) / params.pennation.tan();
     let end = 0.55_f64.max(params.tendon_width / params.thickness);
     let mean_width = params.thickness * (end + 0.625 * (1.0 - end));
@@ -282,7 +285,7 @@ fn central_sheet_of_a_bipennate_muscle_runs_along_the_line_of_action() {
     assert!((volume / expected - 1.0).abs() < 0.02, "{volume} of {expected}");
 }
 
-/// Spindle fibres lie on cones that follow the taper; fan fibres point at the tendon.
+/// Spindle fibers lie on cones that follow the taper; fan fibers point to the tendon.
 #[test]
 fn fibers_follow_the_outline() {
     let params = MuscleParams::typical(MuscleShape::Fusiform);
@@ -303,7 +306,7 @@ fn fibers_follow_the_outline() {
         let nodes = fan.mesh.cell_nodes(*cell as usize);
         let y = nodes.iter().map(|node| fan.mesh.positions()[*node as usize].y).sum::<f64>() / nodes.len() as f64;
         let fiber = fan.fibers[*cell as usize];
-        assert!(y.abs() < 1e-9 || fiber.y * y <= 0.0, "fibres converge");
+        assert!(y.abs() < 1e-9 || fiber.y * y <= 0.0, "fibers converge");
         steepest = steepest.max(fiber.y.abs());
     }
     assert!(steepest > 0.4, "{steepest}");
@@ -335,7 +338,8 @@ fn two_heads_are_apart_at_their_origins_and_one_at_the_insertion() {
     assert_eq!(heads, mesh.cell_sets()["belly"].len());
 }
 
-/// Mirror images of nodes are nodes: in y and z, for a unipennate muscle in z only. Rounded to a hundred-millionth of a metre.
+/// Mirror images of nodes are nodes: in y and z, for a unipennate muscle in z only. Rounded to a hundred-millionth of a
+/// meter.
 #[test]
 fn symmetric_muscles_have_symmetric_meshes() {
     for shape in SHAPES {
@@ -344,7 +348,7 @@ fn symmetric_muscles_have_symmetric_meshes() {
         let nodes: BTreeSet<[i64; 3]> = muscle.mesh.positions().iter().map(|x| key(*x)).collect();
         assert_eq!(nodes.len(), muscle.mesh.node_count());
         let has = |x: Vec3| {
-            // Rounding may fall either way.
+            // Rounding may go either way.
             let [a, b, c] = key(x);
             (-1..=1).any(|i| (-1..=1).any(|j| (-1..=1).any(|k| nodes.contains(&[a + i, b + j, c + k]))))
         };
@@ -360,7 +364,7 @@ fn symmetric_muscles_have_symmetric_meshes() {
     assert!((center - Vec3::new(0.5 * params.length, 0.0, 0.0)).norm() < 1e-9, "{center:?}");
 }
 
-/// Warped faces of hexahedra are saddles, which two triangles cut off or add to: a difference of second order.
+/// Warped faces of hexahedra are saddles; splitting them into two triangles changes the volume to second order.
 #[test]
 fn tets_and_hexes_enclose_the_same_volume() {
     for shape in SHAPES {
@@ -375,7 +379,7 @@ fn tets_and_hexes_enclose_the_same_volume() {
     }
 }
 
-/// Halved cells make eight times as many, and counts from five to a hundred thousand are in reach.
+/// Halving the cell size gives eight times as many cells, and counts from five to a hundred thousand are possible.
 #[test]
 fn cell_counts_follow_the_cell_size() {
     for shape in SHAPES {
@@ -390,7 +394,7 @@ fn cell_counts_follow_the_cell_size() {
     }
 }
 
-/// A child's muscle, a swimmer's and a caricature of either: what is refused is refused for its proportions, never for a mesh that failed.
+/// A child's muscle, a swimmer's and a caricature of each: rejections are due to proportions, never to a failed mesh.
 #[test]
 fn unusual_proportions_make_sound_muscles_or_say_why_not() {
     let mut made = 0;

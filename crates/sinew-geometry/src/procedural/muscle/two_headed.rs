@@ -1,4 +1,4 @@
-//! Two spindles side by side, apart from their origins to the lower belly, where they grow together into one tendon.
+//! Two spindles side by side, separate from their origins to the lower belly, where they merge into one tendon.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, FRAC_PI_6, PI};
 
@@ -11,19 +11,21 @@ use super::section::Section;
 
 /// Gap between the bellies where they are widest, as a fraction of the width of both.
 const GAP: f64 = 0.04;
-/// The fractions of the belly at which the heads begin to flatten towards each other, and from which on they are one.
+/// The fractions of the belly at which the heads begin to flatten against each other and at which they are merged.
 const MERGING: [f64; 2] = [0.5, 0.85];
-/// Where the rays to the rim of a half disc start, as a fraction of its width. Farther from the flat side than the centroid at 4 / 3π, so
-/// that the rays to its corners leave room on both sides.
+/// Start of the rays to the rim of a half disc, as a fraction of its width. Farther from the flat side than the
+/// centroid at 4 / 3π, so that the rays to its corners leave room on both sides.
 const HALF_DISC_CENTER: f64 = 0.55;
-/// Size of the ellipse that the cells near the middle of a half disc follow, as a fraction of the ellipse of equal area.
+/// Size of the ellipse that the cells near the middle of a half disc follow, as a fraction of the ellipse of equal
+/// area.
 const INNER: f64 = 0.9;
 
-/// Section of one head at some x: between an ellipse of its own and half of an ellipse that both heads share.
+/// Section of one head at some x: a blend between a separate ellipse and half of an ellipse that both heads share.
 struct HeadSection {
-    /// Half width and half thickness [m] of the ellipse; the half that is shared is twice as wide, so it has the same area.
+    /// Half width and half thickness \[m\] of the ellipse; the shared ellipse is twice as wide, so its half has the
+    /// same area.
     half: [f64; 2],
-    /// Centre of the ellipse along y [m].
+    /// Center of the ellipse along y \[m\].
     center: f64,
     /// 0 for the ellipse, 1 for the half.
     merged: f64,
@@ -35,7 +37,8 @@ impl HeadSection {
         let gap = GAP * params.width;
         let center = 0.25 * (params.width + gap);
         let full = [0.25 * (params.width - gap), 0.5 * params.thickness];
-        // Each head brings half of the common tendon's area, as a round tendon at its origin and as half a disc at the insertion.
+        // Each head contributes half of the common tendon's area, as a round tendon at its origin and as half a disc at
+        // the insertion.
         let radius = 0.5 * params.tendon_width;
         let (origin, insertion) = ([radius * 0.5_f64.sqrt(); 2], [0.5 * radius, radius]);
         let (shift, swelling) = (smooth_step(s), swelling(s));
@@ -47,7 +50,7 @@ impl HeadSection {
         Self { half, center, merged }
     }
 
-    /// Takes the unit disc to the section, its left side to the side that faces the other head.
+    /// Maps the unit disc to the section, its left side to the side that faces the other head.
     fn place(&self, [u, v]: [f64; 2]) -> [f64; 2] {
         let [a, b] = self.half;
         let apart = [self.center + a * u, b * v];
@@ -55,7 +58,8 @@ impl HeadSection {
         let middle = HALF_DISC_CENTER * 2.0 * a;
         let mut shared = [middle + INNER * a * u, INNER * b * v];
         if radius > 0.0 {
-            // The corners of the half disc would crease the cells within, so its outline fades with the square of the radius.
+            // The corners of the half disc would crease the cells within, so its outline fades with the square of the
+            // radius.
             let [y, z] = half_disc_rim([u / radius, v / radius]);
             shared[0] += radius * radius * (radius * (2.0 * a * y - middle) - INNER * a * u);
             shared[1] += radius * radius * (radius * b * z - INNER * b * v);
@@ -65,7 +69,8 @@ impl HeadSection {
     }
 }
 
-/// Takes the unit circle to the rim of the right half of the unit disc: angles beyond ±135° to its flat side, the others to the arc.
+/// Maps the unit circle to the rim of the right half of the unit disc: angles beyond ±135° to its flat side, the others
+/// to the arc.
 fn half_disc_rim([cos, sin]: [f64; 2]) -> [f64; 2] {
     let angle = sin.abs().atan2(cos);
     let [y, z] = if angle >= 3.0 * FRAC_PI_4 {
@@ -78,7 +83,7 @@ fn half_disc_rim([cos, sin]: [f64; 2]) -> [f64; 2] {
     [y, z.copysign(sin)]
 }
 
-/// Half width and half thickness [m] of one head at x.
+/// Half width and half thickness \[m\] of one head at x.
 #[cfg(test)]
 pub(super) fn half_sizes(params: &MuscleParams, x: f64) -> [f64; 2] {
     HeadSection::at(params, x).half
@@ -119,7 +124,7 @@ pub(super) fn assemble(params: &MuscleParams) -> Assembly {
         }
         if is_one {
             for point in &section.left_side {
-                // On the plane of symmetry, which rounding may have left.
+                // Exactly on the plane of symmetry, despite rounding.
                 assembly.positions[first[*point] as usize].y = 0.0;
             }
         }
