@@ -1,6 +1,6 @@
-//! JSON in one page: what our program and the scripts print is read, and reports are written.
+//! A small JSON reader and writer, for the output of our program and scripts, and for reports.
 //!
-//! The chores take no dependencies (see `main.rs`); the input is ours, so errors name a position and no more.
+//! The chores have no dependencies (see `main.rs`); we wrote the input ourselves, so errors give only a position.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum Json {
     Null,
     /// `true`, `false`
     Bool(bool),
-    /// Any number; what is not finite is written as `null`.
+    /// Any number; non-finite values are written as `null`.
     Number(f64),
     /// A string.
     Text(String),
@@ -21,11 +21,11 @@ pub enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Deeper values are refused: nothing we read is nested more than three times.
+/// Deeper values are rejected: no input is nested more than three times.
 const DEPTH: usize = 32;
 
 impl Json {
-    /// Reads one value that fills the text.
+    /// Parses a text that holds one value.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut reader = Reader { bytes: text.as_bytes(), at: 0 };
         let value = reader.value(DEPTH)?;
@@ -33,7 +33,7 @@ impl Json {
         if reader.at == reader.bytes.len() { Ok(value) } else { Err(reader.complaint("the end")) }
     }
 
-    /// A value of an object.
+    /// A member of an object.
     pub fn get(&self, key: &str) -> Option<&Json> {
         match self {
             Json::Object(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -41,7 +41,7 @@ impl Json {
         }
     }
 
-    /// A number of an object.
+    /// A number member of an object.
     pub fn number(&self, key: &str) -> Option<f64> {
         match self.get(key) {
             Some(Json::Number(value)) => Some(*value),
@@ -49,7 +49,7 @@ impl Json {
         }
     }
 
-    /// A string of an object.
+    /// A string member of an object.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.get(key) {
             Some(Json::Text(value)) => Some(value),
@@ -74,7 +74,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes a word, after spaces, if it stands here.
+    /// Consumes a word, after spaces, if it comes next.
     fn passes(&mut self, word: &str) -> bool {
         self.skip_spaces();
         let stands = self.bytes[self.at..].starts_with(word.as_bytes());
@@ -108,7 +108,7 @@ impl Reader<'_> {
         if self.bytes.get(self.at) == Some(&b'"') { Ok(Json::Text(self.string()?)) } else { self.number() }
     }
 
-    /// Items between commas up to the closing bracket.
+    /// Items separated by commas, up to the closing bracket.
     fn items<T>(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Result<T, String>) -> Result<Vec<T>, String> {
         let mut items = Vec::new();
         if self.passes(end) {
@@ -163,7 +163,7 @@ impl Reader<'_> {
                 let digits = self.bytes.get(self.at..self.at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
                 let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 self.at += 4;
-                // Halves of surrogate pairs become the replacement character: nobody's engine is called by an emoji.
+                // Halves of surrogate pairs become the replacement character: no engine's name contains an emoji.
                 char::from_u32(code.ok_or_else(|| self.complaint("four digits"))?).unwrap_or('\u{fffd}')
             }
             b'"' | b'\\' | b'/' => letter as char,
