@@ -219,7 +219,7 @@ fn one_i64(kind: NumberKind, bytes: &[u8], endian: Endian) -> Option<i64> {
     })
 }
 
-/// Calls `take` with the number at `offset` of every entry.
+/// Calls `sink` with the number at `offset` of every entry.
 pub(super) fn each_f64(
     kind: NumberKind,
     endian: Endian,
