@@ -50,7 +50,7 @@ class BusyError(RunError):
 
 
 class ResumeError(RunError):
-    """The run in the output folder cannot be continued: it is that of another scene, or broken. Start it anew."""
+    """The run in the output folder cannot be resumed: it belongs to another scene, or is damaged. Start a new one."""
 
 
 class MeshError(SinewError):
