@@ -4,7 +4,7 @@
 //! a small multiple of the file size: they trust a count only after finding the bytes it promises. The content of a
 //! file becomes [`MeshData`]; [`volume`] and [`surface`] select what is simulated.
 //!
-//! To add a format: a file here with `read(&[u8], …)` and `write(&MeshData, …)`, a row in [`format`], a line in
+//! To add a format: a file here with `read(&[u8], …)` and `write(&MeshData, …)`, a row in [`mod@format`], a line in
 //! [`decode`] and [`encode`], real files in `tests/corpus`, and a target in `fuzz/`.
 
 pub mod abaqus;

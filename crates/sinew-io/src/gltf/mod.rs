@@ -1,7 +1,7 @@
 //! glTF 2.0, as JSON text (`.gltf`) and as GLB (`.glb`).
 //!
 //! Reads the surfaces of the default scene, placed by its node tree, in glTF's axes: meters, +Y up. Writes static
-//! surfaces ([`write`]) and animated shots ([`animated`]). Reads and writes whole characters with joints, weights and
+//! surfaces ([`write()`]) and animated shots ([`animated`]). Reads and writes whole characters with joints, weights and
 //! key frames ([`read_rig`], [`write_rig`]). Every error gives the byte or line, and the path of the invalid JSON
 //! value.
 
