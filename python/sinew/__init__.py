@@ -13,9 +13,9 @@ A scene is read, compiled and stepped::
 - `Scene`, `Simulation`, `Body`, `State`, `Control`, `Step`: flesh in time.
 - `Mesh`, `Lattice`: shapes, from and to arrays, files, meshio, trimesh and pyvista.
 - `Material` and `sinew.materials`: constitutive laws on arrays of deformation gradients.
-- `Force`: forces of your own.
-- `run`, `lab`, `sweep`: whole runs, protocols of physiology, many runs at once.
-- `Recording`, `Frame`, `Picture`: what runs leave behind.
+- `Force`: custom forces.
+- `run`, `lab`, `sweep`: whole runs, physiological protocols, parameter sweeps.
+- `Recording`, `Frame`, `Picture`: results of runs.
 - `skin`, `convert`, `bench_beam` and the other commands of the command line as functions (`sinew.commands`).
 """
 
@@ -52,7 +52,7 @@ from .sweep import FailedPoint, Sweep, SweepError, collect, prepare_sweep, sweep
 
 
 def bench(name: str, **options: Any) -> Any:
-    """Measures the speed of this machine: ``bench("beam", size="S")`` is ``sinew bench beam --size S --json``."""
+    """Benchmarks this machine: ``bench("beam", size="S")`` is ``sinew bench beam --size S --json``."""
     known = sorted(word.removeprefix("bench_") for word in _commands if word.startswith("bench_"))
     if name not in known:
         raise KeyError(f"there is no benchmark {name!r}; there are {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Meshes from and to meshio, trimesh and pyvista, each of which is imported when it is needed."""
+"""Converts meshes from and to meshio, trimesh and pyvista, each imported on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from ._sinew import Mesh
 from .errors import MeshError
 
-# Our names beside those of meshio; nodes are in the order of VTK here and there. It has names for quadratic pyramids and wedges, but refuses them.
+# Our names and those of meshio; both use VTK's node order. meshio has names for quadratic pyramids and wedges, but
+# rejects them.
 MESHIO = {
     "vertex": "vertex",
     "line": "line",
@@ -29,7 +30,7 @@ MESHIO = {
     "triquadratic hexahedron": "hexahedron27",
 }
 
-# Numbers of VTK.
+# VTK's cell type numbers.
 VTK = {
     "vertex": 1,
     "line": 3,
@@ -82,12 +83,12 @@ def to_meshio(mesh: Mesh) -> Any:
 
 
 def from_meshio(mesh: Any) -> Mesh:
-    """The mesh of a ``meshio.Mesh``; flat meshes get a third coordinate of zero."""
+    """The mesh of a ``meshio.Mesh``; two-dimensional meshes get a third coordinate of zero."""
     names = {theirs: ours for ours, theirs in MESHIO.items()}
     unknown = sorted({block.type for block in mesh.cells if block.type not in names})
     if unknown:
         raise MeshError(f"there is no cell shape for {', '.join(unknown)} of meshio")
-    # Blocks of one shape go together; fields and sets follow their cells.
+    # Groups blocks of one shape; fields and sets follow their cells.
     order: dict = {}
     for number, block in enumerate(mesh.cells):
         order.setdefault(names[block.type], []).append(number)
@@ -119,7 +120,7 @@ def from_meshio(mesh: Any) -> Mesh:
 
 
 def to_trimesh(mesh: Mesh) -> Any:
-    """A ``trimesh.Trimesh`` of the triangles, or of the surface of the cells where there are no triangles."""
+    """A ``trimesh.Trimesh`` of the triangles, or of the surface of the cells if there are no triangles."""
     import trimesh
 
     surface = mesh if "triangle" in mesh.cells else mesh.surface()
@@ -165,7 +166,7 @@ def from_pyvista(mesh: Any) -> Mesh:
     unknown = sorted(int(kind) for kind in kinds if kind not in names)
     if unknown:
         raise MeshError(f"there is no cell shape for the numbers {unknown} of VTK")
-    # Older versions call them `offset`.
+    # Named `offset` in older versions.
     starts = np.asarray(grid.cell_offsets if hasattr(grid, "cell_offsets") else grid.offset)
     nodes = np.asarray(grid.cell_connectivity)
     cells: dict = {}
@@ -186,7 +187,7 @@ def from_pyvista(mesh: Any) -> Mesh:
 
 
 def _runs(polygons: list) -> list:
-    """Polygons in arrays: a new one wherever the number of corners changes."""
+    """Polygons as arrays: a new array wherever the number of corners changes."""
     ends = [k for k in range(1, len(polygons)) if len(polygons[k]) != len(polygons[k - 1])]
     return [np.array(polygons[start:end]) for start, end in zip([0, *ends], [*ends, len(polygons)])]
 
@@ -197,6 +198,6 @@ def _three(points: Any) -> np.ndarray:
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Fields of numbers; others have no place in a mesh of ours."""
+    """Numeric fields; our meshes cannot store others."""
     arrays = {name: np.asarray(values) for name, values in fields.items()}
     return {name: values.astype(float) for name, values in arrays.items() if np.issubdtype(values.dtype, np.number)}

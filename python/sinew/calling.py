@@ -1,4 +1,4 @@
-"""How functions become command lines."""
+"""Turns function calls into command lines."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def call_json(path: list[str], places: list[Any], options: Mapping[str, Any]) ->
 
 
 def call_text(path: list[str], places: list[Any], options: Mapping[str, Any]) -> str:
-    """Runs a command with its arguments and returns what it prints, or what it says where it prints nothing."""
+    """Runs a command with its arguments and returns its output, or its messages if there is none."""
     output, messages = _run(path, places, options)
     return output or messages
 
 
 def _run(path: list[str], places: list[Any], options: Mapping[str, Any]) -> tuple[str, str]:
-    """What a command prints, and what it says on the way."""
+    """The output and the messages of a command."""
     words = list(path)
     for option, value in options.items():
         if value is None or value is False:
@@ -33,7 +33,7 @@ def _run(path: list[str], places: list[Any], options: Mapping[str, Any]) -> tupl
         if value is True:
             words.append(option)
             continue
-        # One word with the option, so that values may begin with a minus.
+        # Joined with the option, so that values may begin with a minus.
         words += [f"{option}={_text(item)}" for item in _items(value)]
     given = [_text(item) for place in places if place is not None for item in _items(place)]
     words += ["--", *given] if given else []
@@ -42,7 +42,7 @@ def _run(path: list[str], places: list[Any], options: Mapping[str, Any]) -> tupl
 
 
 def _items(value: Any) -> list[Any]:
-    """What may be given more than once, as a list; a dict of overrides is a list of `key=value`."""
+    """Repeatable values as a list; a dict of overrides becomes a list of `key=value`."""
     if isinstance(value, Mapping):
         return [f"{key}={_text(item)}" for key, item in value.items()]
     if isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable):

@@ -7,14 +7,14 @@ from typing import Any, Optional
 
 
 class SinewError(Exception):
-    """Anything that Sinew refuses to do."""
+    """Base class of all errors of Sinew."""
 
 
 class SceneError(SinewError):
     """A scene that cannot be read or compiled.
 
-    ``problems`` lists all that is wrong, a dict each: ``message``, ``label`` and ``hint``, and its place: ``source`` (the name of the text), ``line`` and
-    ``column`` from 1, ``start`` and ``end`` as indices into the text.
+    ``problems`` lists all mistakes, a dict each: ``message``, ``label`` and ``hint``, and its position: ``source`` (the
+    name of the text), ``line`` and ``column`` from 1, ``start`` and ``end`` as indices into the text.
     """
 
     problems: list[dict[str, Any]]
@@ -23,7 +23,8 @@ class SceneError(SinewError):
 class StepError(SinewError):
     """A frame that could not be computed; the simulation is at the frame before.
 
-    ``kind`` is the cause in a word, such as "NotConverged" or "Singular". Where flesh is to blame, the others say where; else they are None.
+    ``kind`` is the cause in one word, such as "NotConverged" or "Singular". The other attributes locate the cause in a
+    body; they are None if there is no location.
     """
 
     kind: str
@@ -35,9 +36,9 @@ class StepError(SinewError):
 
 
 class RunError(SinewError):
-    """A run that stopped. ``frames`` says how many frames are kept, and ``output`` where; None where that is not known.
+    """A run that stopped. ``frames`` is the number of frames kept, and ``output`` their folder; None if unknown.
 
-    Where a frame could not be computed, ``__cause__`` is the `StepError`.
+    If a frame could not be computed, ``__cause__`` is the `StepError`.
     """
 
     frames: Optional[int]
@@ -49,7 +50,7 @@ class BusyError(RunError):
 
 
 class ResumeError(RunError):
-    """The run in the output folder cannot be continued: it is that of another scene, or broken. Start it anew."""
+    """The run in the output folder cannot be resumed: it belongs to another scene, or is damaged. Start a new one."""
 
 
 class MeshError(SinewError):

@@ -1,4 +1,4 @@
-"""Forces of your own, and the check of their derivatives."""
+"""Custom forces, and the check of their derivatives."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ __all__ = ["Force", "check"]
 class Force:
     """A force that joins a simulation: ``Simulation(scene, forces=[MyForce()])``.
 
-    Write a class with these methods (deriving from this one is optional). All arrays have one row per node, in metres, newtons and joules:
+    Write a class with these methods (deriving from this one is optional). All arrays have one row per node, in meters,
+    newtons and joules:
 
     - ``potential(x, time)`` returns the energy, a number;
     - ``gradient(x, time)`` returns its derivative, the negative force, shape (n, 3);
-    - ``hessian_product(x, dx, time)`` returns the change of the gradient when the nodes move by ``dx``. It is optional: without it
-      differences of the gradient are used.
+    - ``hessian_product(x, dx, time)`` returns the change of the gradient when the nodes move by ``dx``. Optional: by
+      default, Sinew uses finite differences of the gradient.
 
-    A force without a potential (friction, wind) leaves ``potential`` out; the solver then judges its steps by the work of the forces.
+    A force without a potential (friction, wind) omits ``potential``; the solver then judges its steps by the work of the
+    forces.
 
-    ``body`` names the body it acts on (not needed where there is only one) and ``nodes`` lists the nodes of that body that ``x`` has (all, when
-    left out). ``couplings`` lists the pairs of rows of ``x`` that feel each other, shape (m, 2): a spring between rows 0 and 1 is ``[[0, 1]]``. Without
-    it each node is on its own.
+    ``body`` names the body it acts on (optional if there is only one), and ``nodes`` lists the nodes of that body in
+    ``x`` (default: all). ``couplings`` lists the pairs of rows of ``x`` that affect each other, shape (m, 2): a spring
+    between rows 0 and 1 is ``[[0, 1]]``. Without it, nodes are independent.
     """
 
     name: Optional[str] = None
@@ -40,10 +42,9 @@ class Force:
 
 
 def check(force: Any, x: Any, time: float = 0.0, *, tolerance: float = 1e-5, seed: int = 0) -> None:
-    """Compares the derivatives of a force with central differences near ``x`` and raises ``ForceError`` where they are wrong.
+    """Compares the derivatives of a force with central differences near ``x``; raises ``ForceError`` if they are wrong.
 
-    Also finds second derivatives that are not symmetric, and couplings that are missing. Simulations do this with each of their forces, unless told not
-    to.
+    Also finds unsymmetric second derivatives and missing couplings. Simulations check each of their forces by default.
     """
     x = np.array(x, dtype=float)
     name = getattr(force, "name", None) or type(force).__name__
@@ -75,7 +76,7 @@ def _check_gradient(
     energy = float(force.potential(x, time))
     if not np.isfinite(energy):
         raise ForceError(f"{name}.potential is {energy}")
-    # Rounding of the energy is felt in its differences.
+    # Rounding errors of the energy enter its differences.
     rounding = 1e-15 * abs(energy) / step
     for _ in range(3):
         direction = random.standard_normal(x.shape)
@@ -93,7 +94,7 @@ def _check_gradient(
 
 
 def _worst_row(force: Any, x: np.ndarray, time: float, step: float, gradient: np.ndarray) -> int:
-    """The row whose gradient is furthest from differences; of at most a few hundred rows, because it takes six energies for each."""
+    """The row whose gradient differs most from finite differences, among a few hundred rows: each takes six energies."""
     worst, row = -1.0, 0
     for k in range(min(len(x), 300)):
         for axis in range(3):
@@ -139,7 +140,7 @@ def _check_product(
 
 
 def _check_couplings(force: Any, name: str, x: np.ndarray, time: float, step: float, random: Any) -> None:
-    """Puts together what all rows feel from what those feel that are coupled: what is missing comes from a row that is not."""
+    """Sums the effects of coupled rows on each row: a missing part comes from a row that is not coupled."""
     near = _neighbors(force, name, len(x))
     direction = random.standard_normal(x.shape)
     predicted = np.zeros_like(x)
@@ -153,7 +154,7 @@ def _check_couplings(force: Any, name: str, x: np.ndarray, time: float, step: fl
             np.add.at(predicted, rows, felt[rows] * direction[nodes, axis][:, None])
     change = _change(force, name, x, direction, time, step)
     off = np.linalg.norm(change - predicted, axis=1)
-    # Rounding of the gradient is felt in its differences.
+    # Rounding errors of the gradient enter its differences.
     rounding = 1e-14 * float(np.abs(force.gradient(x, time)).max()) / step
     least = 1e-4 * float(np.linalg.norm(change, axis=1).max()) + rounding + 1e-30
     if off.max() <= least:
@@ -170,7 +171,7 @@ def _check_couplings(force: Any, name: str, x: np.ndarray, time: float, step: fl
 
 
 def _neighbors(force: Any, name: str, count: int) -> list[set[int]]:
-    """For each row those that it is coupled with, itself included."""
+    """The coupled rows of each row, including itself."""
     pairs = getattr(force, "couplings", None)
     pairs = np.zeros((0, 2), dtype=int) if pairs is None or len(pairs) == 0 else np.asarray(pairs, dtype=int)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -185,7 +186,7 @@ def _neighbors(force: Any, name: str, count: int) -> list[set[int]]:
 
 
 def _colors(near: list[set[int]]) -> list[list[int]]:
-    """Groups of rows that can be moved at once, without any that is coupled with two of them."""
+    """Groups of rows that can move at once: no row is coupled with two of a group."""
     color_of: dict[int, int] = {}
     groups: list[list[int]] = []
     for row, neighbors in enumerate(near):

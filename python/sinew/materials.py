@@ -1,6 +1,7 @@
 """Constitutive laws on arrays of deformation gradients: energies, stresses and their derivatives.
 
-``Material("stable_neo_hookean", young="30 kPa", poisson=0.45)`` uses the words of scene files; each law is a function here as well::
+``Material("stable_neo_hookean", young="30 kPa", poisson=0.45)`` uses the keys of scene
+files; each law is also a function here::
 
     flesh = materials.stable_neo_hookean(young=30e3, poisson=0.45)
     stress = flesh.stress(F)                         # F of shape (..., 3, 3)
@@ -36,7 +37,7 @@ def _law(name: str) -> Callable[..., Material]:
         return Material(name, **parameters)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"The law ``{name}`` with its parameters by the words of a scene file."
+    make.__doc__ = f"The law ``{name}`` with parameters named as in a scene file."
     return make
 
 

@@ -1,11 +1,11 @@
-"""A line on stderr that tells how far a run is."""
+"""A progress line on stderr."""
 
 import sys
 import time
 
 
 class Line:
-    """Called with the number of frames done and of all; writes at most ten times a second."""
+    """Called with the number of finished frames and the total; writes at most ten times a second."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

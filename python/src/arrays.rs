@@ -1,4 +1,4 @@
-//! numpy arrays over memory of ours, and ours over that of numpy.
+//! numpy arrays over our memory, and slices over numpy's.
 
 use numpy::ndarray::{ArrayView1, ArrayView2, ArrayView3};
 use numpy::{
@@ -11,10 +11,10 @@ use sinew_math::{Mat3, Vec3};
 /// A read-only view of vectors as an array of shape (n, 3).
 ///
 /// # Safety
-/// The vectors stay where they are, and as many as they are, while `owner` lives.
+/// The vectors keep their address and number while `owner` lives.
 pub unsafe fn view_vectors<'py>(vectors: &[Vec3], owner: Bound<'py, PyAny>) -> Bound<'py, PyArray2<f64>> {
     let flat = Vec3::as_flattened(vectors);
-    // SAFETY: the caller promises that the memory outlives `owner`, which the array keeps alive; its length is 3 n.
+    // SAFETY: the caller guarantees that the memory outlives `owner`, which the array keeps alive; its length is 3 n.
     let array = unsafe {
         let view = ArrayView2::from_shape_ptr((vectors.len(), 3), flat.as_ptr());
         PyArray2::borrow_from_array(&view, owner)
@@ -33,7 +33,7 @@ pub unsafe fn view_rows<'py, T: Element>(
     owner: Bound<'py, PyAny>,
 ) -> Bound<'py, PyArray2<T>> {
     let rows = values.len() / columns.max(1);
-    // SAFETY: the caller promises that the memory outlives `owner`; rows × columns is at most its length.
+    // SAFETY: the caller guarantees that the memory outlives `owner`; rows × columns is at most its length.
     let array = unsafe {
         let view = ArrayView2::from_shape_ptr((rows, columns), values.as_ptr());
         PyArray2::borrow_from_array(&view, owner)
@@ -47,18 +47,18 @@ pub unsafe fn view_rows<'py, T: Element>(
 /// # Safety
 /// As for [`view_vectors`].
 pub unsafe fn view_values<'py, T: Element>(values: &[T], owner: Bound<'py, PyAny>) -> Bound<'py, PyArray1<T>> {
-    // SAFETY: the caller promises that the memory outlives `owner`.
+    // SAFETY: the caller guarantees that the memory outlives `owner`.
     let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), owner) };
     read_only(&array);
     array
 }
 
-/// Nobody may write through the array: it is memory of a simulation.
+/// Makes the array read-only: it is memory of a simulation.
 fn read_only<D>(array: &Bound<'_, numpy::PyArray<impl Element, D>>)
 where
     D: numpy::ndarray::Dimension,
 {
-    // Never borrowed before: it was made in the line above.
+    // Never borrowed before: the line above created it.
     if let Ok(array) = array.try_readwrite() {
         drop(array.make_nonwriteable());
     }
@@ -67,7 +67,7 @@ where
 /// A new array of shape (n, 3).
 pub fn vectors<'py>(py: Python<'py>, vectors: &[Vec3]) -> Bound<'py, PyArray2<f64>> {
     let flat = Vec3::as_flattened(vectors);
-    // SAFETY: n × 3 is the length of what it points at, and the view ends with this function.
+    // SAFETY: n × 3 is the length of the slice, and the view ends with this function.
     PyArray2::from_array(py, &unsafe { ArrayView2::from_shape_ptr((vectors.len(), 3), flat.as_ptr()) })
 }
 
@@ -84,17 +84,17 @@ pub fn rows<'py, T: Element, const N: usize>(py: Python<'py>, rows: &[[T; N]]) -
     PyArray2::from_array(py, &unsafe { ArrayView2::from_shape_ptr((rows.len(), N), rows.as_ptr().cast::<T>()) })
 }
 
-/// Any real numbers as a contiguous array of float64, without a copy where they are one already.
+/// Any real numbers as a contiguous float64 array, without a copy if they already are one.
 pub fn floats<'py>(value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, f64>> {
     Ok(contiguous::<f64>(value, "biuf", "real numbers are expected")?.readonly())
 }
 
-/// Any whole numbers as a contiguous array of int64, without a copy where they are one already.
+/// Any integers as a contiguous int64 array, without a copy if they already are one.
 pub fn integers<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyArrayDyn<i64>>> {
     contiguous::<i64>(value, "iu", &format!("{what}: whole numbers are expected"))
 }
 
-/// An array of a type, made from those `kinds` of numpy that lose nothing.
+/// An array of a type, converted without loss from these `kinds` of numpy types.
 fn contiguous<'py, T: Element>(
     value: &Bound<'py, PyAny>,
     kinds: &str,
@@ -109,7 +109,7 @@ fn contiguous<'py, T: Element>(
     let numpy = value.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (value,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    // An empty list has the type of its numbers by chance.
+    // The type of an empty list is arbitrary.
     if !kinds.contains(&kind) && array.getattr("size")?.extract::<usize>()? > 0 {
         let dtype = array.getattr("dtype")?;
         return Err(PyTypeError::new_err(format!("{complaint}, not {dtype}")));
@@ -118,23 +118,23 @@ fn contiguous<'py, T: Element>(
     Ok(array.cast_into::<PyArrayDyn<T>>()?)
 }
 
-/// The numbers of an array as vectors; its last axis must have three entries.
+/// The values of an array as vectors; its last axis must have three entries.
 pub fn as_vectors<'a>(array: &'a PyReadonlyArrayDyn<'_, f64>, what: &str) -> PyResult<&'a [Vec3]> {
     expect_shape(array.shape(), &[3], what)?;
     let flat = array.as_slice().map_err(|_| PyValueError::new_err(format!("{what} must be contiguous")))?;
-    // SAFETY: `Vec3` is `repr(C)` over three numbers: the slice has room for a third as many.
+    // SAFETY: `Vec3` is `repr(C)` over three numbers, so the slice holds a third as many.
     Ok(unsafe { std::slice::from_raw_parts(flat.as_ptr().cast(), flat.len() / 3) })
 }
 
-/// The numbers of an array as matrices; its last two axes must have three entries each.
+/// The values of an array as matrices; its last two axes must have three entries each.
 pub fn as_matrices<'a>(array: &'a PyReadonlyArrayDyn<'_, f64>, what: &str) -> PyResult<&'a [Mat3]> {
     expect_shape(array.shape(), &[3, 3], what)?;
     let flat = array.as_slice().map_err(|_| PyValueError::new_err(format!("{what} must be contiguous")))?;
-    // SAFETY: `Mat3` is `repr(C)` over nine numbers: the slice has room for a ninth as many.
+    // SAFETY: `Mat3` is `repr(C)` over nine numbers, so the slice holds a ninth as many.
     Ok(unsafe { std::slice::from_raw_parts(flat.as_ptr().cast(), flat.len() / 9) })
 }
 
-/// Whether a shape ends as it should, told in words.
+/// Checks the last axes of a shape; the error states the expected shape.
 pub fn expect_shape(shape: &[usize], end: &[usize], what: &str) -> PyResult<()> {
     if shape.ends_with(end) {
         return Ok(());

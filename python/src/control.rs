@@ -10,8 +10,8 @@ use crate::simulation::Simulation;
 
 /// Control channels of a simulation by name: pins, pressures, loads, activations, gravity.
 ///
-/// Reading gives the value at the current frame. Setting holds a channel at a value from the next step on, whatever its track in the scene says; deleting
-/// gives it back to its track.
+/// Reading gives the value at the current frame. Setting holds a channel at a value from the next step on and overrides
+/// its track in the scene; deleting returns it to its track.
 #[pyclass(frozen, module = "sinew", mapping)]
 pub struct Control {
     pub simulation: Py<Simulation>,
@@ -23,7 +23,7 @@ impl Control {
         self.find(py, name)?.ok_or_else(|| self.unknown(py, name))
     }
 
-    /// The value of a channel, or `default` where there is none of that name.
+    /// The value of a channel, or `default` if there is no channel of that name.
     #[pyo3(signature = (name, default=None))]
     fn get(&self, py: Python<'_>, name: &str, default: Option<f64>) -> PyResult<Option<f64>> {
         Ok(self.find(py, name)?.or(default))

@@ -1,4 +1,4 @@
-//! The errors of Rust as exceptions with attributes; the classes are in `python/sinew/errors.py`.
+//! Rust errors as exceptions with attributes; the classes are in `python/sinew/errors.py`.
 
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -14,12 +14,12 @@ import_exception!(sinew.errors, ResumeError);
 import_exception!(sinew.errors, MeshError);
 import_exception!(sinew.errors, ForceError);
 
-/// Anything in a sentence.
+/// Any error, as a sentence.
 pub fn other(error: impl ToString) -> PyErr {
     SinewError::new_err(error.to_string())
 }
 
-/// A mesh that does not work.
+/// An invalid mesh.
 pub fn mesh(error: impl ToString) -> PyErr {
     MeshError::new_err(error.to_string())
 }
@@ -98,7 +98,7 @@ pub fn run(error: &run::RunError) -> PyErr {
     })
 }
 
-/// Without the word that the name of the exception says already.
+/// The text without the leading word that repeats the exception's name.
 pub fn plain(text: &str) -> String {
     text.strip_prefix("error: ").unwrap_or(text).trim_end().to_string()
 }
@@ -114,7 +114,7 @@ fn with_attributes(
     }
 }
 
-/// A place in a text: line and column from 1, and the index in characters, which is how Python counts.
+/// A position in a text: line and column from 1, and the index in characters, Python's unit.
 #[derive(Clone, Copy)]
 struct Place {
     line: usize,
@@ -122,7 +122,7 @@ struct Place {
     index: usize,
 }
 
-/// Where the lines of a text begin: in bytes, and in characters.
+/// Line starts of a text, in bytes and in characters.
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<(usize, usize)>,
@@ -140,7 +140,7 @@ impl<'a> Lines<'a> {
         let byte = byte.min(self.text.len());
         let line = self.starts.partition_point(|(start, _)| *start <= byte).max(1);
         let (start, index) = self.starts[line - 1];
-        // Characters that begin before the place.
+        // Characters before the position.
         let before = self.text[start..].char_indices().take_while(|(at, _)| start + at < byte).count();
         Place { line, column: before + 1, index: index + before }
     }

@@ -15,28 +15,30 @@ use sinew_math::{Mat3, Vec3};
 use crate::arrays::{as_vectors, floats, integers, vectors};
 use crate::waiting::Objection;
 
-/// Step of differences that stand for a second derivative that is not given, in parts of the size of the body.
+/// Step of finite differences that replace a missing second derivative, relative to the size of the body.
 const DIFFERENCE: f64 = 1e-6;
 
-/// Nodes of a coupled part up to which its matrix is made definite by its eigenvalues; larger ones by their diagonal.
+/// Largest number of nodes of a coupled part whose matrix is made definite by eigenvalues; larger parts use diagonal
+/// dominance.
 const MOST_EIGEN_NODES: usize = 32;
 
-/// An object that a simulation and the force in its model share: one reference, which the collector of Python can follow and clear.
+/// An object shared by a simulation and the force in its model: one reference, which Python's garbage collector can
+/// follow and clear.
 pub type SharedObject = Arc<Mutex<Option<Py<PyAny>>>>;
 
-/// What a force of Python says of itself.
+/// The declared properties of a Python force.
 pub struct WantedForce {
     object: SharedObject,
     name: String,
     body: Option<String>,
     nodes: Option<Vec<u32>>,
-    /// Pairs of places in its list of nodes.
+    /// Pairs of indices into its list of nodes.
     couplings: Vec<[u32; 2]>,
     has_potential: bool,
     has_product: bool,
 }
 
-/// Reads what forces say of themselves.
+/// Reads the declared properties of forces.
 pub fn read_forces(py: Python<'_>, forces: &[Py<PyAny>]) -> PyResult<Vec<WantedForce>> {
     forces.iter().map(|force| read_force(force.bind(py))).collect()
 }
@@ -85,7 +87,7 @@ impl WantedForce {
         Arc::clone(&self.object)
     }
 
-    /// The points of the model that it acts on.
+    /// The model points that it acts on.
     pub fn points(&self, model: &Model) -> Result<Vec<u32>, String> {
         let names: Vec<&str> = model.bodies.iter().map(|body| body.name.as_str()).collect();
         let body = match &self.body {
@@ -117,7 +119,7 @@ impl WantedForce {
         }
     }
 
-    /// The force as part of a model.
+    /// Builds the force for a model.
     pub fn fit(self, model: &Model, objection: &Arc<Objection>) -> Result<PythonForce, String> {
         let points = self.points(model)?;
         if let Some(pair) = self.couplings.iter().find(|pair| pair.iter().any(|&k| k as usize >= points.len())) {
@@ -142,7 +144,7 @@ impl WantedForce {
     }
 }
 
-/// Groups of nodes that can be moved at once without anybody feeling two of them.
+/// Groups of nodes that can move at once without two of them affecting the same node.
 fn colors(neighbors: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut color_of: Vec<Option<usize>> = vec![None; neighbors.len()];
     let mut groups: Vec<Vec<u32>> = Vec::new();
@@ -183,11 +185,11 @@ fn parts(neighbors: &[Vec<u32>]) -> Vec<Vec<u32>> {
     parts
 }
 
-/// A force of Python. Its blocks of second derivatives are read off products with vectors: three for each colour of its nodes.
+/// A Python force. Computes its second-derivative blocks from products with vectors: three for each color of its nodes.
 pub struct PythonForce {
     wanted: WantedForce,
     points: Vec<u32>,
-    /// For each node those that it is coupled with, itself included.
+    /// Coupled nodes of each node, including itself.
     neighbors: Vec<Vec<u32>>,
     colors: Vec<Vec<u32>>,
     parts: Vec<Vec<u32>>,
@@ -200,7 +202,7 @@ pub struct PythonForce {
 type Blocks = BTreeMap<(u32, u32), Mat3>;
 
 impl PythonForce {
-    /// The object, until the collector has cleared it.
+    /// The object, until the garbage collector clears it.
     fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         self.wanted.object.lock().ok()?.as_ref().map(|object| object.bind(py).clone())
     }
@@ -209,7 +211,7 @@ impl PythonForce {
         self.points.iter().map(|&point| x[point as usize]).collect()
     }
 
-    /// Calls a method that returns a vector per node; `None` after an exception, which is kept.
+    /// Calls a method that returns a vector per node; `None` after an exception, which is stored.
     fn vectors_of(&self, method: &str, x: &[Vec3], dx: Option<&[Vec3]>, time: f64) -> Option<Vec<Vec3>> {
         if self.objection.is_raised() {
             return None;
@@ -264,7 +266,7 @@ impl PythonForce {
                 }
             }
         }
-        // Second derivatives do not care for the order; differences do, a little.
+        // Exact second derivatives are symmetric; finite differences only nearly.
         let mirrored: Blocks = blocks.iter().map(|(&(a, b), block)| ((b, a), block.transpose())).collect();
         blocks.iter_mut().for_each(|(pair, block)| *block = (*block + mirrored[pair]) * 0.5);
         Some(blocks)
@@ -291,7 +293,7 @@ impl PythonForce {
             if eigen.values.iter().all(|value| *value >= 0.0) {
                 continue;
             }
-            // What is definite as a whole may have blocks between all nodes; those that were not announced go to the diagonal, which keeps it definite.
+            // The definite matrix may couple all nodes; undeclared blocks go to the diagonal, which keeps it definite.
             let definite = |row: usize, column: usize| -> f64 {
                 let vectors =
                     eigen.values.iter().zip(eigen.vectors.chunks_exact(size)).filter(|(value, _)| **value > 0.0);
@@ -314,7 +316,7 @@ impl PythonForce {
         }
     }
 
-    /// Adds to the diagonal of each row what it lacks to outweigh the rest [Gershgorin].
+    /// Adds to the diagonal of each row what it needs to dominate the rest [Gershgorin].
     fn make_dominant(&self, part: &[u32], blocks: &mut Blocks) {
         for &node in part {
             for row in 0..3 {

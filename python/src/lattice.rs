@@ -1,4 +1,4 @@
-//! `Lattice`: cubes around a surface, as characters are simulated on.
+//! `Lattice`: cubes around a surface, as used for characters.
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -14,7 +14,7 @@ use crate::threads::with_threads;
 
 /// A lattice of cubes of one size that covers a closed surface, with the surface bound to it.
 ///
-/// Where different parts of a body pass through one cube, each has a cell of its own.
+/// Where different parts of a body pass through one cube, each part has its own cell.
 #[pyclass(frozen, module = "sinew")]
 pub struct Lattice {
     lattice: HexLattice,
@@ -23,7 +23,7 @@ pub struct Lattice {
 
 #[pymethods]
 impl Lattice {
-    /// Covers a closed surface with cubes whose edge is `cell` [m].
+    /// Covers a closed surface with cubes of edge length `cell` [m].
     #[new]
     #[pyo3(signature = (surface, *, cell))]
     fn new(py: Python<'_>, surface: &Bound<'_, Mesh>, cell: f64) -> PyResult<Self> {
@@ -76,26 +76,26 @@ impl Lattice {
         rows(py, &cells)
     }
 
-    /// Place of the lower corner of each cell in multiples of the edge from the origin, shape (cells, 3).
+    /// Grid position of the lower corner of each cell, in multiples of the edge from the origin, shape (cells, 3).
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<u32>> {
         let places: Vec<[u32; 3]> = self.lattice.cells.iter().map(|cell| cell.place).collect();
         rows(py, &places)
     }
 
-    /// Part of each cell that is inside the surface.
+    /// Fraction of each cell that is inside the surface.
     #[getter]
     fn fractions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_iter(py, self.lattice.cells.iter().map(|cell| f64::from(cell.fraction)))
     }
 
-    /// Volume of what is inside [m³].
+    /// Enclosed volume [m³].
     #[getter]
     fn volume(&self) -> f64 {
         self.lattice.volume()
     }
 
-    /// Where the vertices of the surface are when the nodes are at `positions`.
+    /// Positions of the surface vertices when the nodes are at `positions`.
     fn embed<'py>(&self, py: Python<'py>, positions: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let array = floats(positions)?;
         let nodes = as_vectors(&array, "positions")?;

@@ -1,7 +1,7 @@
-//! Sinew from Python: the module `sinew._sinew`, with the words of scene files and of Rust.
+//! Sinew in Python: the module `sinew._sinew`, with the names of scene files and of Rust.
 //!
-//! Each file is one thing a user meets. What is not about crossing from one language to the other is in the crates below, and what needs no speed is in
-//! Python (`python/sinew`).
+//! Each file covers one class or topic of the Python API. Code that does not deal with the language boundary belongs in
+//! the crates below; code that needs no speed is in Python (`python/sinew`).
 
 mod arrays;
 mod command;
@@ -53,7 +53,7 @@ mod _sinew {
     use crate::step::Step;
     use pyo3::prelude::*;
 
-    /// Version and the words of the command line.
+    /// Adds the version and the command line.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::threads::remember_process();

@@ -13,10 +13,12 @@ use crate::error;
 use crate::threads::with_threads;
 use crate::values::{Meshes, to_toml};
 
-/// What flesh answers to a deformation gradient F, by the words of a scene file: `Material("stable_neo_hookean", young="30 kPa", poisson=0.45)`.
+/// A constitutive law as a function of the deformation gradient F, with the keys of a scene file:
+/// `Material("stable_neo_hookean", young="30 kPa", poisson=0.45)`.
 ///
-/// `muscle` adds fibres that pull, with the words of `muscle` of a body. Methods take F of any shape (…, 3, 3) in float64; `fibers` are unit vectors along the
-/// fibres at rest, one for all or one for each F, and `activation` is a number or one for each.
+/// `muscle` adds contractile fibers, with the keys of a body's `muscle`. Methods take F of any shape (…, 3, 3) in
+/// float64; `fibers` are unit vectors along the fibers at rest, one for all or one for each F, and `activation` is a
+/// number or one for each.
 #[pyclass(frozen, module = "sinew")]
 pub struct Material {
     response: Response,
@@ -44,7 +46,7 @@ impl Material {
         body.insert("mesh".into(), Toml::Table(mesh));
         let has_direction = muscle.is_some() || matches!(law, "fiber_reinforced" | "transversely_isotropic");
         if has_direction {
-            // Some direction, which nobody reads: each question brings its own.
+            // A placeholder: each call supplies its own direction.
             let along = Toml::Array([1, 0, 0].map(Toml::Integer).to_vec());
             body.insert("fibers".into(), Toml::Table(toml::Table::from_iter([("along".to_string(), along)])));
         }
@@ -68,7 +70,7 @@ impl Material {
         Ok(Self { response, text })
     }
 
-    /// Energy per rest volume ψ(F) [J/m³], of the shape of F without its last two axes.
+    /// Energy per rest volume ψ(F) [J/m³], with the shape of F without its last two axes.
     #[pyo3(signature = (deformation, *, fibers=None, activation=None, out=None))]
     fn energy<'py>(
         &self,
@@ -83,7 +85,7 @@ impl Material {
         asked.answer(py, &shape[..shape.len() - 2], out, |points, out| self.response.energy(points, out))
     }
 
-    /// First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa], of the shape of F.
+    /// First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa], with the shape of F.
     #[pyo3(signature = (deformation, *, fibers=None, activation=None, out=None))]
     fn stress<'py>(
         &self,
@@ -97,7 +99,7 @@ impl Material {
         asked.answer(py, asked.shape(), out, |points, out| self.response.stress(points, matrices_mut(out)))
     }
 
-    /// Change of stress δP = (∂P/∂F) : δF [Pa] for a change δF of the shape of F.
+    /// Change of stress δP = (∂P/∂F) : δF [Pa] for a change δF with the shape of F.
     #[pyo3(signature = (deformation, change, *, fibers=None, activation=None, out=None))]
     fn stress_differential<'py>(
         &self,
@@ -138,7 +140,7 @@ impl Material {
     }
 }
 
-/// What a method was given.
+/// Arguments of a method.
 struct Asked<'py> {
     deformation: numpy::PyReadonlyArrayDyn<'py, f64>,
     fibers: Option<numpy::PyReadonlyArrayDyn<'py, f64>>,
@@ -161,7 +163,8 @@ impl<'py> Asked<'py> {
         self.deformation.shape()
     }
 
-    /// Asks the material, beside Python, and writes its answer of this shape into the array of the caller, or into a new one.
+    /// Evaluates the material without the interpreter lock, and writes the result of this shape into the caller's array
+    /// or into a new one.
     fn answer(
         &self,
         py: Python<'py>,
@@ -170,7 +173,7 @@ impl<'py> Asked<'py> {
         ask: impl FnOnce(&Points<'_>, &mut [f64]) -> Result<(), ResponseError> + Send,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let out = match out {
-            // SAFETY: every number is written before anybody reads it: an error drops the array.
+            // SAFETY: every number is written before it is read; an error drops the array.
             None => unsafe { PyArray::new(py, shape, false) },
             Some(out) if out.shape() == shape && out.is_c_contiguous() => out,
             Some(_) => {
@@ -197,6 +200,6 @@ impl<'py> Asked<'py> {
 }
 
 fn matrices_mut(values: &mut [f64]) -> &mut [Mat3] {
-    // SAFETY: `Mat3` is `repr(C)` over nine numbers: the slice has room for a ninth as many.
+    // SAFETY: `Mat3` is `repr(C)` over nine numbers, so the slice holds a ninth as many.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len() / 9) }
 }

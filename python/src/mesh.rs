@@ -15,9 +15,10 @@ use crate::arrays::{as_vectors, floats, integers, view_rows, view_values, view_v
 use crate::error;
 use crate::threads::with_threads;
 
-/// Points, cells and fields of a mesh. It does not change.
+/// Points, cells and fields of a mesh. Immutable.
 ///
-/// Cells come by their shape: "triangle", "quad", "tetrahedron", "hexahedron", "quadratic tetrahedron", and so on, with nodes in the order of VTK.
+/// Cells are grouped by shape: "triangle", "quad", "tetrahedron", "hexahedron", "quadratic tetrahedron", and so on,
+/// with nodes in VTK's order.
 #[pyclass(frozen, module = "sinew")]
 pub struct Mesh {
     data: Arc<MeshData>,
@@ -31,8 +32,9 @@ impl From<Arc<MeshData>> for Mesh {
 
 #[pymethods]
 impl Mesh {
-    /// A mesh from arrays: points of shape (n, 3) and a dict of cells by shape, each of shape (cells, nodes per cell). `point_fields` and `cell_fields` are
-    /// dicts of arrays with one entry or row per point or cell; `node_sets` and `cell_sets` are dicts of lists of numbers.
+    /// A mesh from arrays: points of shape (n, 3) and a dict of cells by shape, each of shape (cells, nodes per cell).
+    /// `point_fields` and `cell_fields` are dicts of arrays with one entry or row per point or cell; `node_sets` and
+    /// `cell_sets` are dicts of index lists.
     #[new]
     #[pyo3(signature = (points, cells, *, point_fields=None, cell_fields=None, node_sets=None, cell_sets=None))]
     fn new(
@@ -68,13 +70,13 @@ impl Mesh {
         Ok(Self { data: Arc::new(data) })
     }
 
-    /// Reads a mesh file; the ending says the format.
+    /// Reads a mesh file; the extension gives the format.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         Ok(Self { data: Arc::new(py.detach(|| with_threads(|| sinew_io::load(&path)))?.map_err(error::mesh)?) })
     }
 
-    /// Writes a mesh file; the ending says the format.
+    /// Writes a mesh file; the extension gives the format.
     #[pyo3(signature = (path, *, binary=true, compress=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, binary: bool, compress: bool) -> PyResult<()> {
         let options = WriteOptions { binary, compress, version: None };
@@ -92,8 +94,8 @@ impl Mesh {
         unsafe { view_vectors(&slf.get().data.points, slf.clone().into_any()) }
     }
 
-    /// Cells by shape, arrays of node numbers of shape (cells, nodes per cell). Views where all cells of a shape lie together, else copies; polygons of any
-    /// number of corners are lists.
+    /// Cells by shape: arrays of node indices of shape (cells, nodes per cell). Views if all cells of a shape are
+    /// contiguous, else copies; polygons with any number of corners are lists.
     #[getter]
     fn cells<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let (py, data) = (slf.py(), &slf.get().data);
@@ -129,7 +131,7 @@ impl Mesh {
         fields_of(slf, &slf.get().data.point_fields)
     }
 
-    /// Fields at the cells by name, cells in the order of the file: read-only views.
+    /// Fields at the cells by name, cells in file order: read-only views.
     #[getter]
     fn cell_fields<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         fields_of(slf, &slf.get().data.cell_fields)
@@ -147,13 +149,13 @@ impl Mesh {
         self.data.cell_sets.clone()
     }
 
-    /// What was left out or mended when the file was read.
+    /// Notes on content that was skipped or repaired when the file was read.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.data.notes.clone()
     }
 
-    /// Volume of its tetrahedra and hexahedra, or within its surface where it has none [m³].
+    /// Volume of its tetrahedra and hexahedra, or volume enclosed by its surface if it has none [m³].
     #[getter]
     fn volume(&self) -> PyResult<f64> {
         match self.data.groups.iter().any(|group| group.shape.dimension() == 3) {
@@ -286,7 +288,7 @@ impl Mesh {
     }
 }
 
-/// A mesh of cells as one of Python.
+/// Converts a cell mesh to a Python mesh.
 pub fn mesh_of(mesh: &CellMesh) -> Mesh {
     Mesh { data: Arc::new(MeshData::from(mesh)) }
 }
@@ -300,7 +302,7 @@ pub fn shape_of(kind: CellKind) -> CellShape {
     }
 }
 
-/// Converters are written in Python, where the other libraries are.
+/// Calls a converter in Python, where the other libraries live.
 fn bridge<'py>(py: Python<'py>, function: &str, mesh: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     py.import("sinew.bridges")?.call_method1(function, (mesh,))
 }

@@ -10,7 +10,7 @@ use sinew_record::still::Portrait;
 
 use crate::error;
 
-/// A picture, or an animation; notebooks show it.
+/// A picture or an animation; notebooks display it.
 #[pyclass(frozen, module = "sinew")]
 pub struct Picture {
     pub png: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Picture {
 
 #[pymethods]
 impl Picture {
-    /// The file, PNG or animated PNG.
+    /// The file contents, PNG or animated PNG.
     #[getter]
     fn png<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.png)
@@ -53,7 +53,7 @@ impl Picture {
     }
 }
 
-/// A portrait with the colours of a field, if one is named.
+/// A portrait colored by a field, if one is named.
 pub fn colored(portrait: Portrait, color: Option<&str>) -> PyResult<Portrait> {
     match color {
         Some(name) => Ok(portrait.colored(Some(ColorField::from_name(name).map_err(error::other)?))),
@@ -61,7 +61,7 @@ pub fn colored(portrait: Portrait, color: Option<&str>) -> PyResult<Portrait> {
     }
 }
 
-/// A size that can be drawn.
+/// Checks a picture size.
 pub fn checked_size((width, height): (usize, usize)) -> PyResult<[usize; 2]> {
     let is_fine = |side: usize| (2..=4096).contains(&side);
     match is_fine(width) && is_fine(height) {

@@ -1,4 +1,4 @@
-//! `Recording` and `Frame`: what a run left behind.
+//! `Recording` and `Frame`: the recorded results of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ use crate::picture::{Picture, checked_size};
 use crate::simulation::fields_dict;
 use crate::step::Step;
 
-/// Pictures that choose the colours of an animation.
+/// Pictures that determine the color palette of an animation.
 const PALETTE_PICTURES: usize = 5;
 
-/// The recording of a run: `recording.sinew`, or the folder that it is in. Frames are read when they are asked for.
+/// The recording of a run: `recording.sinew`, or its folder. Reads frames on demand.
 #[pyclass(frozen, module = "sinew")]
 pub struct Recording {
     recording: store::Recording,
@@ -65,7 +65,7 @@ impl Recording {
         self.recording.header().bodies.iter().map(|body| body.name.clone()).collect()
     }
 
-    /// Text of the scene that was run.
+    /// Text of the scene.
     #[getter]
     fn scene_text(&self) -> &str {
         &self.recording.header().scene_text
@@ -109,7 +109,7 @@ impl Recording {
         Ok(PyArray3::from_owned_array(py, array))
     }
 
-    /// The frame at a time [s]: the nearest one.
+    /// The frame nearest to a time [s].
     fn seek(slf: &Bound<'_, Self>, time: f64) -> PyResult<Frame> {
         if !time.is_finite() {
             return Err(PyValueError::new_err(format!("there is no frame at {time} s")));
@@ -152,7 +152,8 @@ impl Recording {
         self.recording.frame_count()
     }
 
-    /// A picture of a frame that has shapes: the last one unless told otherwise; -1 is the last one too. Of 640 x 480 pixels unless told otherwise.
+    /// A picture of a frame that has shapes, by default the last one (-1 is the last one too), of 640 x 480 pixels by
+    /// default.
     #[pyo3(signature = (frame=None, *, size=None))]
     fn picture(&self, py: Python<'_>, frame: Option<isize>, size: Option<(usize, usize)>) -> PyResult<Picture> {
         let (frame, size) = (frame.unwrap_or(-1), checked_size(size.unwrap_or((640, 480)))?);
@@ -168,7 +169,7 @@ impl Recording {
         })
     }
 
-    /// All frames as an animated picture, of 480 x 360 pixels unless told otherwise; `every` leaves out frames between.
+    /// All frames as an animated picture, of 480 x 360 pixels by default; `every=n` keeps every n-th frame.
     #[pyo3(signature = (*, size=None, every=1))]
     fn animation(&self, py: Python<'_>, size: Option<(usize, usize)>, every: usize) -> PyResult<Picture> {
         let size = checked_size(size.unwrap_or((480, 360)))?;
@@ -191,7 +192,7 @@ impl Recording {
         })
     }
 
-    /// The last frame, for notebooks; nothing where only probes were recorded.
+    /// The last frame, for notebooks; none if only probes were recorded.
     fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         match self.recording.shown_frames().is_empty() {
             true => Ok(None),
@@ -213,7 +214,7 @@ impl Recording {
 }
 
 impl Recording {
-    /// The number of a body; of the only one without a name.
+    /// The index of a body; without a name, of the only one.
     fn find(&self, body: Option<&str>) -> PyResult<usize> {
         let bodies = &self.recording.header().bodies;
         let Some(body) = body else {
@@ -292,7 +293,7 @@ impl Frame {
         self.with_body(body, |frame| rows(py, frame.surface_triangles))
     }
 
-    /// Fields of the cells of a body; stresses where they were recorded.
+    /// Fields of the cells of a body; includes stresses if they were recorded.
     #[pyo3(signature = (body=None))]
     fn fields<'py>(&self, py: Python<'py>, body: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
         self.with_body(body, |frame| fields_dict(py, &frame.cell_fields()))?

@@ -1,4 +1,4 @@
-//! `run` and `lab`: whole runs, as the command line does them.
+//! `run` and `lab`: whole runs, as on the command line.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,11 +19,14 @@ use crate::threads::pool_of;
 use crate::values::from_json;
 use crate::waiting;
 
-/// Runs a scene as `sinew run` does: compiles it, computes all frames, writes what it records to `output`, and checks what it expects.
+/// Runs a scene like `sinew run`: compiles it, computes all frames, writes its records to `output`, and checks its
+/// expectations.
 ///
-/// Nothing is written without `output`. `set` replaces single values, `frames` ends it early, `resume` continues the run in the folder, `force` replaces files there that no run wrote, `checkpoint` are seconds of
-/// computing between checkpoints, `threads` the number of threads (results do not depend on it; what the scene says, else all cores). `progress` is called with the number of frames done and
-/// of all, or is True for a line on stderr. Ctrl-C ends it after the last whole frame, with valid files.
+/// Without `output`, writes nothing. `set` replaces single values, `frames` ends the run early, `resume` continues the
+/// run in the folder, `force` replaces files there that no run wrote, `checkpoint` gives the seconds of computing
+/// between checkpoints, and `threads` the number of threads (default: the scene's setting, else all cores; results do
+/// not depend on it). `progress` is a function called with the number of finished frames and the total, or True for a
+/// line on stderr. Ctrl-C ends the run after the last complete frame, with valid files.
 #[pyfunction]
 #[pyo3(signature = (scene, output=None, *, set=None, frames=None, resume=false, force=false, checkpoint=None, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
@@ -57,10 +60,10 @@ pub fn run(
     Ok(Run { outcome: result?.map_err(|problem| error::run(&problem))? })
 }
 
-/// Takes the muscle of a scene through a protocol of physiology, as `sinew lab` does: tension-length, force-velocity, isotonic,
-/// quick-release, twitch, tetanus or free.
+/// Tests the muscle of a scene with a physiological protocol, like `sinew lab`: tension-length, force-velocity,
+/// isotonic, quick-release, twitch, tetanus or free.
 ///
-/// Writes PROTOCOL.csv and PROTOCOL.html where `output` names a folder.
+/// Writes PROTOCOL.csv and PROTOCOL.html to the folder `output`, if given.
 #[pyfunction]
 #[pyo3(signature = (protocol, scene, output=None, *, set=None, threads=None, progress=None))]
 pub fn lab(
@@ -97,7 +100,7 @@ pub fn lab(
     Ok(Lab { outcome })
 }
 
-/// Works with a number of threads of its own, or with those that are there.
+/// Runs work on this many threads, or on the current pool.
 fn in_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     Ok(match pool_of(threads)? {
         Some(pool) => pool.install(work),
@@ -105,7 +108,7 @@ fn in_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) 
     })
 }
 
-/// What `progress` is: a function, or True for a line on stderr.
+/// Interprets `progress`: a function, or True for a line on stderr.
 pub fn progress(py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     let Some(progress) = progress else { return Ok(None) };
     if let Ok(flag) = progress.cast::<PyBool>() {
@@ -120,7 +123,7 @@ pub fn progress(py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<
     }
 }
 
-/// Tells Python how far a run is.
+/// Reports the progress of a run to Python.
 struct Watch {
     progress: Option<Py<PyAny>>,
     interrupt: Interrupt,
@@ -155,7 +158,7 @@ impl Observer for Watch {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[pyclass(frozen, module = "sinew")]
 pub struct Run {
     outcome: RunOutcome,
@@ -163,13 +166,13 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// Whether it is complete and everything that the scene expects came true.
+    /// Whether the run is complete and meets all expectations of the scene.
     #[getter]
     fn passed(&self) -> bool {
         self.outcome.passed()
     }
 
-    /// Frames computed, the initial one not counted.
+    /// Computed frames, without the initial one.
     #[getter]
     fn frames(&self) -> usize {
         self.outcome.frames
@@ -204,7 +207,8 @@ impl Run {
         Ok(dict)
     }
 
-    /// What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed (None where a shortened run did not get to it).
+    /// The expectations of the scene and their outcomes: a dict each, with name, expected, got, time and passed (None if
+    /// a shortened run did not reach it).
     #[getter]
     fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.outcome.to_json()["expectations"])
@@ -222,7 +226,7 @@ impl Run {
         self.outcome.outputs.clone()
     }
 
-    /// What was mended or deserves attention.
+    /// Notes on repairs and other findings.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.outcome.notes.clone()
@@ -245,7 +249,7 @@ impl Run {
     }
 }
 
-/// What came of a protocol.
+/// The result of a protocol.
 #[pyclass(frozen, module = "sinew")]
 pub struct Lab {
     outcome: LabOutcome,
@@ -253,7 +257,7 @@ pub struct Lab {
 
 #[pymethods]
 impl Lab {
-    /// Whether everything that the scene expects came true.
+    /// Whether all expectations of the scene hold.
     #[getter]
     fn passed(&self) -> bool {
         self.outcome.passed()
@@ -275,7 +279,7 @@ impl Lab {
         Ok(dict)
     }
 
-    /// Measurements: a column each, with its unit in the name.
+    /// Measurements: one column each, with the unit in the name.
     #[getter]
     fn measurements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (dict, sheet) = (PyDict::new(py), &self.outcome.sheet);
@@ -285,7 +289,7 @@ impl Lab {
         Ok(dict)
     }
 
-    /// What the scene expects, and how it came out.
+    /// The expectations of the scene and their outcomes.
     #[getter]
     fn expectations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.outcome.to_json()["expectations"])
@@ -297,7 +301,7 @@ impl Lab {
         self.outcome.outputs.clone()
     }
 
-    /// What deserves attention.
+    /// Notes for the user.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.outcome.notes.clone()

@@ -1,4 +1,4 @@
-//! `Scene`: what to simulate, as text, file or dict.
+//! `Scene`: a simulation's description, as text, file or dict.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::simulation::Simulation;
 use crate::threads::with_threads;
 use crate::values::{Meshes, from_toml, to_toml};
 
-/// A scene that has been read and checked. It does not change: `set` makes another one.
+/// A parsed and checked scene. Immutable: `set` returns a new one.
 #[pyclass(frozen, module = "sinew")]
 #[derive(Clone)]
 pub struct Scene {
@@ -27,10 +27,11 @@ pub struct Scene {
 
 #[pymethods]
 impl Scene {
-    /// Reads a scene from a text in TOML or from a dict with the same keys.
+    /// Reads a scene from TOML text or from a dict with the same keys.
     ///
-    /// In a dict, a `Mesh` may stand wherever a scene names a mesh file. `name` stands in messages, files are relative to `folder` (the current one, unless told), and `set` replaces single
-    /// values as `--set` of the command line does. Raises `SceneError` with every mistake at once.
+    /// In a dict, a `Mesh` can take the place of a mesh file. `name` appears in messages, file names are relative to
+    /// `folder` (default: the current one), and `set` replaces single values like `--set` of the command line. Raises
+    /// `SceneError` with all mistakes at once.
     #[new]
     #[pyo3(signature = (source, *, name="scene", folder=None, set=None, meshes=None))]
     fn new(
@@ -72,45 +73,46 @@ impl Scene {
         Ok(Self { scene: Arc::new(scene), path: Some(path) })
     }
 
-    /// The same scene with some more values replaced: a dict of paths and values, or a list of texts such as "duration=2 s".
+    /// The same scene with more values replaced: a dict of paths and values, or a list of strings such as "duration=2
+    /// s".
     fn set(&self, values: &Bound<'_, PyAny>) -> PyResult<Self> {
         let scene = self.scene.with_overrides(&overrides(Some(values))?).map_err(|problem| error::scene(&problem))?;
         Ok(Self { scene: Arc::new(scene), path: self.path.clone() })
     }
 
-    /// Compiles the scene without running it, which finds what reading alone cannot (missing regions, open surfaces, bad meshes), and returns notes on what
-    /// was mended or deserves attention. Raises `SceneError` with every mistake at once.
+    /// Compiles the scene without running it. This finds mistakes that parsing cannot (missing regions, open surfaces,
+    /// bad meshes). Returns notes on repairs and other findings. Raises `SceneError` with all mistakes at once.
     fn validate(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let compile = || compile::compile(&self.scene).map(|simulation| simulation.notes);
         let compiled = py.detach(|| with_threads(compile))?;
         compiled.map_err(|problem| error::scene(&problem))
     }
 
-    /// The simulation that the scene describes, at time zero. `forces` are forces of your own; see `sinew.Force`.
+    /// The simulation of the scene, at time zero. `forces` are custom forces; see `sinew.Force`.
     #[pyo3(signature = (*, forces=None, check=true))]
     fn simulation(&self, py: Python<'_>, forces: Option<Vec<Py<PyAny>>>, check: bool) -> PyResult<Simulation> {
         Simulation::make(py, self, &forces.unwrap_or_default(), check)
     }
 
-    /// The text of the scene, without what `set` replaced.
+    /// The text of the scene, without replaced values.
     #[getter]
     fn text(&self) -> &str {
         self.scene.source.text()
     }
 
-    /// The scene as a dict, without what `set` replaced.
+    /// The scene as a dict, without replaced values.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let table: toml::Table = self.text().parse().map_err(error::other)?;
         from_toml(py, &Toml::Table(table))
     }
 
-    /// Its name in messages: the path of the file for scenes that were loaded.
+    /// Its name in messages: the file path for loaded scenes.
     #[getter]
     fn name(&self) -> &str {
         self.scene.source.name()
     }
 
-    /// The path of its file; None for scenes from texts and dicts.
+    /// The path of its file; None for scenes from text and dicts.
     #[getter]
     fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -122,13 +124,13 @@ impl Scene {
         self.scene.source.folder()
     }
 
-    /// What was replaced, as texts "path=value".
+    /// The replaced values, as strings "path=value".
     #[getter]
     fn overrides(&self) -> Vec<String> {
         self.scene.source.overrides().iter().map(|set| set.text().to_string()).collect()
     }
 
-    /// Meshes that came with the scene, by the name behind the `@`.
+    /// Meshes passed with the scene, by the name after the `@`.
     #[getter]
     fn meshes(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let dict = PyDict::new(py);
@@ -156,7 +158,7 @@ impl Scene {
         self.scene.frame_rate
     }
 
-    /// How many frames follow the initial one.
+    /// Number of frames after the initial one.
     #[getter]
     fn frame_count(&self) -> usize {
         self.scene.frame_count()
@@ -242,7 +244,7 @@ pub fn scene_or_path(value: &Bound<'_, PyAny>, set: Option<&Bound<'_, PyAny>>) -
     }
 }
 
-/// Overrides by dict or by list of texts.
+/// Overrides from a dict or a list of strings.
 fn overrides(set: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Override>> {
     let Some(set) = set else { return Ok(Vec::new()) };
     if let Ok(dict) = set.cast::<PyMapping>() {

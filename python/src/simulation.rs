@@ -29,25 +29,26 @@ use crate::step::Step;
 use crate::threads::{own_pool, pool_of, with_threads};
 use crate::waiting::{self, Objection};
 
-/// A scene that runs: `step` computes frame after frame, and everything in between can be looked at and steered.
+/// A running scene: `step` computes frame after frame. In between, you can inspect and control everything.
 ///
-/// Arrays such as `positions` are views: they show the memory of the simulation itself, cost nothing, are read-only, and after each step show the new frame.
-/// Copy them (`.copy()`) to keep a frame. They stay valid for as long as they are held, also when the simulation is gone. While a step is computed in another
-/// thread they show numbers in the making.
+/// Arrays such as `positions` are views of the simulation's memory: they cost nothing, are read-only, and show the new
+/// frame after each step. Copy them (`.copy()`) to keep a frame. They stay valid as long as you hold them, even after
+/// the simulation is gone. While another thread computes a step, they show intermediate values.
 ///
-/// The interpreter is free for other threads while a step is computed. One simulation steps in one thread at a time; a second one is refused.
+/// Other Python threads can run while a step is computed. A simulation steps in one thread at a time; a second thread
+/// gets an error.
 #[pyclass(frozen, module = "sinew")]
 pub struct Simulation {
     inner: Mutex<Inner>,
     objection: Arc<Objection>,
-    /// Forces of Python, which may know this simulation in turn.
+    /// Python forces, which may refer back to this simulation.
     forces: Vec<SharedObject>,
-    /// Threads of its own, where the scene asks for a number of them.
+    /// Its own thread pool, if the scene sets the number of threads.
     pool: Option<Arc<ThreadPool>>,
     scene: Scene,
 }
 
-/// What steps change.
+/// Data that steps change.
 pub struct Inner {
     pub simulation: sinew_fem::Simulation,
     recorder: Option<RecordingWriter>,
@@ -55,8 +56,8 @@ pub struct Inner {
 
 #[pymethods]
 impl Simulation {
-    /// Compiles a scene, or the scene file at a path. `forces` are forces of your own (see `sinew.Force`); `check` compares their derivatives with differences
-    /// first and raises `ForceError` where they are wrong.
+    /// Compiles a scene, or the scene file at a path. `forces` are custom forces (see `sinew.Force`); `check` first
+    /// compares their derivatives with finite differences and raises `ForceError` if they are wrong.
     #[new]
     #[pyo3(signature = (scene, *, set=None, forces=None, check=true))]
     fn new(
@@ -69,8 +70,8 @@ impl Simulation {
         Self::make(py, &scene_or_path(scene, set)?, &forces.unwrap_or_default(), check)
     }
 
-    /// Computes the next frames, one unless told otherwise, and tells how the last one was computed. Raises `StepError` when a frame cannot be computed; the
-    /// simulation then is at the frame before. Ctrl-C ends a step in its middle the same way.
+    /// Computes the next `frames` frames and returns statistics of the last one. Raises `StepError` if a frame cannot
+    /// be computed; the simulation then stays at the frame before. Ctrl-C aborts a step the same way.
     #[pyo3(signature = (frames=1))]
     pub fn step(&self, py: Python<'_>, frames: usize) -> PyResult<Step> {
         let mut inner = self.lock(py)?;
@@ -85,8 +86,8 @@ impl Simulation {
         Ok(step)
     }
 
-    /// Computes all frames up to the end of the scene, or as many as told. `progress` is called after each one with the number of frames done and of all, or
-    /// is True for a line on stderr.
+    /// Computes all frames to the end of the scene, or `frames` frames. `progress` is a function called after each
+    /// frame with the number of finished frames and the total, or True for a line on stderr.
     #[pyo3(signature = (frames=None, *, progress=None))]
     fn run(&self, py: Python<'_>, frames: Option<usize>, progress: Option<Bound<'_, PyAny>>) -> PyResult<Option<Step>> {
         let (all, rate) = (self.scene.scene.frame_count(), self.scene.scene.frame_rate);
@@ -115,7 +116,7 @@ impl Simulation {
         Ok(self.lock(py)?.simulation.frame_index())
     }
 
-    /// How the current frame was computed.
+    /// Statistics of the current frame.
     #[getter]
     fn last_step(&self, py: Python<'_>) -> PyResult<Step> {
         Ok(Step::from(*self.lock(py)?.simulation.report()))
@@ -127,7 +128,7 @@ impl Simulation {
         self.scene.clone()
     }
 
-    /// What was mended or deserves attention in the scene.
+    /// Notes on repairs and other findings in the scene.
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.lock(py)?.simulation.notes.clone())
@@ -137,7 +138,8 @@ impl Simulation {
     #[getter]
     fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = slf.get().lock(slf.py())?;
-        // SAFETY: the lists of a state keep their place and length for the life of the simulation, which the array keeps alive.
+        // SAFETY: the arrays of a state keep their address and length for the life of the simulation, which the view
+        // keeps alive.
         Ok(unsafe { view_vectors(&inner.simulation.state().positions, slf.clone().into_any()) })
     }
 
@@ -149,8 +151,8 @@ impl Simulation {
         Ok(unsafe { view_vectors(&inner.simulation.state().velocities, slf.clone().into_any()) })
     }
 
-    /// What is left of the balance of forces at each node [N], shape (n, 3): on pinned nodes the force of the pin on the flesh, nearly zero elsewhere. A
-    /// read-only view.
+    /// Residual force at each node [N], shape (n, 3): on pinned nodes the force of the pin on the flesh, nearly zero
+    /// elsewhere. A read-only view.
     #[getter]
     fn reactions<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = slf.get().lock(slf.py())?;
@@ -158,7 +160,7 @@ impl Simulation {
         Ok(unsafe { view_vectors(&inner.simulation.state().reactions, slf.clone().into_any()) })
     }
 
-    /// Forces of the flesh on its nodes [N], active muscle included, shape (n, 3): computed anew, a copy.
+    /// Elastic forces on the nodes [N], including active muscle, shape (n, 3): a freshly computed copy.
     #[getter]
     fn forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = self.lock(py)?;
@@ -180,7 +182,7 @@ impl Simulation {
         Ok(bodies)
     }
 
-    /// A body by name; the only one without.
+    /// A body by name; without a name, the only one.
     #[pyo3(signature = (name=None))]
     fn body(slf: &Bound<'_, Self>, name: Option<&str>) -> PyResult<Body> {
         let inner = slf.get().lock(slf.py())?;
@@ -232,13 +234,14 @@ impl Simulation {
         })
     }
 
-    /// The control channels: a mapping to read and to set.
+    /// The control channels: a mapping to read and set.
     #[getter]
     fn control(slf: &Bound<'_, Self>) -> Control {
         Control { simulation: slf.clone().unbind() }
     }
 
-    /// Applies a command from the next step on: {"type": "set_channel", "channel": NAME, "value": NUMBER} or {"type": "release_channel", "channel": NAME}.
+    /// Applies a command from the next step on: {"type": "set_channel", "channel": NAME, "value": NUMBER} or {"type":
+    /// "release_channel", "channel": NAME}.
     fn command(slf: &Bound<'_, Self>, command: &Bound<'_, PyDict>) -> PyResult<()> {
         let field = |key: &str| {
             command.get_item(key)?.ok_or_else(|| PyValueError::new_err(format!("a command needs \"{key}\"")))
@@ -256,7 +259,8 @@ impl Simulation {
         Control { simulation: slf.clone().unbind() }.command(slf.py(), &command)
     }
 
-    /// Everything that changes, as a copy. Setting it puts the simulation there; the next frame is the first one after its time.
+    /// The full simulation state, as a copy. Assigning it restores that state; the next frame is the first one after
+    /// its time.
     #[getter]
     fn state(&self, py: Python<'_>) -> PyResult<State> {
         Ok(State { snapshot: Snapshot::of(&self.lock(py)?.simulation) })
@@ -274,14 +278,14 @@ impl Simulation {
         sinew_record::record::write_file(&path, &bytes).map_err(error::other)
     }
 
-    /// Puts the simulation where it was when a file was saved, or where a run wrote its checkpoint.
+    /// Restores the state from a saved file or from the checkpoint of a run.
     fn load(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let snapshot = crate::state::read_snapshot(&path)?;
         snapshot.restore(&mut self.lock(py)?.simulation).map_err(error::other)
     }
 
-    /// Records the current frame and all that follow to a file (.sinew), until `stop_recording`: to be opened with `Recording` or made into files for
-    /// other programs with `convert`.
+    /// Records the current frame and all later ones to a file (.sinew), until `stop_recording`. Open it with
+    /// `Recording`, or convert it for other programs with `convert`.
     fn record(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut inner = self.lock(py)?;
         let source = &self.scene.scene.source;
@@ -302,7 +306,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Ends the recording; the file is complete.
+    /// Ends the recording and completes the file.
     fn stop_recording(&self, py: Python<'_>) -> PyResult<()> {
         match self.lock(py)?.recorder.take() {
             Some(mut writer) => writer.sync().map_err(error::other),
@@ -310,9 +314,9 @@ impl Simulation {
         }
     }
 
-    /// A picture of the current frame, of 640 x 480 pixels unless told otherwise; notebooks show it.
-    /// Bodies have the colour that `record.color` of the scene asks for, or that of the field `color`: von_mises, J, stretch, fiber_stretch, displacement, speed or
-    /// label.
+    /// A picture of the current frame, of 640 x 480 pixels by default; notebooks display it. Bodies are colored as set
+    /// by `record.color` of the scene, or by the field `color`: von_mises, J, stretch, fiber_stretch, displacement,
+    /// speed or label.
     #[pyo3(signature = (size=None, *, color=None))]
     fn picture(&self, py: Python<'_>, size: Option<(usize, usize)>, color: Option<&str>) -> PyResult<Picture> {
         let size = checked_size(size.unwrap_or((640, 480)))?;
@@ -359,7 +363,7 @@ impl Simulation {
 }
 
 impl Simulation {
-    /// Compiles a scene with forces of Python.
+    /// Compiles a scene with Python forces.
     pub fn make(py: Python<'_>, scene: &Scene, forces: &[Py<PyAny>], check: bool) -> PyResult<Self> {
         let objection = Arc::new(Objection::default());
         let wanted = read_forces(py, forces)?;
@@ -403,7 +407,7 @@ impl Simulation {
         Ok(made)
     }
 
-    /// Compares the derivatives of a force with differences at places near the initial ones.
+    /// Compares the derivatives of a force with finite differences near the initial positions.
     fn check(&self, py: Python<'_>, force: &Bound<'_, PyAny>) -> PyResult<()> {
         let inner = self.lock(py)?;
         let model = inner.simulation.model();
@@ -415,10 +419,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// One frame, beside Python.
+    /// Computes one frame without the interpreter lock.
     fn compute(&self, py: Python<'_>, simulation: &mut sinew_fem::Simulation) -> PyResult<Step> {
         let is_small = simulation.model().kinematics.point_count() < sinew_fem::Simulation::POOLED_POINTS;
-        // The pool of the scene does not outlive a fork.
+        // The pool of the scene does not survive a fork.
         let pool = match own_pool()? {
             Some(pool) => Some(pool),
             None => self.pool.clone(),
@@ -451,7 +455,7 @@ impl Simulation {
     }
 }
 
-/// One deformable body of a simulation. Arrays are as those of the simulation.
+/// One deformable body of a simulation. Arrays behave like those of the simulation.
 #[pyclass(frozen, module = "sinew")]
 pub struct Body {
     simulation: Py<Simulation>,
@@ -466,7 +470,7 @@ impl Body {
         Ok(self.simulation.get().lock(py)?.simulation.model().bodies[self.index].name.clone())
     }
 
-    /// Its place among the nodes of the simulation: first and end.
+    /// Its range among the nodes of the simulation: first and end.
     #[getter]
     fn node_range(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
         let inner = self.simulation.get().lock(py)?;
@@ -486,7 +490,7 @@ impl Body {
         self.view(py, |state| &state.velocities)
     }
 
-    /// What is left of the balance of forces at its nodes [N], shape (n, 3): a read-only view.
+    /// Residual forces at its nodes [N], shape (n, 3): a read-only view.
     #[getter]
     fn reactions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.view(py, |state| &state.reactions)
@@ -510,7 +514,7 @@ impl Body {
         Ok(vectors(py, &moved))
     }
 
-    /// Cells by their shape: arrays of node numbers, shape (cells, nodes per cell): read-only views.
+    /// Cells by shape: arrays of node indices, shape (cells, nodes per cell): read-only views.
     #[getter]
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.simulation.get().lock(py)?;
@@ -545,7 +549,8 @@ impl Body {
         Ok(vectors(py, &body.surface.positions(&inner.simulation.state().positions[body.points.clone()])))
     }
 
-    /// Fields of the cells: deformation_gradient, volume_ratio, cauchy_stress, von_mises, principal_stretches. Computed anew: copies.
+    /// Fields of the cells: deformation_gradient, volume_ratio, cauchy_stress, von_mises, principal_stretches. Freshly
+    /// computed copies.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.simulation.get().lock(py)?;
@@ -554,8 +559,8 @@ impl Body {
         fields_dict(py, &fields)
     }
 
-    /// Puts its nodes elsewhere and gives them velocities, as the start of something new: what earlier steps left behind is forgotten. Nodes that are pinned
-    /// or bound follow what holds them at the next step.
+    /// Sets positions and velocities of its nodes, as a fresh start: discards the history of earlier steps. Pinned or
+    /// bound nodes follow their constraints at the next step.
     #[pyo3(signature = (*, positions=None, velocities=None))]
     fn place(
         &self,
@@ -609,12 +614,13 @@ impl Body {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let inner = self.simulation.get().lock(py)?;
         let points = inner.simulation.model().bodies[self.index].points.clone();
-        // SAFETY: the lists of a state keep their place and length for the life of the simulation, which the array keeps alive.
+        // SAFETY: the arrays of a state keep their address and length for the life of the simulation, which the view
+        // keeps alive.
         Ok(unsafe { view_vectors(&list(inner.simulation.state())[points], self.owner(py)) })
     }
 }
 
-/// Fields of cells as arrays; stresses only where they are known.
+/// Fields of cells as arrays; stresses only if known.
 pub fn fields_dict<'py>(py: Python<'py>, fields: &sinew_fem::CellFields) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("deformation_gradient", matrices(py, &fields.deformation_gradient))?;

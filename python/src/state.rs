@@ -1,4 +1,4 @@
-//! `State`: a simulation at one time, to keep, to compare, to send elsewhere.
+//! `State`: a simulation at one time, to keep, compare or send.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,10 @@ use sinew_run::snapshot::Snapshot;
 use crate::arrays::view_vectors;
 use crate::error;
 
-/// Everything that changes in a simulation, as a copy: positions, velocities, what contacts and muscles remember, and held control channels.
+/// The full state of a simulation, as a copy: positions, velocities, the history of contacts and muscles, and held
+/// control channels.
 ///
-/// States can be compared, pickled, saved, and given back to a simulation of the same scene.
+/// States can be compared, pickled, saved, and restored to a simulation of the same scene.
 #[pyclass(frozen, module = "sinew")]
 #[derive(Clone)]
 pub struct State {
@@ -43,24 +44,24 @@ impl State {
         unsafe { view_vectors(&slf.get().snapshot.state.velocities, slf.clone().into_any()) }
     }
 
-    /// Control channels that commands hold, with their values.
+    /// Held control channels, with their values.
     #[getter]
     fn held(&self) -> Vec<(String, f64)> {
         self.snapshot.held.clone()
     }
 
-    /// The state as bytes, the same on every machine.
+    /// The state as bytes, identical on every machine.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.snapshot.to_bytes())
     }
 
-    /// From the bytes of `to_bytes`.
+    /// Restores a state from the bytes of `to_bytes`.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         Ok(Self { snapshot: Snapshot::from_bytes(bytes).map_err(error::other)? })
     }
 
-    /// Writes the state to a file, which appears whole or not at all.
+    /// Writes the state to a file, atomically.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         write_file(&path, &self.snapshot.to_bytes()).map_err(error::other)
     }
@@ -71,7 +72,7 @@ impl State {
         Ok(Self { snapshot: read_snapshot(&path)? })
     }
 
-    /// A copy; states do not change, so this is the state itself.
+    /// The state itself, since states are immutable.
     fn copy(slf: &Bound<'_, Self>) -> Py<Self> {
         slf.clone().unbind()
     }
@@ -94,7 +95,7 @@ impl State {
     }
 }
 
-/// The state in a file; errors name it.
+/// The state in a file; errors name the file.
 pub fn read_snapshot(path: &Path) -> PyResult<Snapshot> {
     let bytes = std::fs::read(path).map_err(|problem| match problem.kind() {
         std::io::ErrorKind::NotFound => PyFileNotFoundError::new_err(format!("there is no file {}", path.display())),

@@ -1,15 +1,15 @@
-//! `Step`: how a frame was computed.
+//! `Step`: statistics of a frame.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sinew_fem::StepReport;
 
-/// How a frame was computed: how hard it was, how exact it became, and where the time went.
+/// Statistics of a computed frame: effort, accuracy, and time.
 #[pyclass(frozen, module = "sinew")]
 #[derive(Clone, Copy)]
 pub struct Step {
     pub report: StepReport,
-    /// Wall-clock time of the frame [s]; that of the solver where nobody measured it.
+    /// Wall-clock time of the frame [s], or that of the solver if not measured.
     pub frame_seconds: f64,
 }
 
@@ -27,7 +27,7 @@ impl Step {
         self.report.time
     }
 
-    /// Steps that were taken.
+    /// Steps taken.
     #[getter]
     fn substeps(&self) -> usize {
         self.report.substeps
@@ -57,13 +57,13 @@ impl Step {
         self.report.residual
     }
 
-    /// The same over its norm at the start.
+    /// The same relative to its norm at the start.
     #[getter]
     fn relative_residual(&self) -> f64 {
         self.report.relative_residual
     }
 
-    /// Steps that a budget of iterations ended before they converged.
+    /// Steps stopped by an iteration budget before they converged.
     #[getter]
     fn unconverged(&self) -> usize {
         self.report.unconverged
@@ -81,7 +81,8 @@ impl Step {
         self.report.timing.total.as_secs_f64()
     }
 
-    /// Wall-clock time of the whole frame [s], with what is done beside the solver; for frames of a recording that of the solver.
+    /// Wall-clock time of the whole frame [s], including work outside the solver; for frames of a recording, that of
+    /// the solver.
     #[getter]
     fn frame_seconds(&self) -> f64 {
         self.frame_seconds

@@ -1,7 +1,7 @@
 //! Threads after a fork.
 //!
-//! A process that was forked has none of the threads of its parent: the pool of rayon is there in name only, and whoever hands it work waits forever. On Linux `multiprocessing`
-//! forks by default up to Python 3.13. So a child has a pool of its own.
+//! A forked process has none of its parent's threads: rayon's pool exists in name only, and work submitted to it never
+//! runs. On Linux `multiprocessing` forks by default up to Python 3.13. So a child process gets its own pool.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -10,18 +10,18 @@ use rayon::ThreadPool;
 
 use crate::error;
 
-/// The process in which the module was loaded.
+/// The process that loaded the module.
 static HOME: OnceLock<u32> = OnceLock::new();
 
-/// The pool of a child, with its process.
+/// The pool of a child process, with its process id.
 static CHILD: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Remembers the process; called when the module is loaded.
+/// Stores the process id; called when the module is loaded.
 pub fn remember_process() {
     HOME.get_or_init(std::process::id);
 }
 
-/// The pool of this process, where it is not that of rayon.
+/// The pool of this process, if it is not rayon's.
 pub fn own_pool() -> PyResult<Option<Arc<ThreadPool>>> {
     let process = std::process::id();
     if HOME.get().is_none_or(|home| *home == process) {
@@ -32,14 +32,14 @@ pub fn own_pool() -> PyResult<Option<Arc<ThreadPool>>> {
         return Ok(Some(Arc::clone(pool)));
     }
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().build().map_err(error::other)?);
-    // That of the parent is not dropped: its threads, which are not here, would be waited for.
+    // Leaks the parent's pool: dropping it would wait for threads that do not exist here.
     if let Some(old) = child.replace((process, Arc::clone(&pool))) {
         std::mem::forget(old);
     }
     Ok(Some(pool))
 }
 
-/// A pool of so many threads, where a scene asks for it; that of the process otherwise.
+/// A pool of this many threads, if a scene sets it; otherwise that of the process.
 pub fn pool_of(threads: Option<usize>) -> PyResult<Option<Arc<ThreadPool>>> {
     match threads {
         Some(threads) => {
@@ -50,7 +50,7 @@ pub fn pool_of(threads: Option<usize>) -> PyResult<Option<Arc<ThreadPool>>> {
     }
 }
 
-/// Does work that may be shared by the threads of this process.
+/// Runs work that the threads of this process may share.
 pub fn with_threads<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
     Ok(match own_pool()? {
         Some(pool) => pool.install(work),

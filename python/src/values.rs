@@ -1,4 +1,4 @@
-//! Plain values of Python as TOML, and JSON as plain values of Python.
+//! Converts plain Python values to TOML, and JSON to plain Python values.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use toml::Value as Toml;
 
 use crate::mesh::Mesh;
 
-/// Lists and dicts within each other; scenes need six.
+/// Deepest nesting of lists and dicts; scenes need six.
 const DEEPEST: usize = 64;
 
-/// Meshes that stand where a file is expected; their names are made here.
+/// Meshes given in place of files; named here.
 #[derive(Default)]
 pub struct Meshes {
     /// By name, without the `@`.
@@ -35,12 +35,13 @@ impl Meshes {
     }
 }
 
-/// A value of Python as one of a scene: numbers, texts, flags, lists, dicts, paths, arrays, and meshes where the name of a file is expected.
+/// Converts a Python value to a scene value: numbers, strings, booleans, lists, dicts, paths, arrays, and meshes in
+/// place of file names.
 pub fn to_toml(value: &Bound<'_, PyAny>, meshes: &mut Meshes) -> PyResult<Toml> {
     nested(value, meshes, DEEPEST)
 }
 
-/// The same, with room for so many lists and dicts within each other.
+/// The same, with a limit on nesting.
 fn nested(value: &Bound<'_, PyAny>, meshes: &mut Meshes, room: usize) -> PyResult<Toml> {
     let Some(room) = room.checked_sub(1) else {
         return Err(PyValueError::new_err(format!("lists and dicts are nested more than {DEEPEST} deep")));
@@ -85,7 +86,7 @@ fn nested(value: &Bound<'_, PyAny>, meshes: &mut Meshes, room: usize) -> PyResul
     if let Ok(list) = value.cast::<PySequence>() {
         return list.try_iter()?.map(|item| nested(&item?, meshes, room)).collect::<PyResult<_>>().map(Toml::Array);
     }
-    // numpy numbers and arrays, and whatever else knows how to become plain.
+    // numpy numbers and arrays, and anything else that converts to plain values.
     if value.hasattr("tolist")? {
         return nested(&value.call_method0("tolist")?, meshes, room);
     }
@@ -96,7 +97,7 @@ fn nested(value: &Bound<'_, PyAny>, meshes: &mut Meshes, room: usize) -> PyResul
     Err(PyTypeError::new_err(format!("a scene holds numbers, texts, flags, lists and dicts, not {kind}")))
 }
 
-/// A value of TOML as one of Python.
+/// Converts a TOML value to Python.
 pub fn from_toml<'py>(py: Python<'py>, value: &Toml) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Toml::String(text) => text.into_pyobject(py)?.into_any(),
@@ -117,7 +118,7 @@ pub fn from_toml<'py>(py: Python<'py>, value: &Toml) -> PyResult<Bound<'py, PyAn
     })
 }
 
-/// A value of JSON as one of Python; `null` becomes `None`.
+/// Converts a JSON value to Python; `null` becomes `None`.
 pub fn from_json<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Json::Null => py.None().into_bound(py),

@@ -1,7 +1,8 @@
-//! Long work beside Python: the interpreter goes on with other threads, and Ctrl-C is heard.
+//! Long computations outside the interpreter lock: other Python threads continue, and Ctrl-C works.
 //!
-//! Python tells of signals only on its main thread, and only when that thread asks. So the thread that called waits, asks every few milliseconds, and the
-//! work is done by another. Work that is too short for that is done on the thread itself, which asks now and then.
+//! Python delivers signals only on its main thread, and only when that thread checks for them. So the calling thread
+//! waits and checks every few milliseconds, and another thread does the work. Work too short for that runs on the
+//! calling thread, which checks now and then.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,10 +15,10 @@ use sinew_fem::Interrupt;
 
 use crate::threads::with_threads;
 
-/// How long Ctrl-C may go unheard.
+/// Longest time that Ctrl-C may go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What Python has to say against going on: Ctrl-C, or an exception in a function that Sinew called.
+/// A reason to stop: Ctrl-C, or an exception in a Python function called by Sinew.
 #[derive(Default)]
 pub struct Objection {
     is_raised: AtomicBool,
@@ -25,7 +26,7 @@ pub struct Objection {
 }
 
 impl Objection {
-    /// Keeps the first error.
+    /// Stores the first error.
     pub fn raise(&self, error: PyErr) {
         if let Ok(mut kept) = self.error.lock() {
             kept.get_or_insert(error);
@@ -44,20 +45,20 @@ impl Objection {
         self.error.lock().ok().and_then(|mut kept| kept.take())
     }
 
-    /// Asks Python for signals; does nothing on other threads than its main one.
+    /// Checks for signals; does nothing on threads other than the main one.
     fn listen(&self) {
         if let Err(error) = Python::attach(|py| py.check_signals()) {
             self.raise(error);
         }
     }
 
-    /// An interrupt that hears of this.
+    /// An interrupt that reacts to this.
     pub fn interrupt(self: &Arc<Self>) -> Interrupt {
         let objection = Arc::clone(self);
         Interrupt::new(move || objection.is_raised())
     }
 
-    /// An interrupt that also listens for signals itself, where it is asked on the thread that called.
+    /// An interrupt that also checks for signals itself, when polled on the calling thread.
     pub fn listening_interrupt(self: &Arc<Self>) -> Interrupt {
         let objection = Arc::clone(self);
         let (start, heard) = (Instant::now(), AtomicU64::new(0));
@@ -72,7 +73,7 @@ impl Objection {
     }
 }
 
-/// Does long work on another thread while Python goes on and Ctrl-C is heard; `work` gets whom to ask whether to stop.
+/// Runs long work on another thread, while Python continues and Ctrl-C works; `work` gets the interrupt to poll.
 pub fn aside<T: Send>(py: Python<'_>, work: impl FnOnce(Interrupt) -> T + Send) -> PyResult<T> {
     let objection = Arc::new(Objection::default());
     let interrupt = objection.interrupt();
@@ -98,9 +99,11 @@ pub fn aside<T: Send>(py: Python<'_>, work: impl FnOnce(Interrupt) -> T + Send) 
     }
 }
 
-/// Does work in a pool of threads, that of rayon unless another is given, while this one listens for signals; for work that comes often and takes milliseconds.
+/// Runs work in a thread pool, rayon's by default, while this thread checks for signals; for frequent work that takes
+/// milliseconds.
 ///
-/// A scope of rayon would do the same without `unsafe`, but puts the thread that called to sleep twice, once for the result and once for the end of the scope.
+/// A rayon scope would do the same without `unsafe`, but puts the calling thread to sleep twice, once for the result
+/// and once for the end of the scope.
 pub fn in_pool<T: Send + 'static>(
     pool: Option<&ThreadPool>,
     objection: &Objection,
@@ -109,13 +112,13 @@ pub fn in_pool<T: Send + 'static>(
     let slot = Arc::new(Slot(Mutex::new(None)));
     let (filled, caller) = (Arc::clone(&slot), std::thread::current());
     let job: Box<dyn FnOnce() + Send + '_> = Box::new(move || {
-        // The work and all that it borrows is gone when the slot is filled.
+        // The work and everything it borrows is gone when the slot is filled.
         let result = std::panic::catch_unwind(AssertUnwindSafe(work));
         *filled.lock() = Some(result);
         caller.unpark();
     });
-    // SAFETY: `job` borrows what `work` borrows, and nothing else. `work` is consumed before the slot is filled, and this function does not return, nor unwind, before
-    // the slot was filled: `Waiting` sees to that.
+    // SAFETY: `job` borrows what `work` borrows, and nothing else. `work` is consumed before the slot is filled, and
+    // this function neither returns nor unwinds before that: `Waiting` ensures it.
     let job: Box<dyn FnOnce() + Send + 'static> = unsafe { std::mem::transmute(job) };
     match pool {
         Some(pool) => pool.spawn(job),
@@ -133,11 +136,11 @@ pub fn in_pool<T: Send + 'static>(
     match result {
         Some(Ok(result)) => result,
         Some(Err(panic)) => std::panic::resume_unwind(panic),
-        None => unreachable!("nobody else takes it"),
+        None => unreachable!("only taken here"),
     }
 }
 
-/// Where a result is put.
+/// Destination of a result.
 struct Slot<T>(Mutex<Option<std::thread::Result<T>>>);
 
 impl<T> Slot<T> {
@@ -150,7 +153,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// Does not let go of the thread before the slot is filled, whatever happens.
+/// Blocks the thread until the slot is filled, even when unwinding.
 struct Waiting<'a, T>(&'a Slot<T>);
 
 impl<T> Drop for Waiting<'_, T> {
@@ -161,7 +164,7 @@ impl<T> Drop for Waiting<'_, T> {
     }
 }
 
-/// Waits for a result; `None` when whoever should send it is gone.
+/// Waits for a result; `None` if the sender is gone.
 fn wait<T>(receiver: &mpsc::Receiver<T>, objection: &Objection) -> Option<T> {
     loop {
         match receiver.recv_timeout(PATIENCE) {

@@ -1,4 +1,4 @@
-"""What several tests share."""
+"""Shared test helpers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCENES = ROOT / "scenes"
 
 
 def need(package):
-    """A package that is optional for users; where everything must be tested (CI=true) it must be there."""
+    """An optional package; required where everything must be tested (CI=true)."""
     if os.environ.get("CI") == "true":
         return importlib.import_module(package)
     return pytest.importorskip(package)
@@ -55,13 +55,13 @@ def one_cell(**more):
 
 
 def address(array):
-    """Where the numbers of an array lie."""
+    """The address of an array."""
     return array.__array_interface__["data"][0]
 
 
 @contextmanager
 def interrupt_after(seconds, number=signal.SIGINT):
-    """Sends a signal to this process after a while, unless it is over by then."""
+    """Sends a signal to this process after a delay, unless the block has ended."""
     timer = threading.Timer(seconds, os.kill, (os.getpid(), number))
     timer.start()
     try:

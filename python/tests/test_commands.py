@@ -204,7 +204,7 @@ def test_the_version_is_that_of_the_program():
 
 
 def test_a_benchmark_that_starts_the_program_once_more_finds_it():
-    """Linear solvers are measured in processes of their own; the file of this one is Python."""
+    """Linear solvers are measured in separate processes; the executable of this one is Python."""
     [row] = sinew.bench_solvers(sizes=[8])["rows"]
     methods = [value for value in row.values() if isinstance(value, dict)]
     assert len(methods) > 3

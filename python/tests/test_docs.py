@@ -1,4 +1,4 @@
-"""What the guides show works as it stands there."""
+"""The code in the guides works as printed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Forces of one's own: as those of the scene, or as a closed form; and what is found when they are wrong."""
+"""Custom forces: against forces of the scene and closed forms; and the errors that the check finds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIGHT = {"tolerance": 1e-12}
 
 
 class Springs(sinew.Force):
-    """Springs from nodes to where they are at rest: k/2 |x − X|²."""
+    """Springs from nodes to their rest positions: k/2 |x − X|²."""
 
     def __init__(self, X, stiffness, nodes=None):
         self.X, self.stiffness, self.nodes = np.array(X), stiffness, nodes
@@ -68,7 +68,7 @@ class Without:
 
 
 class Drag:
-    """Air that is at rest: a force without a potential, against the velocity, as seen from the start of the step."""
+    """Still air: a force without a potential, against the velocity at the start of the step."""
 
     def __init__(self, rate):
         self.rate, self.last = rate, None
@@ -152,7 +152,7 @@ def test_a_rope_in_quasistatics_balances_the_flesh():
     pull = -rope.gradient(simulation.positions[nodes], 0.0)
     assert np.linalg.norm(pull[1]) > 1e-3
     assert simulation.forces[nodes[1]] == pytest.approx(-pull[1], rel=1e-6, abs=1e-9)
-    # What the pin holds is what the rope pulls with at the other end.
+    # The pin holds the force that the rope exerts at the other end.
     assert simulation.reactions.sum(axis=0) == pytest.approx(-pull.sum(axis=0), abs=1e-8)
 
 
@@ -411,7 +411,7 @@ class WrongProductInOneRow(Springs):
 
 @wrong("is not the derivative|not symmetric")
 class Unsymmetric(Springs):
-    """A swirl, which has no potential, beside one that says it has."""
+    """A swirl without a potential that claims to have one."""
 
     def gradient(self, x, time):
         return super().gradient(x, time) + 0.3 * np.cross([0, 0, 1.0], x)
@@ -422,7 +422,7 @@ class Unsymmetric(Springs):
 
 @wrong("feels row")
 class MissingCoupling(Springs):
-    """Nodes that are pulled to their common centre."""
+    """Pulls nodes to their common center."""
 
     def potential(self, x, time):
         return self.stiffness / 2 * np.sum((x - x.mean(axis=0)) ** 2)
@@ -471,7 +471,7 @@ def test_right_derivatives_pass():
 
 
 def test_a_missing_coupling_of_any_pair_is_found():
-    """A ring of ropes of which one is left out of `couplings`: whichever it is."""
+    """A ring of ropes with one of them missing in `couplings`, whichever it is."""
     count = 12
     X = np.random.default_rng(2).random((count, 3))
     pairs = [(k, (k + 1) % count) for k in range(count)]
@@ -516,7 +516,7 @@ def test_forces_that_do_not_fit_are_refused(name):
     scene = sinew.Scene(box())
     kind = BAD_FORCES[name]
     force = kind.__new__(kind)
-    # Fits any number of nodes: nothing but what is wrong can be the reason.
+    # Fits any number of nodes, so only the mistake can be the reason.
     force.X, force.stiffness = np.zeros(3), 1.0
     for is_checked in (True, False):
         with pytest.raises((sinew.ForceError, TypeError, ValueError)) as caught:

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a step in its middle: the simulation is at the frame before, with the same bits, and goes on."""
+"""Ctrl-C aborts a step: the simulation stays at the frame before, with the same bits, and can continue."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ STEPS = {
     "explicit, small": box((8, 6, 6), (0.4, 0.1, 0.1), solver={"type": "explicit", "substeps": 100_000}),
     "implicit, small": box((8, 2, 2), (0.4, 0.1, 0.1), solver={"substeps": 50_000, "tolerance": 1e-10}),
 }
-# How long Ctrl-C may go unheard [s]; the steps take at least four times as long.
+# Longest time that Ctrl-C may go unnoticed [s]; the steps take at least four times as long.
 PATIENCE = 2.0
 
 
 @pytest.fixture(autouse=True)
 def own_handler():
-    """Whoever runs the tests may have put another one in place."""
+    """The test runner may have installed another one."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -167,7 +167,7 @@ def test_an_exception_of_progress_ends_a_run():
 
 
 def test_ctrl_c_ends_a_script_as_any_other():
-    """A process of its own, with the signal from outside."""
+    """A separate process, with the signal from outside."""
     script = textwrap.dedent("""
         import sinew, sys
         from support import box

@@ -1,4 +1,4 @@
-"""Ten thousand simulations come and go, and memory stays what it was."""
+"""Memory stays constant over ten thousand simulations."""
 
 from __future__ import annotations
 

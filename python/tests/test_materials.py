@@ -1,4 +1,4 @@
-"""Constitutive laws on arrays: closed forms, differences, limits, invariance, shapes, and memory that is shared."""
+"""Constitutive laws on arrays: closed forms, differences, limits, invariance, shapes, and shared memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def material(name):
 
 
 def words(name):
-    """What else the law needs to know."""
+    """Additional parameters of the law."""
     if name in ISOTROPIC:
         return {}
     return {"fibers": FIBER, **({"activation": 0.6} if "muscle" in LAWS[name] else {})}
@@ -61,7 +61,7 @@ def green(F):
 
 
 def energies():
-    """Energies as they stand in books."""
+    """Textbook energies."""
     I1 = lambda F: dot(F, F)  # noqa: E731
     J = np.linalg.det
     small = lambda F: (F + np.swapaxes(F, -1, -2)) / 2 - np.eye(3)  # noqa: E731

@@ -1,4 +1,4 @@
-"""Meshes: from and to arrays, files, meshio, trimesh and pyvista; pickles; what is refused."""
+"""Meshes: from and to arrays, files, meshio, trimesh and pyvista; pickles; errors."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_meshio_in_and_out(mesh, tmp_path):
     for name in mesh.cell_fields:
         assert np.array_equal(again.cell_fields[name], mesh.cell_fields[name])
     assert again.node_sets == mesh.node_sets
-    # Ours, read by theirs; theirs, read by ours.
+    # Our files, read by other libraries, and vice versa.
     mesh.save(tmp_path / "ours.vtu")
     read = meshio.read(tmp_path / "ours.vtu")
     assert np.array_equal(read.points, mesh.points) and np.array_equal(

@@ -1,4 +1,4 @@
-"""Whatever is wrong raises an exception that says what, where, and what to do; never a panic."""
+"""Every mistake raises an exception with the cause, the position and a hint; never a panic."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_broken_texts_raise_nothing_but_scene_errors():
     assert wrong > 1000
 
 
-# What Python may hand over by mistake.
+# Values that Python may pass by mistake.
 
 ODD_DICTS = {
     "number as key": ({1: 2}, TypeError),
@@ -341,7 +341,7 @@ def test_odd_dicts_are_refused(name):
     ids=["holds itself", "deep dicts", "deep lists"],
 )
 def test_dicts_without_end_are_refused(script):
-    """In a process of its own: what goes wrong here takes the interpreter along."""
+    """In a separate process: a failure here would crash the interpreter."""
     errors = "(sinew.SinewError, ValueError, RecursionError)"
     script = f"import sinew\n{script}\ntry: sinew.Scene(scene)\nexcept {errors}: print('refused')"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

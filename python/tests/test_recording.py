@@ -16,7 +16,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A recording of six frames, and what they were."""
+    """A recording of six frames, and the original frames."""
     path = tmp_path_factory.mktemp("recording") / "block.sinew"
     simulation = sinew.Simulation(sinew.Scene(SCENE))
     simulation.record(path)

@@ -1,4 +1,4 @@
-"""Whole runs: files, expectations, studies, resuming, and protocols of physiology."""
+"""Whole runs: files, expectations, studies, resuming, and physiological protocols."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def compared(name):
 
 @pytest.fixture(scope="module")
 def outcomes(request):
-    """All scenes that were asked for, as many at a time as there are cores."""
+    """All requested scenes, one per core at a time."""
     asked = [item.callspec.params["name"] for item in request.session.items if item.originalname == SCENE_TEST]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         yield {name: pool.submit(compared, name) for name in asked}

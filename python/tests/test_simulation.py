@@ -1,4 +1,4 @@
-"""Simulations: steps, states, control, bodies, probes, saving and going back."""
+"""Simulations: steps, states, control, bodies, probes, saving and restoring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What editors and type checkers see is what there is; everything public says what it does."""
+"""Editors and type checkers see the actual API; everything public has a docstring."""
 
 from __future__ import annotations
 

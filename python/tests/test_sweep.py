@@ -1,4 +1,4 @@
-"""Sweeps: plans, resuming, failures, tables, and workers that are killed in the middle."""
+"""Sweeps: plans, resuming, failures, tables, and killed workers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def scene(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> sinew.Sweep:
-    """The 64 points as local runs that nobody kills."""
+    """The 64 points as undisturbed local runs."""
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "tiny.toml").write_text(SCENE, encoding="utf-8")
     return sinew.sweep(folder / "tiny.toml", POINTS, folder=folder / "sweep", measures=[TIP])

@@ -1,4 +1,4 @@
-"""The interpreter is free while flesh is computed; one simulation is computed by one thread at a time."""
+"""Other threads run during a step; a simulation steps in one thread at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays are the memory of what they show: always at one address, read-only, and valid for as long as they are held."""
+"""Arrays are views of memory: at a fixed address, read-only, and valid as long as they are held."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_views_are_valid_after_the_simulation_is_gone(scene):
     copies = [view.copy() for view in views]
     del simulation
     gc.collect()
-    # Others take whatever memory was given back.
+    # Other objects reuse freed memory.
     others = [sinew.Simulation(scene) for _ in range(20)]
     for other in others:
         other.step(3)

@@ -3,8 +3,8 @@
     python python/tools/reference.py > docs/reference/python.md
     python python/tools/reference.py --check docs/reference/python.md
 
-The second one exits with 1 and names the first line that differs. Needs nothing but the package; the types of compiled parts come from
-`sinew/_sinew.pyi`, or the file that `--stubs` names.
+The second one exits with 1 and prints the first difference. Needs only the package; the types of compiled parts come
+from `sinew/_sinew.pyi`, or the file given by `--stubs`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ INTRODUCTION = """\
 
 <!-- Written by `python python/tools/reference.py` from the package itself; edit the docstrings instead. -->
 
-Everything that `import sinew` has, by subject. How to use it: [Sinew in Python](../guide/python.md), [sweeps](../guide/sweeps.md), and the
-[tutorial](../guide/python_tutorial.ipynb). What stands in scenes: [the scene reference](scene.md).
+Everything in `import sinew`, by subject. How to use it: [Sinew in Python](../guide/python.md),
+[sweeps](../guide/sweeps.md), and the [tutorial](../guide/python_tutorial.ipynb). Keys of scenes:
+[the scene reference](scene.md).
 
-**Words.** An *array* is a NumPy array of float64, or of uint32 where it holds numbers of nodes. A *view* shows the memory of its owner and is
-read-only. A *path* is a text or a `pathlib.Path`. A default of `…` is one that signatures do not show: no forces, the current folder,
-640 × 480 pixels, the last frame. Lengths, masses and times are in m, kg and s.
+**Terms.** An *array* is a NumPy array of float64, or of uint32 if it holds node indices. A *view* shows the memory of
+its owner and is read-only. A *path* is a string or a `pathlib.Path`. A default of `…` is one that signatures do not
+show: no forces, the current folder, 640 × 480 pixels, the last frame. Lengths, masses and times are in m, kg and s.
 """
 
-# Subjects: heading, names, and what stands between the heading and the names.
+# Subjects: heading, names, and the text between them.
 SUBJECTS: list[tuple[str, list[str], str]] = [
     ("Scene", ["Scene"], ""),
     ("Simulation", ["Simulation", "Body", "State", "Control", "Step"], ""),
@@ -47,7 +48,7 @@ SUBJECTS: list[tuple[str, list[str], str]] = [
 
 ERRORS = ["SinewError", "SceneError", "StepError", "RunError", "BusyError", "ResumeError", "MeshError", "ForceError", "SweepError"]
 
-# Types of the stubs in words of this page.
+# Types of the stubs in the terms of this page.
 TYPES = [
     ("str | PathLike[str]", "path"),
     ("str | os.PathLike[str]", "path"),
@@ -62,7 +63,7 @@ TYPES = [
     ("SupportsGetItem[int, Any]", "list"),
 ]
 
-# What special methods allow, in the order of the page.
+# Operations of special methods, in the order of the page.
 ABILITIES = [
     ("__eq__", "`==`"),
     ("__len__", "`len()`"),
@@ -76,7 +77,7 @@ ABILITIES = [
 
 
 def main() -> int:
-    """Prints the page, or compares it."""
+    """Prints the page, or compares it with a file."""
     parser = argparse.ArgumentParser(description="Writes the Python reference.")
     parser.add_argument("--check", metavar="FILE", type=Path, help="compares the page with a file instead of printing it")
     parser.add_argument("--stubs", metavar="FILE", type=Path, default=Path(sinew.__file__).parent / "_sinew.pyi")
@@ -93,7 +94,7 @@ def main() -> int:
 
 
 def compare(page: str, path: Path) -> int:
-    """Tells the first line in which a file differs from the page."""
+    """Prints the first line in which a file differs from the page."""
     found = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     wanted = page.splitlines()
     for number in range(max(len(found), len(wanted))):
@@ -117,7 +118,7 @@ class Page:
         """All of it."""
         pieces = [INTRODUCTION]
         for heading, names, words in SUBJECTS:
-            # A subject of one class has its name already.
+            # A subject with one class already has its name.
             is_alone = names[0] == heading
             pieces += [] if is_alone else [f"## {heading}\n"]
             pieces += [words + "\n"] if words else []
@@ -131,7 +132,7 @@ class Page:
         return re.sub(r"\n{3,}", "\n\n", "\n".join(pieces)).rstrip() + "\n"
 
     def thing(self, name: str, level: str) -> Iterator[str]:
-        """A class or function, from the stubs where they have it."""
+        """A class or function, from the stubs if they have it."""
         plain = name.rpartition(".")[2]
         if name in self.classes:
             yield from self.compiled_class(self.classes[name], level)
@@ -181,7 +182,7 @@ class Page:
         yield from abilities({item.name for item in members})
 
     def signature(self, node: ast.FunctionDef, *, returns: bool = True) -> str:
-        """Parameters and result, without `self` and with types in our words."""
+        """Parameters and result, without `self` and with types in our terms."""
         given = node.args
         positional = [*given.posonlyargs, *given.args]
         defaults = [None] * (len(positional) - len(given.defaults)) + list(given.defaults)
@@ -197,7 +198,7 @@ class Page:
 
 
 def parameter(one: ast.arg, default: Optional[ast.expr]) -> str:
-    """A parameter of the stubs; `Any` says nothing and is left out."""
+    """A parameter of the stubs; omits `Any`, which says nothing."""
     kind = type_words(ast.unparse(one.annotation)) if one.annotation else ""
     kind = "" if kind in ("Any", "Any | None") else kind
     text = f"{one.arg}: {kind}" if kind else one.arg
@@ -208,7 +209,7 @@ def parameter(one: ast.arg, default: Optional[ast.expr]) -> str:
 
 
 def type_words(text: str) -> str:
-    """A type in the words of the page."""
+    """A type in the terms of the page."""
     for theirs, ours in TYPES:
         if theirs == "Path":
             text = re.sub(r"(?<![\w.])Path\b", ours, text)
@@ -240,7 +241,7 @@ def python_class(value: type) -> Iterator[str]:
 
 
 def python_signature(function: Callable[..., Any]) -> str:
-    """The signature of a Python function; annotations are texts already."""
+    """The signature of a Python function; annotations are already strings."""
     asked = inspect.signature(function)
     parts, was_star = [], False
     for one in asked.parameters.values():
@@ -260,7 +261,7 @@ def python_signature(function: Callable[..., Any]) -> str:
 
 
 def abilities(names: set[str]) -> Iterator[str]:
-    """What special methods allow, in a sentence."""
+    """The operations of special methods, in a sentence."""
     able = [words for name, words in ABILITIES if name in names]
     if able:
         yield f"Works with {', '.join(able)}.\n"
@@ -283,7 +284,7 @@ def example(text: Optional[str]) -> list[str]:
 
 
 def bridges() -> Iterator[str]:
-    """Names of cells here and there."""
+    """Names of cells here and in other libraries."""
     yield "### Shapes of cells\n"
     yield "| here | meshio | VTK |\n|---|---|---|"
     for ours, theirs in sinew.bridges.MESHIO.items():
@@ -292,7 +293,7 @@ def bridges() -> Iterator[str]:
 
 
 def errors() -> Iterator[str]:
-    """Exceptions with what they derive from."""
+    """Exceptions with their base classes."""
     yield "## Exceptions\n"
     yield "| exception | derives from | attributes | meaning |\n|---|---|---|---|"
     for name in ERRORS:
@@ -349,7 +350,7 @@ def described(function: Callable[..., Any]) -> tuple[str, list[tuple[str, str]]]
 
 
 def prose(text: Optional[str]) -> str:
-    """A docstring as Markdown: paragraphs in a line each, lists of `name: meaning` as lists, backquotes as Markdown has them."""
+    """A docstring as Markdown: one line per paragraph, `name: meaning` as lists, Markdown's backquotes."""
     pieces = []
     for block in re.split(r"\n\s*\n", inspect.cleandoc(text or "")):
         lines = block.splitlines()
@@ -369,7 +370,7 @@ def names(text: str) -> str:
 
 
 def cell(text: Optional[str]) -> str:
-    """Words for a cell of a table."""
+    """Text for a table cell."""
     return prose(text).replace("\n\n", "<br>").replace("\n", " ").replace("|", "\\|")
 
 

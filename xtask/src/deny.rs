@@ -1,4 +1,4 @@
-//! Licences, banned crates and sources: `cargo deny`, built into the target folder when it is not there.
+//! Licenses, banned crates and sources: `cargo deny`, built into the target folder if it is not installed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,9 +7,9 @@ use std::time::Instant;
 use crate::step::{Outcome, Verdict, cargo, has_cargo_command, root, stream, target};
 use crate::test::Options;
 
-const NAME: &str = "licences";
+const NAME: &str = "licenses";
 
-/// Runs the policy of `deny.toml`.
+/// Checks the policy of `deny.toml`.
 pub fn run(_: &Options) -> Outcome {
     let start = Instant::now();
     let mut command = if has_cargo_command("deny") {
@@ -33,7 +33,7 @@ pub fn run(_: &Options) -> Outcome {
     outcome
 }
 
-/// The program below the target folder; built there the first time, which takes some minutes on two cores.
+/// The program below the target folder; the first time, builds it there, which takes some minutes on two cores.
 fn installed() -> Option<PathBuf> {
     let tools = target().join("tools");
     let program = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
@@ -43,7 +43,7 @@ fn installed() -> Option<PathBuf> {
     eprintln!("cargo-deny is missing; building it once (some minutes)");
     let mut install = cargo(["install", "cargo-deny", "--locked", "--quiet", "--root"]);
     install.arg(&tools).env("CARGO_TARGET_DIR", tools.join("build"));
-    // Only licences are read: neither speed nor size of the tool matters, the time to build it does.
+    // It only reads licenses: its speed and size do not matter, its build time does.
     install.args(["--config", "profile.release.opt-level=0", "--config", "profile.release.lto=false"]);
     let outcome = stream("cargo-deny", &mut install);
     (!outcome.is_failure() && program.is_file()).then_some(program)

@@ -1,5 +1,5 @@
-//! Other people's programs judge what we read and write: `tests/judges/*.py` with meshio, pyvista, gmsh, trimesh, usd-core, Blender,
-//! glTF-Transform and the Khronos validator, installed below the target folder.
+//! Other programs check the files that we read and write: `tests/judges/*.py` with meshio, pyvista, gmsh, trimesh,
+//! usd-core, Blender, glTF-Transform and the Khronos validator, installed below the target folder.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::venv::{Background, Environment};
 /// Name of the step.
 pub const NAME: &str = "judges";
 
-/// What comes by npm: the validator, and glTF-Transform in its parts.
+/// Packages from npm: the validator, and the parts of glTF-Transform.
 const NPM_PACKAGES: [&str; 4] = [
     "gltf-validator@2.0.0-dev.3.10",
     "@gltf-transform/core@4.5.1",
@@ -27,17 +27,17 @@ fn environment() -> Environment {
     Environment::new(target().join("judges"))
 }
 
-/// Begins to install the judges in the background: a few hundred megabytes come from the package registries.
+/// Starts installing the judges in the background: a few hundred megabytes from the package registries.
 pub fn prepare() {
     INSTALLATION.start(install);
 }
 
-/// Installs what is missing.
+/// Installs missing packages.
 fn install() -> Result<(), String> {
     environment().install(&root().join("tests/judges/requirements.txt"), &NPM_PACKAGES)
 }
 
-/// Waits for the installation and hears every judge.
+/// Waits for the installation and runs every judge.
 pub fn run(_: &Options) -> Outcome {
     let start = Instant::now();
     if let Err(reason) = INSTALLATION.wait(install) {

@@ -24,10 +24,10 @@ Chores of the repository.
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test [--full] [--only NAME]...  Everything CI runs: format, lints, tests, scenes, examples, licences
+  test [--full] [--only NAME]...  Everything CI runs: format, lints, tests, scenes, examples, licenses
                                   --full adds the large sizes; --only keeps the steps whose name contains NAME
   docs                            Rewrite generated pages: docs/reference/scene.md, docs/papers/coverage.md, help texts, and those of the Python
-                                  module where there is Python
+                                  module if Python is installed
   wheel                           Build the Python wheel into target/wheels and print its path
   dist [OPTIONS]                  Build a stripped program, the wheel and their SHA-256 into target/dist and print their paths; the program is
                                   static where the musl target of this machine is installed
@@ -38,11 +38,11 @@ Commands:
   bench peers [OPTIONS]           Time the beam in other engines and in ours, in one run; installs them below target/peers
                                   --size S|L        size of the mesh [default: S]
                                   --only NAME,...   of felupe, genesis, drake, mujoco, newton
-                                  --repeats N       runs of each engine, the best is told [default: 1; ours 3]
-                                  --cap SECONDS     of stepping per run; frames are counted [default: 120]
+                                  --repeats N       runs of each engine; reports the best [default: 1; ours 3]
+                                  --cap SECONDS     of stepping per run; reports the frames done [default: 120]
                                   --program FILE    time this program instead of building ours
                                   --json            print the report as JSON instead of a table
-  bench peers contact [OPTIONS]   Contact of two mats: detection beside ipctk, frames beside MuJoCo, in one run
+  bench peers contact [OPTIONS]   Contact of two mats: detection against ipctk, frames against MuJoCo, in one run
                                   --cells N         along each mat; 78 make 51,168 surface triangles [default: 78]
                                   --frames N        of 1/60 s [default: 10]
                                   --only NAME,...   of ipctk, mujoco
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Rewrites every page that a test compares with its source: the same tests, told to write instead of to compare.
+/// Rewrites every page that a test compares with its source: runs the same tests in writing mode.
 fn docs() -> ExitCode {
     let mut command = step::cargo([
         "test",
@@ -103,7 +103,7 @@ fn docs() -> ExitCode {
     }
 }
 
-/// Runs the demo and keeps its pictures for the README and the guide.
+/// Runs the demo and stores its pictures for the README and the guide.
 fn demo() -> ExitCode {
     let mut command = step::cargo(["run", "--quiet", "--release", "--", "demo"]);
     let outcome = step::stream("demo", &mut command);
@@ -116,7 +116,7 @@ fn demo() -> ExitCode {
     finish(&outcome)
 }
 
-/// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`. `bench peers` is a chore of its own.
+/// Prints both benchmarks as JSON lines; extra arguments go to `bench beam`. `bench peers` is a separate chore.
 fn bench(rest: &[String]) -> ExitCode {
     if let Some(("peers", options)) = rest.split_first().map(|(name, options)| (name.as_str(), options)) {
         return peers::run(options);

@@ -1,5 +1,5 @@
-//! OpenSim judges our muscles: `crates/sinew-muscle/examples/opensim_judge`, with an environment of its own, since its packages do not go with those of
-//! the other judges.
+//! Checks our muscles against OpenSim: `crates/sinew-muscle/examples/opensim_judge`, in its own environment, since its
+//! packages conflict with those of the other judges.
 
 use std::process::Command;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::venv::Environment;
 /// Name of the step.
 pub const NAME: &str = "opensim";
 
-/// Installs OpenSim, asks it, and compares.
+/// Installs OpenSim, runs it, and compares.
 pub fn run(_: &Options) -> Outcome {
     let start = Instant::now();
     let folder = root().join("crates/sinew-muscle/examples/opensim_judge");

@@ -1,7 +1,9 @@
-//! `cargo xtask bench peers`: the common beam in other engines and in ours, in one run, since times of different days do not compare.
+//! `cargo xtask bench peers`: the common beam in other engines and in ours, in one run, since times of different days
+//! are not comparable.
 //!
-//! Ours is timed before and after the others. A time counts only where the problem was solved: the tip of the beam is compared with
-//! a converged solve of the law, scheme and steps that the engine says it takes. `docs/benchmarks.md` tells what we found.
+//! Times our program before and after the others. A time counts only if the engine solved the problem: the tip of the
+//! beam is compared with a converged solve of the law, scheme and steps that the engine claims to use.
+//! `docs/benchmarks.md` has the results.
 //!
 //! `cargo xtask bench peers contact` does the same for two mats in contact, see [`contact`].
 
@@ -24,10 +26,10 @@ use report::{Ours, Report, Row};
 /// Frames of the beam: one second.
 const FRAMES: usize = 60;
 
-/// Runs of our own program before and after the others, at least: they are short.
+/// Minimum runs of our own program before and after the others: they are short.
 const OWN_REPEATS: usize = 3;
 
-/// Seconds of stepping per run of an engine; all of them finish the small beam in that time.
+/// Limit on stepping per run of an engine \[s\]; all of them finish the small beam in that time.
 const CAP_SECONDS: f64 = 120.0;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +74,7 @@ impl Options {
     }
 }
 
-/// Runs the comparison and prints it; 1 when no engine could be run, 2 when ours could not.
+/// Runs the comparison and prints it; exits with 1 if no engine could run, with 2 if ours could not.
 pub fn run(arguments: &[String]) -> ExitCode {
     if let Some(("contact", rest)) = arguments.split_first().map(|(name, rest)| (name.as_str(), rest)) {
         return contact::run(rest);
@@ -100,7 +102,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 fn compare(options: &Options) -> Result<Report, String> {
     let program = own_program(options.program.as_deref())?;
     let version = version(&program)?;
-    // Installing first: downloads and compilers of other people shall not run while something is timed.
+    // Install first: downloads and compilers must not run during timing.
     let mut environments = Vec::new();
     for engine in ENGINES.iter().filter(|engine| options.wants(engine)) {
         eprintln!("{}: installing", engine.name);
@@ -138,7 +140,7 @@ fn compare(options: &Options) -> Result<Report, String> {
     Ok(Report { size: options.size, frames: FRAMES, version, ours, rows })
 }
 
-/// The program that was asked for, or ours, built from what is here.
+/// The given program, or ours, built from this checkout.
 fn own_program(asked: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(program) = asked {
         return std::path::absolute(program).map_err(|error| error.to_string());
@@ -149,7 +151,7 @@ fn own_program(asked: Option<&Path>) -> Result<PathBuf, String> {
     Ok(binary("sinew"))
 }
 
-/// What `sinew --version` says after the name.
+/// The text after the name in `sinew --version`.
 fn version(program: &Path) -> Result<String, String> {
     let output = Command::new(program)
         .arg("--version")
@@ -174,7 +176,7 @@ fn time_ours(program: &Path, options: &Options) -> Result<Ours, String> {
     Ok(ours)
 }
 
-/// The fastest of some runs, and the median of their times.
+/// The fastest of several runs, and the median of their times.
 fn time_engine(
     environment: &crate::venv::Environment,
     engine: &Engine,

@@ -1,17 +1,17 @@
-//! The pictures in `docs/images/`, all of them from a run of the demo.
+//! The pictures in `docs/images/`, all from a run of the demo.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::step;
 
-/// Width and height of the pictures in the README [pixels].
+/// Width and height of the pictures in the README \[pixels\].
 const SIZE: &str = "360x432";
-/// Every second frame keeps the moving picture below half a megabyte.
+/// Every second frame keeps the animation below half a megabyte.
 const EVERY: &str = "2";
-/// The closed fist.
+/// Frame of the closed fist.
 const FIST: usize = 28;
-/// Beginning and end of what the report says of a picture for those who cannot see it, and the file.
+/// Start and end of a picture's alt text in the report, and the file name.
 const FROM_REPORT: [(&str, &str, &str); 5] = [
     ("bones of ", " at rest", "bones.png"),
     ("cells of ", " at rest", "cells.png"),
@@ -20,7 +20,7 @@ const FROM_REPORT: [(&str, &str, &str); 5] = [
     ("", ": flesh", "flesh.png"),
 ];
 
-/// Writes the pictures of a run: in motion, the closed fist, and those of the artist's page.
+/// Writes the pictures of a run: the animation, the closed fist, and those of the artist's page.
 pub fn keep(run: &Path, images: &Path) -> Result<(), String> {
     let page = std::fs::read_to_string(run.join("report.html")).map_err(|error| format!("no report: {error}"))?;
     for (begin, end, file) in FROM_REPORT {
@@ -53,7 +53,7 @@ fn convert(run: &Path, output: &Path, options: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The first picture of a page of which is said something that begins and ends like this, in base 64.
+/// The first picture of a page whose alt text has this start and end, in base 64.
 fn picture<'a>(page: &'a str, begin: &str, end: &str) -> Option<&'a str> {
     page.split("<img alt=\"").skip(1).find_map(|rest| {
         let (alt, rest) = rest.split_once("\" src=\"data:image/png;base64,")?;
@@ -62,7 +62,7 @@ fn picture<'a>(page: &'a str, begin: &str, end: &str) -> Option<&'a str> {
     })
 }
 
-/// Bytes from base 64; what is no digit ends it.
+/// Decodes base 64; stops at the first other character.
 fn decoded(text: &str) -> Vec<u8> {
     let digit = |letter: u8| match letter {
         b'A'..=b'Z' => Some(letter - b'A'),

@@ -14,17 +14,17 @@ pub const NAME: &str = "python";
 
 static INSTALLATION: Background = Background::new();
 
-/// Where the tests run, with everything that they compare with.
+/// The environment of the tests, with all packages that they compare with.
 fn environment() -> Environment {
     Environment::new(target().join("python"))
 }
 
-/// Where wheels are built: nothing but maturin.
+/// The environment for building wheels: only maturin.
 fn workshop() -> Environment {
     Environment::new(target().join("wheel-tools"))
 }
 
-/// Begins to install what the tests compare with, in the background: torch alone is some gigabytes.
+/// Starts installing the packages of the tests in the background: torch alone takes some gigabytes.
 pub fn prepare() {
     INSTALLATION.start(install);
 }
@@ -33,7 +33,7 @@ fn install() -> Result<(), String> {
     environment().install(&root().join("python/tests/requirements.txt"), &[])
 }
 
-/// Builds the wheel and tells where it is.
+/// Builds the wheel and prints its path.
 pub fn wheel() -> ExitCode {
     match built_wheel("release") {
         Ok(wheel) => {
@@ -72,7 +72,7 @@ fn maturin(workshop: &Environment, command: &str) -> Command {
     maturin
 }
 
-/// Rewrites the type stubs and the reference page of the module, or compares them with what is there.
+/// Rewrites the type stubs and the reference page of the module, or compares them with the existing ones.
 pub fn pages(is_check: bool) -> Result<(), String> {
     let wheel = built_wheel("release")?;
     let workshop = workshop();
@@ -99,7 +99,7 @@ pub fn pages(is_check: bool) -> Result<(), String> {
     keep(Path::new("docs/reference/python.md"), &String::from_utf8_lossy(&page.stdout), is_check)
 }
 
-/// Stubs know arrays of numpy only as something incomplete; and dicts not at all.
+/// The generated stubs mark numpy arrays as incomplete and leave dicts untyped; this fills both in.
 fn with_arrays(stubs: &str) -> String {
     let mut lines: Vec<String> = vec!["# Written by `cargo xtask docs` from the documentation in Rust.".into()];
     for line in stubs.lines() {
@@ -121,7 +121,7 @@ fn with_arrays(stubs: &str) -> String {
     lines.join("\n")
 }
 
-/// Every bare `dict` of a signature says what it holds.
+/// Types every bare `dict` of a signature.
 fn with_dicts(line: &str) -> String {
     let mut parts = line.split("dict");
     let mut out = parts.next().unwrap_or_default().to_string();
@@ -134,7 +134,7 @@ fn with_dicts(line: &str) -> String {
     out
 }
 
-/// Writes a generated file, or says where the one that is there differs.
+/// Writes a generated file, or reports the first difference from the existing one.
 fn keep(path: &Path, text: &str, is_check: bool) -> Result<(), String> {
     let file = root().join(path);
     if !is_check {
@@ -178,7 +178,7 @@ pub fn run(options: &Options) -> Outcome {
     Outcome { seconds: start.elapsed().as_secs_f64(), ..outcome }
 }
 
-/// Whether a file was written after another: fingerprints of an older program tell nothing.
+/// Whether a file is newer than another: fingerprints of an older program are useless.
 fn is_newer(file: &Path, other: &Path) -> bool {
     let written = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
     written(file).zip(written(other)).is_some_and(|(file, other)| file > other)

@@ -1,4 +1,4 @@
-//! Every scene of the repository through the built program: a scene file is an example and a test at once.
+//! Runs every scene of the repository through the built program: a scene file is both an example and a test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ use std::time::Instant;
 use crate::step::{Outcome, Verdict, binary, cargo, root, stream, target};
 use crate::test::Options;
 
-/// Scenes of this name take minutes and run with `--full` only.
+/// Scenes with this suffix take minutes and run with `--full` only.
 const LARGE: &str = "_large.toml";
 
-/// Runs all scenes, as many at a time as there are cores (each on one thread), and checks the exit status.
+/// Runs all scenes, one per core at a time (each on one thread), and checks the exit status.
 pub fn run(options: &Options) -> Outcome {
     let start = Instant::now();
     let mut scenes = files_below(&root().join("scenes"), "toml");
@@ -35,7 +35,8 @@ pub fn run(options: &Options) -> Outcome {
     Outcome { name: "scenes".into(), verdict, counts, seconds: start.elapsed().as_secs_f64() }
 }
 
-/// A common list, taken from by one worker per core. Returns how many scenes failed, and the fingerprints of the others.
+/// Workers, one per core, take scenes from a common list. Returns the number of failed scenes, and the fingerprints of
+/// the others.
 fn run_side_by_side(scenes: &[PathBuf]) -> (usize, Vec<(String, String)>) {
     let workers = std::thread::available_parallelism().map_or(1, |count| count.get());
     let (next, failed, report) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -46,7 +47,7 @@ fn run_side_by_side(scenes: &[PathBuf]) -> (usize, Vec<(String, String)>) {
                     let start = Instant::now();
                     let verdict = run_one(scene);
                     let name = scene.strip_prefix(root()).unwrap_or(scene).display();
-                    // One report at a time, so that the complaints of a scene stay together.
+                    // One report at a time, so that the messages of a scene stay together.
                     let mut turn = report.lock();
                     match verdict {
                         Ok(hash) => {
@@ -67,7 +68,7 @@ fn run_side_by_side(scenes: &[PathBuf]) -> (usize, Vec<(String, String)>) {
     (failed.into_inner(), report.into_inner().unwrap_or_default())
 }
 
-/// Where the fingerprints of all scenes are, for others that run the same scenes in another way.
+/// The fingerprints of all scenes, for other steps that run the same scenes differently.
 pub fn hashes() -> PathBuf {
     target().join("scenes-out/hashes.json")
 }
@@ -81,7 +82,7 @@ fn keep_hashes(found: &[(String, String)]) {
     }
 }
 
-/// Runs a scene and returns the fingerprint of its end.
+/// Runs a scene and returns the fingerprint of its final state.
 fn run_one(scene: &Path) -> Result<String, String> {
     let name = scene.strip_prefix(root().join("scenes")).unwrap_or(scene).with_extension("");
     let mut command = Command::new(binary("sinew"));
@@ -89,7 +90,7 @@ fn run_one(scene: &Path) -> Result<String, String> {
         .current_dir(root())
         .args(["run", "--quiet", "--threads", "1", "--json"])
         .arg(scene.strip_prefix(root()).unwrap_or(scene));
-    // Scenes to look at are written out; of those to trust only the numbers are wanted.
+    // Scenes to look at are written out; validation scenes only need their numbers.
     if name.starts_with("basics") {
         command.arg("-o").arg(target().join("scenes-out").join(name));
     } else {
@@ -110,7 +111,7 @@ fn run_one(scene: &Path) -> Result<String, String> {
     }
 }
 
-/// All files with an extension in a folder and below; an absent folder has none.
+/// All files with an extension in a folder and below; none if the folder does not exist.
 pub fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];

@@ -1,29 +1,29 @@
-//! One step of a chore: a command whose output is shown as it comes, and what it counted.
+//! One step of a chore: a command with streamed output, and its test counts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// How a step ended.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should.
+    /// Passed.
     Passed,
-    /// Not as it should, with the reason in a few words.
+    /// Failed, with a short reason.
     Failed(String),
-    /// Not done, with the reason.
+    /// Skipped, with the reason.
     Skipped(String),
 }
 
 /// A finished step.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Name in the table, as `--only` takes it.
+    /// Name in the table, as in `--only`.
     pub name: String,
-    /// How it ended.
+    /// The outcome.
     pub verdict: Verdict,
-    /// Checks inside the step that passed, failed, were skipped (tests, scenes); a step without parts counts itself.
+    /// Checks inside the step that passed, failed, were skipped (tests, scenes); a step without parts counts as one.
     pub counts: [usize; 3],
     /// Wall-clock seconds.
     pub seconds: f64,
@@ -60,7 +60,7 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// A program built in the release profile.
+/// The path of a program built in the release profile.
 pub fn binary(name: &str) -> PathBuf {
     target().join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
@@ -79,7 +79,7 @@ pub fn has_cargo_command(name: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a command, passes its output on line by line, and counts the tests it reports.
+/// Runs a command, forwards its output line by line, and counts the tests it reports.
 pub fn stream(name: &str, command: &mut Command) -> Outcome {
     let start = Instant::now();
     let mut child = match command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
@@ -99,14 +99,14 @@ pub fn stream(name: &str, command: &mut Command) -> Outcome {
     let mut outcome = Outcome::single(name, verdict, seconds);
     let counts = [0, 1, 2].map(|i| stdout[i] + stderr[i]);
     if counts.iter().sum::<usize>() > 0 {
-        // A build error after some counted tests must still show as a failure.
+        // A build error after some counted tests must still count as a failure.
         let unseen = usize::from(outcome.is_failure() && counts[1] == 0);
         outcome.counts = [counts[0], counts[1] + unseen, counts[2]];
     }
     outcome
 }
 
-/// Copies a pipe to stderr and adds up the summary lines of cargo test and nextest in it.
+/// Copies a pipe to stderr and adds up its summary lines of cargo test and nextest.
 fn pass_on(pipe: impl Read) -> [usize; 3] {
     let mut counts = [0; 3];
     for line in BufReader::new(pipe).lines() {

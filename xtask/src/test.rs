@@ -1,6 +1,7 @@
-//! `cargo xtask test`: what CI runs, in the order in which mistakes are cheap to find.
+//! `cargo xtask test`: everything CI runs, cheapest checks first.
 //!
-//! Everything is built in the release profile: tests step real physics, and one profile means that no crate is compiled twice.
+//! Everything is built in the release profile: tests step real physics, and with one profile no crate is compiled
+//! twice.
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -53,10 +54,10 @@ const STEPS: [(&str, fn(&Options) -> Outcome); 11] = [
     (judges::NAME, judges::run),
     (opensim::NAME, opensim::run),
     (python::NAME, python::run),
-    ("licences", deny::run),
+    ("licenses", deny::run),
 ];
 
-/// Runs the steps, prints the table, and fails when one of them failed.
+/// Runs the steps, prints the table, and fails if one of them failed.
 pub fn run(arguments: &[String]) -> ExitCode {
     let options = match Options::parse(arguments) {
         Ok(options) => options,
@@ -85,7 +86,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
     summary(&outcomes)
 }
 
-/// With `CI=true` nothing may be skipped for want of a tool.
+/// With `CI=true` a missing tool is a failure, not a skip.
 fn strict(mut outcome: Outcome) -> Outcome {
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
     if let (true, Verdict::Skipped(reason)) = (is_ci, &outcome.verdict) {
@@ -124,7 +125,7 @@ fn lint(_: &Options) -> Outcome {
     )
 }
 
-/// Unit and integration tests; the program itself is built on the way because tests call it.
+/// Unit and integration tests; also builds the program, because tests call it.
 fn tests(options: &Options) -> Outcome {
     let mut command = if has_cargo_command("nextest") {
         cargo(["nextest", "run", "--workspace", "--release", "--no-fail-fast", "--status-level", "fail"])
@@ -147,7 +148,7 @@ fn doc_pages(_: &Options) -> Outcome {
     stream("doc pages", &mut command)
 }
 
-/// Builds every file of `examples/` and runs it; an example gets the folder for its output as argument.
+/// Builds and runs every file of `examples/`; an example gets its output folder as argument.
 fn examples(_: &Options) -> Outcome {
     let start = Instant::now();
     let mut sources = scenes::files_below(&root().join("examples"), "rs");

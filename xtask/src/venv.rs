@@ -1,22 +1,22 @@
-//! Virtual environments of Python below the target folder, with packages of npm beside them: for the judges of our files, and for engines to
-//! compare with.
+//! Python virtual environments below the target folder, with npm packages beside them: for the programs that check our
+//! files, and for engines to compare with.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-/// Names under which Python 3 is looked for.
+/// Names to try for Python 3.
 const INTERPRETERS: [&str; 2] = ["python3", "python"];
 
-/// A folder with `venv/` in it, and a stamp that says what was installed there.
+/// A folder with `venv/` in it, and a stamp that records what was installed there.
 #[derive(Clone, Debug)]
 pub struct Environment {
     folder: PathBuf,
 }
 
 impl Environment {
-    /// The environment of a folder; nothing is made yet.
+    /// The environment of a folder; creates nothing yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -37,7 +37,7 @@ impl Environment {
         self.folder.join("node_modules")
     }
 
-    /// Installs what a list of packages of Python names, and packages of npm with their versions, unless that was done before.
+    /// Installs a list of Python packages, and npm packages with their versions, unless already installed.
     pub fn install(&self, requirements: &Path, npm_packages: &[&str]) -> Result<(), String> {
         let mut wanted = std::fs::read_to_string(requirements)
             .map_err(|error| format!("cannot read {}: {error}", requirements.display()))?;
@@ -60,7 +60,7 @@ impl Environment {
         std::fs::write(stamp, wanted).map_err(|error| error.to_string())
     }
 
-    /// Installs one package from a file, in place of an older one.
+    /// Installs one package from a file, replacing an older one.
     pub fn pip_install(&self, package: &Path) -> Result<(), String> {
         let mut pip = if self.has_pip() {
             self.own_pip()
@@ -83,8 +83,8 @@ impl Environment {
         self.python().is_file() && quietly("pip", self.own_pip().arg("--version")).is_ok()
     }
 
-    /// Makes the environment and returns the pip that installs into it: its own, or where Python comes without `ensurepip` the
-    /// pip of the system, told where to install.
+    /// Creates the environment and returns the pip for it: its own, or if Python lacks `ensurepip` the system's pip
+    /// with a target folder.
     fn create(&self) -> Result<Command, String> {
         let python = interpreter()?;
         let venv = self.folder.join("venv");
@@ -104,19 +104,19 @@ impl Environment {
 pub struct Background(Mutex<Option<JoinHandle<Result<(), String>>>>);
 
 impl Background {
-    /// Nothing runs yet.
+    /// Not started.
     pub const fn new() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Begins.
+    /// Starts.
     pub fn start(&self, install: fn() -> Result<(), String>) {
         if let Ok(mut installation) = self.0.lock() {
             *installation = Some(std::thread::spawn(install));
         }
     }
 
-    /// Waits for the end, or installs now what was not begun before.
+    /// Waits for the end, or installs now if not started before.
     pub fn wait(&self, install: fn() -> Result<(), String>) -> Result<(), String> {
         let running = self.0.lock().ok().and_then(|mut installation| installation.take());
         match running {
@@ -126,7 +126,7 @@ impl Background {
     }
 }
 
-/// The first name under which Python 3 answers.
+/// The first of the names that runs Python 3.
 fn interpreter() -> Result<&'static str, String> {
     let is_python3 = |name: &&&str| {
         let test = "import sys; sys.exit(sys.version_info[0] != 3)";
@@ -135,7 +135,7 @@ fn interpreter() -> Result<&'static str, String> {
     INTERPRETERS.iter().find(is_python3).copied().ok_or_else(|| "Python 3 is not installed".into())
 }
 
-/// Runs an installer; what it says is told only when it fails.
+/// Runs an installer; shows its output only if it fails.
 pub fn quietly(name: &str, command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{name} cannot be started: {error}"))?;
     if output.status.success() {

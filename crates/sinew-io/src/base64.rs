@@ -2,7 +2,7 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Text of some bytes, padded.
+/// Encodes bytes, with padding.
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -15,8 +15,8 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Bytes of the first padded run of base64 in `text`, and how much of the text it took. Blanks are skipped; the run ends
-/// at padding, at `<` or at the end. Errors carry the byte of the wrong character.
+/// Decodes the first padded run of base64 in `text`; also returns its length in the text. Skips whitespace. The run
+/// ends at padding, at `<` or at the end of the text. Errors carry the offset of the invalid character.
 pub fn decode(text: &[u8]) -> Result<(Vec<u8>, usize), (usize, String)> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut word, mut digits, mut padding) = (0u32, 0, 0);

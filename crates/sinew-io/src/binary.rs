@@ -1,8 +1,8 @@
-//! Numbers in binary files. Nothing is allocated before the bytes that a count promises were found.
+//! Numbers in binary files. Readers check that the promised bytes exist before they allocate.
 
 use crate::error::{Place, ReadError};
 
-/// Order of the bytes of a number.
+/// Byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Endian {
     /// Lowest byte first.
@@ -12,7 +12,7 @@ pub enum Endian {
     Big,
 }
 
-/// A kind of number in a file.
+/// Number type in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberKind {
     /// Signed 8-bit integer.
@@ -38,7 +38,7 @@ pub enum NumberKind {
 }
 
 impl NumberKind {
-    /// Bytes of one number.
+    /// Size in bytes.
     pub fn size(self) -> usize {
         match self {
             NumberKind::I8 | NumberKind::U8 => 1,
@@ -48,12 +48,12 @@ impl NumberKind {
         }
     }
 
-    /// Whether it is a floating-point number.
+    /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, NumberKind::F32 | NumberKind::F64)
     }
 
-    /// All numbers in `bytes`, as floating point; a rest shorter than a number is ignored.
+    /// Decodes all numbers in `bytes` as floating point; ignores an incomplete last number.
     pub fn decode_f64(self, bytes: &[u8], endian: Endian) -> Vec<f64> {
         match self {
             NumberKind::I8 => bytes.iter().map(|b| f64::from(*b as i8)).collect(),
@@ -69,7 +69,7 @@ impl NumberKind {
         }
     }
 
-    /// All numbers in `bytes`, as integers; floating-point numbers are truncated.
+    /// Decodes all numbers in `bytes` as integers; truncates floating-point numbers.
     pub fn decode_i64(self, bytes: &[u8], endian: Endian) -> Vec<i64> {
         match self {
             NumberKind::I8 => bytes.iter().map(|b| i64::from(*b as i8)).collect(),
@@ -79,7 +79,7 @@ impl NumberKind {
             NumberKind::I32 => numbers(bytes, endian, i32::from_le_bytes, i32::from_be_bytes, i64::from),
             NumberKind::U32 => numbers(bytes, endian, u32::from_le_bytes, u32::from_be_bytes, i64::from),
             NumberKind::I64 => numbers(bytes, endian, i64::from_le_bytes, i64::from_be_bytes, |v| v),
-            // Beyond any index either way: saturation keeps it absurd instead of making it plausible.
+            // Out of range in either case: saturation keeps it invalid rather than plausible.
             NumberKind::U64 => {
                 numbers(bytes, endian, u64::from_le_bytes, u64::from_be_bytes, |v| i64::try_from(v).unwrap_or(i64::MAX))
             }
@@ -104,7 +104,7 @@ pub fn numbers<T, U, const N: usize>(
     }
 }
 
-/// Reads a binary file from front to back.
+/// Reads a binary file sequentially.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, position: position.min(bytes.len()), endian }
     }
 
-    /// Byte at which the next read begins.
+    /// Offset of the next read.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         &self.bytes[self.position..]
     }
 
-    /// The next `count` bytes, which are part of `what`.
+    /// The next `count` bytes, which belong to `what`.
     pub fn take(&mut self, count: usize, what: &str) -> Result<&'a [u8], ReadError> {
         match self.remaining().get(..count) {
             Some(bytes) => {
@@ -140,7 +140,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The bytes of `count` numbers of a kind; a count beyond the file is refused with what there could be at most.
+    /// The bytes of `count` numbers of a kind. Rejects a count that exceeds the file, and reports the largest possible
+    /// one.
     pub fn take_array(&mut self, count: u64, kind: NumberKind, what: &str) -> Result<&'a [u8], ReadError> {
         let found = (self.remaining().len() / kind.size()) as u64;
         if count > found {

@@ -1,4 +1,4 @@
-//! Why a file could not be read or written.
+//! Errors of reading and writing files.
 
 use std::fmt;
 
@@ -25,11 +25,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why bytes are not a mesh file. Every variant says where, as far as that can be known.
+/// Why bytes are not a valid mesh file. Every variant gives the position, if known.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ReadError {
-    /// The file is of another format, whatever its name says.
-    #[error("this is not a {format} file: {reason}")]
+    /// The file has another format than its name says.
+    #[error("this is not a valid {format} file: {reason}")]
     Magic {
         /// The expected format.
         format: &'static str,
@@ -44,76 +44,76 @@ pub enum ReadError {
         /// What is incomplete.
         what: String,
     },
-    /// A number in the file promises more, or less, than there is.
+    /// A count in the file disagrees with the data.
     #[error("{place}: {what}: {promised} promised, {found} found")]
     Count {
-        /// Where the promise is made.
+        /// Position of the count.
         place: Place,
-        /// What is counted.
+        /// The counted things.
         what: String,
-        /// How many there should be.
+        /// The count in the file.
         promised: u64,
-        /// How many there are, or could be at most.
+        /// The actual number, or the largest possible one.
         found: u64,
     },
-    /// Something refers to what does not exist.
+    /// A reference to something that does not exist.
     #[error("{place}: {what} {index} does not exist")]
     Index {
-        /// Where the reference is.
+        /// Position of the reference.
         place: Place,
-        /// What is referred to.
+        /// Kind of the referenced thing.
         what: &'static str,
-        /// Its number, as the file counts.
+        /// Its number in the file.
         index: i64,
     },
     /// A coordinate is infinite or not a number.
     #[error("{place}: {what} is not finite")]
     NotFinite {
-        /// Where it is.
+        /// Its position.
         place: Place,
-        /// What it is.
+        /// The quantity.
         what: String,
     },
-    /// Not written as the format demands.
+    /// Invalid syntax.
     #[error("{place}: {reason}")]
     Syntax {
-        /// Where.
+        /// Position.
         place: Place,
-        /// What is wrong, in a sentence without capital.
+        /// What is wrong, as a sentence without a capital.
         reason: String,
     },
-    /// Correct, but beyond what is read here.
+    /// Valid, but not supported.
     #[error("{place}: {what} cannot be read\nhint: {hint}")]
     Unsupported {
-        /// Where.
+        /// Position.
         place: Place,
-        /// What.
+        /// The unsupported feature.
         what: String,
         /// What to do instead.
         hint: &'static str,
     },
-    /// Something that a mesh needs is not in the file.
+    /// The file lacks a required part.
     #[error("the file has no {what}")]
     Missing {
-        /// What.
+        /// The missing part.
         what: &'static str,
     },
-    /// A file that belongs to this one cannot be read.
-    #[error("{place}: the file \"{name}\" that belongs to this one cannot be read: {reason}")]
+    /// A companion file cannot be read.
+    #[error("{place}: the companion file \"{name}\" cannot be read: {reason}")]
     Companion {
-        /// Where it is named.
+        /// Position of its name.
         place: Place,
         /// Its name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// Cells of kinds that the use of the file does not allow.
+    /// Cell kinds that this use of the file does not allow.
     #[error("{kinds}: {reason}\nhint: {hint}")]
     CellKinds {
-        /// Names of the kinds, with number and first cell of each.
+        /// Names of the kinds, with the number and first cell of each.
         kinds: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
         /// What to do instead.
         hint: &'static str,
@@ -134,12 +134,12 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// Not written as the format demands, at a line.
+    /// Invalid syntax at a line.
     pub fn line(line: usize, reason: impl Into<String>) -> ReadError {
         ReadError::Syntax { place: Place::Line(line), reason: reason.into() }
     }
 
-    /// Not written as the format demands, at a byte.
+    /// Invalid syntax at a byte.
     pub fn byte(byte: usize, reason: impl Into<String>) -> ReadError {
         ReadError::Syntax { place: Place::Byte(byte), reason: reason.into() }
     }
@@ -148,7 +148,7 @@ impl ReadError {
 /// Why a mesh cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum WriteError {
-    /// The format has no place for this.
+    /// The format cannot store this.
     #[error("{format} cannot hold {what}\nhint: {hint}")]
     Unsupported {
         /// Name of the format.
@@ -158,14 +158,14 @@ pub enum WriteError {
         /// What to do instead.
         hint: &'static str,
     },
-    /// The format exists in other variants only.
+    /// The format does not have this variant.
     #[error("{format} is written as {known}, not as \"{asked}\"")]
     Variant {
         /// Name of the format.
         format: &'static str,
-        /// What can be written.
+        /// Available variants.
         known: &'static str,
-        /// What was asked for.
+        /// The requested variant.
         asked: String,
     },
 }

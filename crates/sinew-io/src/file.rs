@@ -1,4 +1,4 @@
-//! Mesh files on the disk.
+//! Mesh files on disk.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ pub enum FileError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is larger than anything we could simulate.
+    /// The file exceeds the size limit.
     #[error("{} has {bytes} bytes; at most {limit} are read", path.display())]
     TooLarge {
         /// The file.
@@ -53,7 +53,7 @@ pub enum FileError {
         path: PathBuf,
         /// Its extension.
         extension: String,
-        /// What there is.
+        /// Known extensions.
         known: String,
     },
     /// The content is wrong.
@@ -80,7 +80,7 @@ const COPIES: u64 = 3;
 /// 4 GiB: a mesh that large has 50 million cells, far beyond what fits in memory as a simulation.
 const LARGEST: u64 = 4 << 30;
 
-/// Loads a mesh in the format of its extension.
+/// Loads a mesh; the extension determines the format.
 pub fn load(path: &Path) -> Result<MeshData, FileError> {
     let (format, extension) = format_of(path)?;
     let bytes = read(path)?;
@@ -97,7 +97,7 @@ pub fn load_rig(path: &Path) -> Result<sinew_rig::Rig, FileError> {
     crate::gltf::read_rig(&read(path)?, &beside).map_err(failed)
 }
 
-/// The files that hold a mesh in the format of the extension of `path`, with their names. Nothing is written yet.
+/// Encodes a mesh in the format of `path`'s extension; returns the files with their paths. Does not write to disk.
 pub fn save(mesh: &MeshData, path: &Path, options: &WriteOptions) -> Result<Vec<(PathBuf, Vec<u8>)>, FileError> {
     let (format, extension) = format_of(path)?;
     let files =
@@ -160,7 +160,7 @@ fn read_all(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
 
     use rayon::prelude::*;
 
-    /// Small enough for two threads to share even a modest file, large enough to make threads worth while.
+    /// Small enough to split even a modest file in two, large enough to pay for a thread.
     const PIECE: usize = 2 << 20;
     if size < 4 * PIECE as u64 {
         return std::fs::read(path);
@@ -187,12 +187,12 @@ impl Companions for Beside {
     fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
         let failed = |reason: String| ReadError::Companion { place, name: name.into(), reason };
         let relative = Path::new(name);
-        // A mesh from the internet must not make us read other places of the disk.
+        // A mesh from the internet must not read other parts of the disk.
         if !relative
             .components()
             .all(|part| matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir))
         {
-            return Err(failed("it must lie in the same folder or below".into()));
+            return Err(failed("it must be in the same folder or below".into()));
         }
         read(&self.path.with_file_name("").join(relative)).map_err(|error| match error {
             FileError::Open { source, .. } => failed(source.to_string()),

@@ -1,4 +1,4 @@
-//! Which formats there are, by extension.
+//! Supported formats, by extension.
 
 use crate::error::{Place, ReadError, WriteError};
 use crate::mesh_data::MeshData;
@@ -31,7 +31,7 @@ pub enum Format {
     Medit,
 }
 
-/// One row per format: format, name, extensions (the first is the usual one), whether it usually holds volumes.
+/// One row per format: format, name, extensions (the default first), whether it usually holds volumes.
 const FORMATS: [(Format, &str, &[&str], bool); 11] = [
     (Format::Obj, "OBJ", &["obj"], false),
     (Format::Ply, "PLY", &["ply"], false),
@@ -57,7 +57,7 @@ impl Format {
         FORMATS[self as usize].1
     }
 
-    /// Its extensions, without dot; the first is the usual one.
+    /// Its extensions, without the dot; the default first.
     pub fn extensions(self) -> &'static [&'static str] {
         FORMATS[self as usize].2
     }
@@ -67,28 +67,28 @@ impl Format {
         FORMATS[self as usize].3
     }
 
-    /// The format of an extension, in any case and without dot.
+    /// The format of an extension, ignoring case, without the dot.
     pub fn from_extension(extension: &str) -> Option<Format> {
         let extension = extension.to_ascii_lowercase();
         FORMATS.iter().find(|row| row.2.contains(&extension.as_str())).map(|row| row.0)
     }
 }
 
-/// How files that belong to a file are found: the buffers of a glTF, the nodes of a `.ele`.
+/// Access to companion files: the buffers of a glTF, the nodes of a `.ele`.
 pub trait Companions {
-    /// Bytes of the file `name`, relative to the file being read. `place` is where it is named.
+    /// Bytes of the file `name`, relative to the current file. `place` is the position of the reference.
     fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError>;
 
-    /// Name of the file being read without its extension: TetGen's files share it.
+    /// Name of the current file without its extension, which TetGen's files share.
     fn stem(&self) -> &str;
 }
 
-/// There are none.
+/// No companion files.
 pub struct NoCompanions;
 
 impl Companions for NoCompanions {
     fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
-        let reason = "it is not given".into();
+        let reason = "it is missing".into();
         Err(ReadError::Companion { place, name: name.into(), reason })
     }
 
@@ -100,11 +100,11 @@ impl Companions for NoCompanions {
 /// How to write a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WriteOptions {
-    /// Binary where the format has a binary variant.
+    /// Write the binary variant, if the format has one.
     pub binary: bool,
-    /// Compressed where the format has compression.
+    /// Compress, if the format supports it.
     pub compress: bool,
-    /// A version of the format, such as "2.2" for Gmsh; the usual one when left out.
+    /// A version of the format, such as "2.2" for Gmsh; `None` for the default.
     pub version: Option<String>,
 }
 
@@ -117,13 +117,13 @@ impl Default for WriteOptions {
 /// A file ready to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedFile {
-    /// Its extension, without dot.
+    /// Its extension, without the dot.
     pub extension: &'static str,
     /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// Reads the bytes of a file. `extension` tells variants apart that one format spreads over several files.
+/// Reads the bytes of a file. `extension` distinguishes the files of formats that use several.
 pub fn decode(
     bytes: &[u8],
     format: Format,
@@ -145,7 +145,7 @@ pub fn decode(
     }
 }
 
-/// Bytes of the files that hold a mesh in a format; `extension` is the one that was asked for.
+/// Encodes a mesh in a format as one or more files; `extension` is the requested one.
 pub fn encode(
     mesh: &MeshData,
     format: Format,

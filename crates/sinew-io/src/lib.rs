@@ -1,11 +1,11 @@
 //! Mesh files of other programs.
 //!
-//! Readers take bytes, so that they can be tested and fuzzed without a disk. They refuse a file at the line or byte that is
-//! wrong, and take memory within a small multiple of the file: counts are believed only after the bytes they promise were
-//! found. What a file holds becomes [`MeshData`]; what of it is simulated is decided by [`volume`] and [`surface`].
+//! Readers take bytes, so tests and fuzzers need no disk. They report the line or byte of an error, and limit memory to
+//! a small multiple of the file size: they trust a count only after finding the bytes it promises. The content of a
+//! file becomes [`MeshData`]; [`volume`] and [`surface`] select what is simulated.
 //!
-//! To add a format: a file here with `read(&[u8], …)` and `write(&MeshData, …)`, a row in [`format`], a line in [`decode`] and
-//! [`encode`], real files in `tests/corpus`, and a target in `fuzz/`.
+//! To add a format: a file here with `read(&[u8], …)` and `write(&MeshData, …)`, a row in [`mod@format`], a line in
+//! [`decode`] and [`encode`], real files in `tests/corpus`, and a target in `fuzz/`.
 
 pub mod abaqus;
 pub mod base64;

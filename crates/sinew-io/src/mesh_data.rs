@@ -1,48 +1,48 @@
-//! What a mesh file holds, before anyone decides what to do with it.
+//! The content of a mesh file, before anything is selected for simulation.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use sinew_math::Vec3;
 
-/// Shape and node order of a cell as files know them. Node orders follow VTK; readers of other conventions reorder.
+/// Shape and node order of a cell in files. Node orders follow VTK; readers of other conventions reorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CellShape {
     /// A point.
     Vertex,
     /// A segment.
     Line2,
-    /// A segment with its middle.
+    /// A segment with its midpoint.
     Line3,
     /// A triangle.
     Tri3,
-    /// A triangle with the middles of its edges.
+    /// A triangle with edge midpoints.
     Tri6,
     /// A quadrilateral.
     Quad4,
-    /// A quadrilateral with the middles of its edges.
+    /// A quadrilateral with edge midpoints.
     Quad8,
-    /// A quadrilateral with the middles of its edges and its own.
+    /// A quadrilateral with edge midpoints and center.
     Quad9,
-    /// A polygon of any number of corners.
+    /// A polygon with any number of corners.
     Polygon,
     /// A tetrahedron.
     Tet4,
-    /// A tetrahedron with the middles of its edges.
+    /// A tetrahedron with edge midpoints.
     Tet10,
     /// A pyramid over a quadrilateral.
     Pyramid5,
-    /// A pyramid with the middles of its edges.
+    /// A pyramid with edge midpoints.
     Pyramid13,
     /// A triangular prism.
     Wedge6,
-    /// A triangular prism with the middles of its edges.
+    /// A triangular prism with edge midpoints.
     Wedge15,
     /// A hexahedron.
     Hex8,
-    /// A hexahedron with the middles of its edges.
+    /// A hexahedron with edge midpoints.
     Hex20,
-    /// A hexahedron with the middles of its edges, its faces and its own.
+    /// A hexahedron with edge midpoints, face centers and center.
     Hex27,
 }
 
@@ -74,7 +74,7 @@ impl CellShape {
         SHAPES.iter().map(|row| row.0)
     }
 
-    /// Name for people and for `skip` lists.
+    /// Name for messages and `skip` lists.
     pub fn name(self) -> &'static str {
         SHAPES[self as usize].1
     }
@@ -99,7 +99,7 @@ impl CellShape {
         SHAPES[self as usize].4
     }
 
-    /// The shape with VTK's number; pixels and voxels, whose node order differs, are for the reader to turn.
+    /// The shape with VTK's number. Readers handle pixels and voxels, whose node order differs.
     pub fn from_vtk(number: i64) -> Option<CellShape> {
         SHAPES.iter().find(|row| i64::from(row.4) == number).map(|row| row.0)
     }
@@ -130,14 +130,14 @@ pub fn triangles_of(corners: &[u32]) -> impl Iterator<Item = [u32; 3]> + Clone +
 pub struct CellGroup {
     /// Their shape.
     pub shape: CellShape,
-    /// Nodes of all cells, one after another, from 0.
+    /// Nodes of all cells, consecutively, from 0.
     pub nodes: Vec<u32>,
-    /// For polygons the end of each in `nodes`; empty for every other shape.
+    /// For polygons, the end of each in `nodes`; empty for other shapes.
     pub ends: Vec<u32>,
 }
 
 impl CellGroup {
-    /// No cells yet.
+    /// An empty group.
     pub fn new(shape: CellShape) -> CellGroup {
         CellGroup { shape, nodes: Vec::new(), ends: Vec::new() }
     }
@@ -152,7 +152,7 @@ impl CellGroup {
         self.shape.nodes().map_or(self.ends.len(), |nodes| self.nodes.len() / nodes)
     }
 
-    /// Whether there are none.
+    /// Whether there are no cells.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -181,38 +181,38 @@ pub struct Field {
     pub name: String,
     /// Numbers per point or cell.
     pub components: usize,
-    /// All numbers, flat.
+    /// All values, flat.
     pub values: Vec<f64>,
 }
 
 impl Field {
-    /// One number each.
+    /// A field with one component.
     pub fn scalars(name: impl Into<String>, values: Vec<f64>) -> Field {
         Field { name: name.into(), components: 1, values }
     }
 
-    /// The number of points or cells it describes.
+    /// Number of points or cells.
     pub fn len(&self) -> usize {
         self.values.len() / self.components.max(1)
     }
 
-    /// Whether it describes nothing.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 }
 
-/// The cell field in which readers put the integer label of a format: physical group, reference, attribute, part.
+/// The cell field for a format's integer label: physical group, reference, attribute, part.
 pub const LABEL: &str = "label";
 
-/// Everything read from a mesh file, in the order of the file.
+/// Everything read from a mesh file, in file order.
 ///
-/// Readers promise: positions are finite, nodes of cells and sets exist, fields have one entry per point or cell.
+/// Readers guarantee finite positions, valid nodes of cells and sets, and one field entry per point or cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeshData {
     /// Points.
     pub points: Vec<Vec3>,
-    /// Cells in the order of the file; a group ends where the shape changes. Cells are numbered through the groups, from 0.
+    /// Cells in file order; a group ends where the shape changes. Cells are numbered through the groups, from 0.
     pub groups: Vec<CellGroup>,
     /// Fields at the points.
     pub point_fields: Vec<Field>,
@@ -222,7 +222,7 @@ pub struct MeshData {
     pub node_sets: BTreeMap<String, Vec<u32>>,
     /// Named sets of cells.
     pub cell_sets: BTreeMap<String, Vec<u32>>,
-    /// What was left out or deserves attention, in sentences.
+    /// Notes on skipped content and other findings, as sentences.
     pub notes: Vec<String>,
 }
 
@@ -237,7 +237,7 @@ impl MeshData {
         self.groups.iter().flat_map(|group| group.cells().map(|nodes| (group.shape, nodes)))
     }
 
-    /// Adds a cell at the end, to the last group if it has the same shape.
+    /// Appends a cell, to the last group if it has the same shape.
     pub fn push_cell(&mut self, shape: CellShape, nodes: &[u32]) {
         debug_assert!(shape.nodes().is_none_or(|count| count == nodes.len()));
         if self.groups.last().is_none_or(|group| group.shape != shape) {

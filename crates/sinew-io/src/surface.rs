@@ -1,4 +1,4 @@
-//! The triangle surface in a file.
+//! The triangle surface of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,27 +8,27 @@ use crate::error::ReadError;
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData, triangles_of};
 use crate::volume::kind_list;
 
-/// A surface, and how it came about.
+/// A surface, with its groups, fields and notes.
 #[derive(Clone, Debug)]
 pub struct SurfaceParts {
     /// The triangles.
     pub mesh: TriMesh,
     /// Named groups of triangles.
     pub groups: BTreeMap<String, Vec<u32>>,
-    /// Fields at the corners of the triangles, three per triangle: vertices that were made one may have had different values.
+    /// Fields at the corners of the triangles, three per triangle: merged vertices may have had different values.
     pub corner_fields: Vec<Field>,
-    /// What deserves attention.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl MeshData {
     /// The faces as triangles; polygons are cut in halves ([`triangles_of`]).
     ///
-    /// Vertices at equal places are made one when that closes the surface: files that store a vertex once per texture corner
-    /// would have a slit along every seam otherwise.
+    /// Merges vertices at equal positions if that closes the surface: files that store a vertex once per texture corner
+    /// would otherwise have a gap along every seam.
     pub fn into_surface(self, skip: &BTreeSet<CellShape>) -> Result<SurfaceParts, ReadError> {
         let mut triangles: Vec<[u32; 3]> = Vec::new();
-        // First triangle of each cell, so that groups can follow.
+        // First triangle of each cell, to map groups.
         let mut first_of = Vec::with_capacity(self.cell_count() + 1);
         let mut refused: BTreeMap<CellShape, [usize; 2]> = BTreeMap::new();
         for (number, (shape, nodes)) in self.cells().enumerate() {
@@ -37,7 +37,7 @@ impl MeshData {
                 CellShape::Tri3 | CellShape::Quad4 | CellShape::Polygon => {
                     triangles.extend(triangles_of(nodes));
                 }
-                // Points and lines are no surface, but they do not make it another one.
+                // Points and lines do not affect a surface.
                 _ if shape.dimension() < 2 || skip.contains(&shape) => {}
                 _ => refused.entry(shape).or_insert([0, number])[0] += 1,
             }
@@ -60,9 +60,10 @@ impl MeshData {
         }
         if !mesh.is_closed() {
             let (welded, count) = mesh.welded()?;
-            // Triangles that collapse would shift the groups; a surface with such triangles is not closed by welding alone.
+            // Collapsing triangles would shift the groups, and welding alone does not close a surface with such
+            // triangles.
             if count > 0 && welded.triangle_count() == mesh.triangle_count() && welded.is_closed() {
-                notes.push(format!("{count} vertices at the place of another were made one with it"));
+                notes.push(format!("{count} vertices were merged with another at the same position"));
                 mesh = welded;
             }
         }
@@ -117,7 +118,7 @@ mod tests {
         assert!(parts.notes[0].contains("16 vertices"), "{:?}", parts.notes);
     }
 
-    /// Vertices that become one keep the values that each face gave them.
+    /// Merged vertices keep the values of each face.
     #[test]
     fn fields_follow_the_corners() {
         let mut data = cube_with_seams();

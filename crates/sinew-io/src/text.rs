@@ -1,4 +1,4 @@
-//! Numbers and words in text files, with the line they stand in.
+//! Numbers and words in text files, with line numbers.
 
 use std::io::Write;
 
@@ -6,33 +6,33 @@ use sinew_math::Vec3;
 
 use crate::error::{Place, ReadError};
 
-/// Splits a text file into blank-separated words, or into lines, and counts lines.
+/// Splits a text file into words separated by whitespace, or into lines, and counts lines.
 #[derive(Clone, Debug)]
 pub struct Words<'a> {
     bytes: &'a [u8],
     position: usize,
     line: usize,
-    /// A byte that begins a comment up to the end of the line.
+    /// A byte that begins a comment to the end of the line.
     comment: Option<u8>,
 }
 
 impl<'a> Words<'a> {
-    /// Words from `position` of `bytes`, whose line is `line`.
+    /// Words from `position` of `bytes`, on line `line`.
     pub fn new(bytes: &'a [u8], position: usize, line: usize, comment: Option<u8>) -> Words<'a> {
         Words { bytes, position: position.min(bytes.len()), line, comment }
     }
 
-    /// Line of the word that was read last, from 1.
+    /// Line of the last word, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// Where that is, for errors.
+    /// Position of the last word, for errors.
     pub fn place(&self) -> Place {
         Place::Line(self.line)
     }
 
-    /// Byte at which the next read begins.
+    /// Offset of the next read.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -42,7 +42,7 @@ impl<'a> Words<'a> {
         &self.bytes[self.position..]
     }
 
-    /// Moves forward, over bytes that were read by other means; lines are counted on the way.
+    /// Moves forward over bytes that were read by other means, counting lines.
     pub fn skip_to(&mut self, position: usize) {
         let position = position.clamp(self.position, self.bytes.len());
         self.line += self.bytes[self.position..position].iter().filter(|&&b| b == b'\n').count();
@@ -65,7 +65,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word of the current line; `None` at its end, which is not passed.
+    /// The next word of the current line; `None` at its end, which is not consumed.
     pub fn next_word_in_line(&mut self) -> Option<&'a [u8]> {
         loop {
             match self.bytes.get(self.position) {
@@ -77,8 +77,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The rest of the current line without its end and blanks around it; the position moves to the next line. `None` at
-    /// the end of the file. Comments are not removed.
+    /// The rest of the current line, trimmed, without its end; moves to the next line. `None` at the end of the file.
+    /// Keeps comments.
     pub fn next_line(&mut self) -> Option<&'a [u8]> {
         if self.position >= self.bytes.len() {
             return None;
@@ -106,7 +106,7 @@ impl<'a> Words<'a> {
         ReadError::Truncated { place: self.place(), what: what.into() }
     }
 
-    /// The next word, which is part of `what`.
+    /// The next word, which belongs to `what`.
     pub fn word(&mut self, what: &str) -> Result<&'a [u8], ReadError> {
         self.next_word().ok_or_else(|| self.truncated(what))
     }
@@ -117,7 +117,7 @@ impl<'a> Words<'a> {
         parse_i64(word).ok_or_else(|| not_a(self.line, word, "an integer", what))
     }
 
-    /// The next word as a count. Files of that many entries of at least two bytes each must have room for them.
+    /// The next word as a count. The file must have room for that many entries of at least two bytes each.
     pub fn count(&mut self, what: &str) -> Result<usize, ReadError> {
         let value = self.integer(what)?;
         let found = self.remaining().len() as u64;
@@ -149,12 +149,12 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A word that is not what it should be.
+/// The error for an unexpected word.
 pub fn not_a(line: usize, word: &[u8], expected: &str, what: &str) -> ReadError {
     ReadError::line(line, format!("{what}: `{}` is not {expected}", shown(word)))
 }
 
-/// A word of a file, fit for a message: short and printable.
+/// A word of a file for a message: short and printable.
 pub fn shown(word: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text: String = String::from_utf8_lossy(&word[..word.len().min(LONGEST)]).escape_debug().collect();
@@ -186,7 +186,7 @@ pub fn parse_i64(word: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// Powers of ten that doubles hold exactly.
+/// Powers of ten that doubles represent exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
@@ -194,8 +194,8 @@ const POWERS: [f64; 23] = [
 
 /// A decimal number, correctly rounded; also `nan`, `inf` and Fortran's `1.0D+3`.
 ///
-/// A mantissa below 2⁵³ times or by a power of ten up to 10²² needs one rounding only, so one operation gives the correctly
-/// rounded value [Clinger 1990]; everything else goes the slow way through the standard library.
+/// A mantissa below 2⁵³ times or divided by a power of ten up to 10²² needs only one rounding, so one operation gives
+/// the correctly rounded value \[Clinger 1990\]. Everything else takes the slow path through the standard library.
 pub fn parse_f64(word: &[u8]) -> Option<f64> {
     let (negative, rest) = match word {
         [b'-', rest @ ..] => (true, rest),
@@ -258,7 +258,7 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     };
 }
 
-/// Appends a whole number.
+/// Appends an integer.
 pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -277,7 +277,7 @@ pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
 mod tests {
     use super::*;
 
-    /// The standard library is the reference for every way to write a number.
+    /// The standard library is the reference for every number syntax.
     #[test]
     fn numbers_are_rounded_as_the_standard_library_does() {
         let mut seed = 1u64;

@@ -1,4 +1,4 @@
-//! The volume mesh in a file: which cells are simulated, and what the others are good for.
+//! The volume mesh of a file: the simulated cells, and the sets that other cells mark.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +7,28 @@ use sinew_geometry::{CellBlock, CellKind, CellMesh, MeshField, MeshReport};
 use crate::error::ReadError;
 use crate::mesh_data::{CellShape, Field, LABEL, MeshData};
 
-/// What to leave out.
+/// Options of the conversion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeOptions {
-    /// Kinds of cells that are dropped instead of simulated or refused.
+    /// Kinds of cells to drop instead of simulating or rejecting them.
     pub skip: BTreeSet<CellShape>,
 }
 
-/// A volume mesh, and how it came about.
+/// A volume mesh, with a report and notes.
 #[derive(Clone, Debug)]
 pub struct VolumeParts {
     /// The mesh, with its labels, sets and fields.
     pub mesh: CellMesh,
-    /// What was mended.
+    /// Repairs.
     pub report: MeshReport,
-    /// What deserves attention.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Cell fields that other programs use for what we call [`LABEL`].
+/// Names that other programs use for [`LABEL`].
 const OTHER_LABELS: [&str; 5] = ["medit:ref", "gmsh:physical", "tetgen:attribute", "material", "cell_tags"];
 
-/// The kind that simulates a shape.
+/// The simulated kind of a shape.
 fn kind_of(shape: CellShape) -> Option<CellKind> {
     match shape {
         CellShape::Tet4 => Some(CellKind::Tet4),
@@ -39,16 +39,16 @@ fn kind_of(shape: CellShape) -> Option<CellKind> {
 }
 
 impl MeshData {
-    /// The integer label of each cell, under whatever name the file gives it.
+    /// The integer label of each cell, under any known name.
     pub fn labels(&self) -> Option<&Field> {
         let names = std::iter::once(&LABEL).chain(&OTHER_LABELS);
         names.filter_map(|name| self.cell_field(name)).find(|field| field.components == 1)
     }
 
-    /// The tetrahedra and hexahedra as a mesh that can be simulated, checked and mended.
+    /// The tetrahedra and hexahedra as a checked and repaired mesh for simulation.
     ///
-    /// Points, lines and faces whose nodes all belong to the volume mark it: named sets and labels of them become node sets
-    /// (`surface-3` for the label 3 on faces). Other cells are refused unless `options` says to skip their kind. Named sets
+    /// Points, lines and faces whose nodes all belong to the volume mark it: their named sets and labels become node
+    /// sets (`surface-3` for the label 3 on faces). Rejects other cells unless `options` skips their kind. Named sets
     /// and fields follow their nodes and cells.
     pub fn into_volume(self, options: &VolumeOptions) -> Result<VolumeParts, ReadError> {
         let marked = self.mask_of_volume(options);
@@ -84,7 +84,7 @@ impl MeshData {
         self.attached(blocks, &old_from_new, options)
     }
 
-    /// For each point whether a tetrahedron or hexahedron uses it.
+    /// For each point, whether a tetrahedron or hexahedron uses it.
     fn mask_of_volume(&self, options: &VolumeOptions) -> Vec<bool> {
         let mut mask = vec![false; self.points.len()];
         let is_simulated = |shape: CellShape| kind_of(shape).is_some() && !options.skip.contains(&shape);
@@ -160,7 +160,7 @@ impl MeshData {
         Ok(VolumeParts { mesh, report, notes: self.notes })
     }
 
-    /// Nodes of some cells, skipped kinds left out.
+    /// Nodes of some cells, without skipped kinds.
     fn nodes_of(&self, cells: impl Iterator<Item = u32>, options: &VolumeOptions) -> Vec<u32> {
         let mut wanted = vec![false; self.cell_count()];
         cells.for_each(|cell| wanted[cell as usize] = true);
@@ -197,7 +197,7 @@ pub(crate) fn kind_list(kinds: &BTreeMap<CellShape, [usize; 2]>) -> String {
 }
 
 impl From<&CellMesh> for MeshData {
-    /// Everything a mesh knows, ready to be written.
+    /// Converts everything in a mesh for writing.
     fn from(mesh: &CellMesh) -> MeshData {
         let mut data = MeshData { points: mesh.positions().to_vec(), ..MeshData::default() };
         for block in mesh.blocks() {
@@ -231,7 +231,7 @@ mod tests {
     use crate::mesh_data::CellGroup;
     use sinew_math::Vec3;
 
-    /// A unit tetrahedron on nodes 1..5, with a node 0 that nothing uses, a labelled face and a named set of each kind.
+    /// A unit tetrahedron on nodes 1..5, with an unused node 0, a labeled face and a named set of each kind.
     fn marked() -> MeshData {
         let corners = [[9.0; 3], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         let mut data = MeshData { points: corners.map(Vec3::from).to_vec(), ..MeshData::default() };

@@ -1,12 +1,12 @@
-//! As much XML as VTK files use: elements, attributes, text, comments.
+//! A parser for the XML subset of VTK files: elements, attributes, text, comments.
 //!
-//! Works on bytes because VTU files may carry raw binary; hands out positions so that errors can name a line.
+//! Works on bytes because VTU files may contain raw binary; reports positions so that errors can give a line.
 
 use std::borrow::Cow;
 
 use thiserror::Error;
 
-/// What is wrong with the markup, and where.
+/// An error in the markup, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line} (byte {offset}): {reason}")]
 pub struct XmlError {
@@ -37,32 +37,32 @@ impl Element<'_> {
     }
 }
 
-/// The next thing in a file.
+/// The next item of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// An element begins (an empty one also ends).
     Start(Element<'a>),
     /// An element ends.
     End(&'a str),
-    /// Bytes between tags, not only blanks.
+    /// Bytes between tags that are not only whitespace.
     Text {
         /// The bytes.
         bytes: &'a [u8],
-        /// Where they begin.
+        /// Their offset.
         offset: usize,
     },
 }
 
-/// Reads a file from front to back.
+/// Reads a file sequentially.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// Elements that are open, outermost first.
+    /// Open elements, outermost first.
     open: Vec<&'a str>,
 }
 
-/// Deeper nesting is no file of ours and would only cost memory.
+/// Deeper nesting is no VTK file and would only waste memory.
 const DEEPEST: usize = 64;
 
 impl<'a> Reader<'a> {
@@ -71,12 +71,12 @@ impl<'a> Reader<'a> {
         Reader { bytes, position: 0, open: Vec::new() }
     }
 
-    /// Where the reader stands.
+    /// Current position.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Elements that are open, outermost first.
+    /// Open elements, outermost first.
     pub fn path(&self) -> &[&'a str] {
         &self.open
     }
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
                 let length = rest.iter().position(|&b| b == b'<').unwrap_or(rest.len());
                 self.position += length;
                 let text = &rest[..length];
-                // A byte-order mark before the first tag is a blank too.
+                // A byte-order mark before the first tag counts as whitespace.
                 if text.iter().all(u8::is_ascii_whitespace) || (start == 0 && text == b"\xef\xbb\xbf") {
                     continue;
                 }
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// First place of `mark` in `bytes`.
+/// First position of `mark` in `bytes`.
 pub(crate) fn find(bytes: &[u8], mark: &[u8]) -> Option<usize> {
     bytes.windows(mark.len()).position(|window| window == mark)
 }

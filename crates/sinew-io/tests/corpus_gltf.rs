@@ -1,6 +1,6 @@
-//! glTF files of other programs, and files made by hand for what those programs never write, give the numbers that their makers
-//! put in. `trimesh-*` is trimesh 5.2, `blender-*` Blender 5.0, `vtk-*` VTK 9.7; `hand-*` passed the Khronos validator, and
-//! `hand-rigged.glb` was written by `gltf::write_rig`.
+//! glTF files of other programs, and handmade files with features that those programs never write, give the numbers
+//! their authors put in. `trimesh-*` is trimesh 5.2, `blender-*` Blender 5.0, `vtk-*` VTK 9.7; `hand-*` passed the
+//! Khronos validator, and `gltf::write_rig` wrote `hand-rigged.glb`.
 
 use std::f64::consts::SQRT_2;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn corpus(name: &str) -> MeshData {
     load(&folder().join(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Volume and centre that the triangles of a set enclose, by the divergence theorem.
+/// Volume and center enclosed by the triangles of a set, by the divergence theorem.
 fn solid(mesh: &MeshData, set: &str) -> (f64, Vec3) {
     let cells: Vec<_> = mesh.cells().collect();
     let (mut volume, mut moment) = (0.0, Vec3::zero());
@@ -31,12 +31,12 @@ fn solid(mesh: &MeshData, set: &str) -> (f64, Vec3) {
     (volume, moment * volume.recip())
 }
 
-/// Within single precision of sizes of about ten.
+/// To single precision at sizes of about ten.
 fn assert_solid(mesh: &MeshData, set: &str, volume: f64, center: [f64; 3]) {
     let (found, place) = solid(mesh, set);
     let [x, y, z] = center;
     assert!((found - volume).abs() < 2e-5, "{set}: volume {found}");
-    assert!((place - Vec3::new(x, y, z)).norm() < 2e-5, "{set}: centre {place:?}");
+    assert!((place - Vec3::new(x, y, z)).norm() < 2e-5, "{set}: center {place:?}");
 }
 
 #[test]
@@ -47,14 +47,14 @@ fn a_box_of_trimesh_has_its_volume() {
     assert!(surface.is_closed() && (surface.volume() - 6.0).abs() < 1e-12);
 }
 
-/// A scene of two balls that are one mesh and a brick, in one file and with four buffers beside it.
+/// A scene of two balls that share one mesh and a brick, in one file and with four buffers beside it.
 #[test]
 fn a_scene_of_trimesh_is_placed_by_its_nodes() {
     let mesh = corpus("trimesh-scene.glb");
     assert_eq!((mesh.points.len(), mesh.cell_count()), (42 + 8 + 42, 80 + 12 + 80));
     assert_solid(&mesh, "right", 1.0, [SQRT_2, SQRT_2, 0.0]);
     let ball = solid(&mesh, "left").0;
-    // An icosphere of radius ½ divided once: between the icosahedron's 0.317 and the ball's 0.524.
+    // An icosphere of radius ½, subdivided once: between the icosahedron's 0.317 and the ball's 0.524.
     assert!(ball > 0.4 && ball < 0.524);
     assert_solid(&mesh, "left", ball, [-2.0, 0.0, 0.0]);
     assert_solid(&mesh, "ball again", ball, [0.0, 0.0, 5.0]);
@@ -126,7 +126,7 @@ fn every_mode_of_a_primitive_is_read() {
         let cells = cells.iter().map(|&cell| mesh.cells().nth(cell as usize).unwrap().1);
         let area = cells.map(|n| {
             let [a, b, c] = [0, 1, 2].map(|k| mesh.points[n[k] as usize]);
-            // Counterclockwise seen from +z, all of them.
+            // All counterclockwise seen from +z.
             (b - a).cross(c - a).z / 2.0
         });
         area.collect::<Vec<_>>()

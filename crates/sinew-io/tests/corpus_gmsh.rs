@@ -1,7 +1,7 @@
-//! Files of Gmsh, MEDIT and TetGen that other programs wrote: Gmsh 4.15, meshio 5.3 and TetGen 1.6.
+//! Files of Gmsh, MEDIT and TetGen, written by Gmsh 4.15, meshio 5.3 and TetGen 1.6.
 //!
-//! Most hold a box of 2 × 1 × 1 whose left half is called `muscle belly` (11) and right half `tendon` (12), with the face
-//! `fixed` (5) at x = 0 and the points `tip` (3) at x = 2.
+//! Most hold a box of 2 × 1 × 1 whose left half is called `muscle belly` (11) and right half `tendon` (12), with the
+//! face `fixed` (5) at x = 0 and the points `tip` (3) at x = 2.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ fn shapes(mesh: &MeshData) -> Vec<(CellShape, usize)> {
     mesh.groups.iter().map(|group| (group.shape, group.len())).collect()
 }
 
-/// Which corners each node of a cell lies between, in VTK's order; corners themselves are left out.
+/// Corners around each mid-node of a cell, in VTK's order; corners themselves are omitted.
 fn middles(shape: CellShape) -> &'static [&'static [usize]] {
     match shape {
         CellShape::Line3 => &[&[0, 1]],
@@ -66,7 +66,7 @@ const HEX27: [&[usize]; 19] = [
     &[0, 1, 2, 3, 4, 5, 6, 7],
 ];
 
-/// All cells here have straight edges, so that a middle node is the mean of its corners: the order of nodes is VTK's.
+/// All cells here have straight edges, so a mid-node in VTK's order is the mean of its corners.
 fn check_middles(name: &str, mesh: &MeshData) {
     for (shape, nodes) in mesh.cells() {
         let middles = middles(shape);
@@ -78,7 +78,7 @@ fn check_middles(name: &str, mesh: &MeshData) {
     }
 }
 
-/// The box in every variant has the same names, numbers and volume.
+/// The box has the same names, numbers and volume in every variant.
 #[test]
 fn the_box_is_the_same_in_every_variant() {
     let names = [
@@ -119,7 +119,7 @@ fn the_box_is_the_same_in_every_variant() {
     }
 }
 
-/// meshio lists only entities that have nodes of their own, which the volumes of the box have not; their cells are there.
+/// meshio lists only entities with nodes of their own. The volumes of the box have none, but their cells exist.
 #[test]
 fn cells_on_entities_that_are_not_listed_have_no_group() {
     for name in ["meshio-4.1-ascii", "meshio-4.1-binary"] {
@@ -145,7 +145,7 @@ fn hexahedra_fill_the_cube_and_one_name_spans_two_dimensions() {
     }
 }
 
-/// Cells that Gmsh itself made quadratic, and one file for each shape.
+/// Cells that Gmsh made quadratic, and one file per shape.
 #[test]
 fn quadratic_cells_have_the_node_order_of_vtk() {
     let every = [
@@ -173,7 +173,7 @@ fn quadratic_cells_have_the_node_order_of_vtk() {
     assert_eq!(shapes(&read("medit/gmsh-tet10.mesh")), [(CellShape::Tri6, 4), (CellShape::Tet10, 48)]);
 }
 
-/// The whole box is also called `everything`, which version 2 says by writing each of its cells twice.
+/// The whole box is also called `everything`; version 2 stores that by writing each of its cells twice.
 #[test]
 fn cells_in_two_groups_are_one_cell() {
     for name in ["gmsh-2.2-ascii-overlapping", "gmsh-4.1-ascii-overlapping"] {
@@ -273,7 +273,7 @@ fn tetgen_files_hold_the_box_and_the_cube() {
     }
 }
 
-/// Reads, writes in every variant that can hold it, reads again: points, cells, labels and sets are the same.
+/// Reads, writes in every variant that can hold it, and reads again: points, cells, labels and sets are the same.
 #[test]
 fn every_file_survives_being_written() {
     let mut written = 0;
@@ -312,12 +312,12 @@ fn every_file_survives_being_written() {
     assert!(written > 100, "{written}");
 }
 
-/// Every file cut off anywhere is refused, or is a mesh without what was cut off; nothing panics.
+/// Every truncated file is rejected, or is a mesh without the missing rest; nothing panics.
 #[test]
 fn files_cut_off_anywhere_are_refused() {
     for file in files("gmsh") {
         let bytes = std::fs::read(&file).unwrap();
-        // Parsing each prefix of each file would take minutes without telling more.
+        // Parsing each prefix of each file would take minutes without adding information.
         for end in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
             match sinew_io::gmsh::read(&bytes[..end]) {
                 Ok(mesh) => assert!(mesh.cell_count() > 0, "{}: {end}", file.display()),

@@ -1,4 +1,4 @@
-//! Volume files for Abaqus and FEBio: by meshio, by Gmsh and by hand, with known contents.
+//! Volume files for Abaqus and FEBio with known contents: by meshio, by Gmsh and handmade.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn read(format: &str, name: &str) -> MeshData {
     load(&corpus(format).join(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Volume of the tetrahedra and hexahedra, other shapes left out.
+/// Volume of the tetrahedra and hexahedra, without other shapes.
 fn volume(data: MeshData) -> f64 {
     let skip: BTreeSet<CellShape> =
         CellShape::all().filter(|shape| !matches!(shape, CellShape::Tet4 | CellShape::Hex8)).collect();
@@ -26,7 +26,7 @@ fn sizes(data: &MeshData) -> Vec<(CellShape, usize)> {
     data.groups.iter().map(|group| (group.shape, group.len())).collect()
 }
 
-/// A box of 1 × 2 × 3 by all writers and in all shapes; quadratic cells have the volume of their corners.
+/// A box of 1 × 2 × 3 from all writers and in all shapes; quadratic cells have the volume of their corners.
 #[test]
 fn boxes_have_the_volume_6() {
     for name in ["meshio-hex.inp", "meshio-tets-sets.inp", "gmsh-tet4.inp", "gmsh-hex8.inp"] {
@@ -46,7 +46,7 @@ fn boxes_have_the_volume_6() {
     }
 }
 
-/// Middle nodes lie in the middle of the edge that VTK's order gives them.
+/// Mid-nodes lie at the midpoint of their edge in VTK's order.
 #[test]
 fn quadratic_cells_have_their_middle_nodes_where_vtk_has_them() {
     const TET: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
@@ -90,7 +90,7 @@ fn parts_instances_and_surfaces_by_hand() {
     let data = read("abaqus", "hand-parts-surfaces.inp");
     let quads = CellShape::Quad4;
     assert_eq!(sizes(&data), [(CellShape::Hex8, 2), (quads, 1 + 2 + 2)]);
-    // The second cube was moved by 4, then turned by 90° about the edge at its origin.
+    // The second cube was moved by 4, then rotated by 90° about the edge at its origin.
     let far = data.points[8 + 1];
     assert!((far - Vec3::new(4.0, 1.0, 0.0)).norm() < 1e-14, "{far:?}");
     let names =
@@ -100,7 +100,7 @@ fn parts_instances_and_surfaces_by_hand() {
     assert_eq!((&data.node_sets["held"], &data.node_sets["pins"]), (&vec![0, 1, 10, 11], &vec![0, 1, 10, 11]));
     assert_eq!(data.node_sets["mixed"], [0, 1, 2, 3, 16, 17, 18, 19]);
     assert_eq!(data.cell_sets["material:Muscle"], [0, 1]);
-    // The lid of a cube looks up, the pressed plate too, the bottom of the second cube down.
+    // The lid of a cube faces up, so does the pressed plate; the bottom of the second cube faces down.
     let normal = |cell: u32| {
         let (_, nodes) = data.cells().nth(cell as usize).unwrap();
         let [a, b, c] = [0, 1, 2].map(|i| data.points[nodes[i] as usize]);
@@ -154,7 +154,7 @@ fn febio_3_0_may_have_surfaces_before_nodes() {
     assert_eq!(sizes(&data), [(CellShape::Tet4, 1), (CellShape::Tri3, 4)]);
     assert_eq!((&data.node_sets["tip"], &data.cell_sets["one"]), (&vec![3], &vec![0]));
     assert_eq!((&data.cell_sets["material:Bone"], &data.cell_sets["skin"]), (&vec![0], &vec![1, 2, 3, 4]));
-    // The facets close around the same volume.
+    // The facets enclose the same volume.
     let skin = MeshData { points: data.points.clone(), groups: data.groups[1..].to_vec(), ..MeshData::default() };
     let skin = skin.into_surface(&BTreeSet::new()).unwrap().mesh;
     assert!(skin.is_closed() && (skin.volume() - 1.0).abs() < 1e-15);
@@ -200,7 +200,7 @@ fn every_file_survives_the_way_there_and_back() {
     }
 }
 
-/// Every prefix of every file is refused or read, but never more than that.
+/// Every prefix of every file is rejected or read, without a panic.
 #[test]
 fn truncation_ends_without_a_panic() {
     for format in ["abaqus", "febio"] {

@@ -1,7 +1,7 @@
-//! Surface files of other programs, and some by hand: what is in them is known.
+//! Surface files of other programs, and some handmade ones, with known contents.
 //!
-//! Boxes have the sides 1, 2 and 3, prisms are hexagonal with radius 1 and height 2. Files in single precision or with six
-//! digits are compared within 1e-6 of the volume, all others exactly.
+//! Boxes have the sides 1, 2 and 3, prisms are hexagonal with radius 1 and height 2. Files in single precision or with
+//! six digits are compared within 1e-6 of the volume, all others exactly.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ const FILES: [(&str, &str, f64, usize, [usize; 3]); 38] = [
     ("stl", "trimesh-ascii-two-solids.stl", 2.0 * BOX, 16, [24, 0, 0]),
     ("stl", "trimesh-ascii.stl", BOX, 8, [12, 0, 0]),
     ("stl", "trimesh-binary.stl", BOX, 8, [12, 0, 0]),
-    // Open or not only a surface; checked below.
+    // Open, or not only a surface; checked below.
     ("obj", "blender-edges.obj", f64::NAN, 0, [1, 0, 0]),
     ("ply", "blender-ascii-edges.ply", f64::NAN, 0, [1, 0, 0]),
     ("ply", "blender-binary-edges.ply", f64::NAN, 0, [1, 0, 0]),
@@ -184,7 +184,7 @@ fn every_file_survives_the_way_there_and_back() {
         if format == "obj" {
             assert_eq!(obj::read(&obj::write(&data).unwrap()).unwrap(), data, "{name}");
         }
-        // Cells without a value have NaN, which is not equal to itself.
+        // Cells without a value have NaN, which does not equal itself.
         if format == "ply" && data.cell_fields.iter().all(|field| field.values.iter().all(|value| !value.is_nan())) {
             for binary in [true, false] {
                 let bytes = ply::write(&data, &WriteOptions { binary, ..WriteOptions::default() }).unwrap();
@@ -194,7 +194,7 @@ fn every_file_survives_the_way_there_and_back() {
     }
 }
 
-/// Every prefix of every file is refused or read, but never more than that.
+/// Every prefix of every file is rejected or read, without a panic.
 #[test]
 fn truncation_ends_without_a_panic() {
     for (format, name, ..) in FILES {

@@ -1,8 +1,8 @@
-//! Files of VTK, pyvista and meshio in all their variants, checked against the formulas their numbers were made with.
+//! Files of VTK, pyvista and meshio in all their variants, checked against the formulas of their numbers.
 //!
-//! The grid: two hexahedra on a 3 × 2 × 2 lattice of points, a wedge beside and three tetrahedra above them, 16 points in
-//! all. `temperature` is x + 10 y + 100 z, `displacement` is (0.1 x, −0.2 y, 0.3 z), `velocity gradient` holds 0 to 8 times
-//! the temperature; `stress` holds (cell + 1) (component + 1), `label` is 7, 7, 3, 3, 5, 9.
+//! The grid: two hexahedra on a 3 × 2 × 2 lattice of points, a wedge beside and three tetrahedra above them, 16 points
+//! in all. `temperature` is x + 10 y + 100 z, `displacement` is (0.1 x, −0.2 y, 0.3 z), `velocity gradient` holds 0 to
+//! 8 times the temperature; `stress` holds (cell + 1) (component + 1), `label` is 7, 7, 3, 3, 5, 9.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ fn grid_groups() -> Vec<CellGroup> {
     ]
 }
 
-/// meshio's wedges run the other way round than VTK's, and it turns them when it writes.
+/// meshio's wedges have the opposite orientation of VTK's; it reorders them when it writes.
 const WEDGE_BY_MESHIO: [usize; 6] = [0, 2, 1, 3, 5, 4];
 
 /// VTK writes 11 digits of a double as text and meshio all of them; single precision holds the temperatures exactly.
@@ -127,7 +127,7 @@ fn attributes_of_legacy_files_are_fields() {
 fn pieces_are_joined() {
     for name in ["vtk-ascii-pieces.vtu", "vtk-binary-pieces.vtu"] {
         let mesh = read("vtu", name).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // Points on the border belong to both pieces, so the cells are compared by where they are.
+        // Points on the border belong to both pieces, so cells are compared by position.
         assert_eq!(mesh.cell_count(), 6, "{name}");
         assert_eq!(mesh.cell_field("label").unwrap().values, [7.0, 7.0, 3.0, 3.0, 5.0, 9.0], "{name}");
         let points = grid_points();
@@ -155,7 +155,7 @@ fn structured_datasets_are_refused_by_name() {
     assert!(error.contains("line 4") && error.contains("STRUCTURED_POINTS") && error.contains("hint"), "{error}");
 }
 
-/// A lattice of 2 × 1 × 1 unit cells counts its points x first: 3 × 2 × 2 of them.
+/// A lattice of 2 × 1 × 1 unit cells orders its points by x first: 3 × 2 × 2 of them.
 #[test]
 fn voxels_and_pixels_are_turned() {
     let mesh = read("vtu", "pyvista-voxels.vtu").unwrap();
@@ -237,7 +237,7 @@ fn strips_and_poly_lines_are_split() {
     }
 }
 
-/// What is read can be written in every variant and read again.
+/// Every file that is read can be written in every variant and read again.
 #[test]
 fn every_file_survives_a_round_trip() {
     for name in names("vtu") {
@@ -248,7 +248,7 @@ fn every_file_survives_a_round_trip() {
     }
 }
 
-/// Every file cut at many places, and with many bytes changed, is a mesh or an error, never a panic.
+/// Every file cut at many positions, and with many bytes changed, is a mesh or an error, never a panic.
 #[test]
 fn broken_files_are_refused_without_a_panic() {
     for (format, fuzz) in [("vtu", vtu::fuzz_one as fn(&[u8])), ("vtk", vtk::fuzz_one)] {

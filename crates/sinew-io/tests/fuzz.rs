@@ -1,5 +1,6 @@
-//! Every reader against mutated real files: no panic, no hang, memory bounded by the size of the input, and whatever is read can be
-//! written and read again. Ten thousand cases per reader, a million with `SINEW_FULL=1`; `fuzz/` has the same targets for libFuzzer.
+//! Every reader against mutated real files: no panic, no hang, memory bounded by the input size, and every mesh that is
+//! read survives a round trip. Ten thousand cases per reader, a million with `SINEW_FULL=1`; `fuzz/` has the same
+//! targets for libFuzzer.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::PathBuf;
@@ -9,18 +10,18 @@ use std::time::Duration;
 
 use sinew_io::format::{Format, NoCompanions, decode};
 
-/// Counts what is in use, so that a file which makes a reader ask for gigabytes is found.
+/// Counts memory in use, to find files that make a reader allocate gigabytes.
 struct Counting;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on unchanged to the system's allocator, which keeps the promises of the trait.
+// SAFETY: every call goes unchanged to the system's allocator, which upholds the trait's contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(used, Ordering::Relaxed);
-        // SAFETY: the caller's promises hold for the system's allocator too.
+        // SAFETY: the caller's guarantees hold for the system's allocator too.
         unsafe { System.alloc(layout) }
     }
 
@@ -34,10 +35,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One test at a time: the counter cannot tell them apart.
+/// One test at a time: the counter cannot distinguish them.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A case that takes longer hangs.
+/// A case that takes longer counts as a hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Random(u64);
@@ -50,13 +51,13 @@ impl Random {
         self.0
     }
 
-    /// Below `limit`, or 0 when that is 0.
+    /// Below `limit`, or 0 if that is 0.
     fn below(&mut self, limit: usize) -> usize {
         (self.next() >> 11) as usize % limit.max(1)
     }
 }
 
-/// Words that lie, overflow or mean nothing.
+/// Words with wrong, overflowing or meaningless values.
 const WORDS: [&[u8]; 14] = [
     b"0",
     b"-1",
@@ -103,14 +104,14 @@ fn mutate(random: &mut Random, file: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
                 bytes.iter_mut().skip(at).zip(source).for_each(|(byte, new)| *byte = *new);
             }
             7 | 8 => {
-                // A word of text for another.
+                // Replaces one word by another.
                 let start = bytes[..at].iter().rposition(u8::is_ascii_whitespace).map_or(0, |space| space + 1);
                 let length = bytes[at..].iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len() - at);
                 let word = WORDS[random.below(WORDS.len())];
                 bytes.splice(start..at + length, word.iter().copied());
             }
             _ => {
-                // A line for another.
+                // Replaces one line by another.
                 let lines: Vec<usize> =
                     bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i).collect();
                 if lines.len() > 2 {
@@ -134,7 +135,7 @@ fn corpus(folder: &str) -> Vec<Vec<u8>> {
     names.iter().map(|name| std::fs::read(name).unwrap()).collect()
 }
 
-/// Runs the cases; `per_byte` and `at_once` bound the memory: bytes per byte of input, and bytes whatever the input.
+/// Runs the cases. `per_byte` and `at_once` bound the memory: bytes per byte of input, plus a constant.
 fn fuzz(folder: &str, format: Format, fuzz_one: fn(&[u8]), per_byte: usize, at_once: usize) {
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let files = corpus(folder);
@@ -145,7 +146,7 @@ fn fuzz(folder: &str, format: Format, fuzz_one: fn(&[u8]), per_byte: usize, at_o
     let worker = std::thread::spawn(move || {
         let mut random = Random(0x2545_f491_4f6c_dd1d);
         for case in 0..files.len() + cases {
-            // The real files first, as they are.
+            // First the real files, unchanged.
             let bytes = match files.get(case) {
                 Some(file) => file.clone(),
                 None => mutate(&mut random, &files[case % files.len()], &files),
@@ -206,7 +207,7 @@ fn gltf_survives_mutated_files() {
     fuzz("gltf", Format::Gltf, sinew_io::gltf::fuzz_one, 1024, 256 << 20);
 }
 
-/// Deflate packs up to 1032 zeros into a byte, and a byte may be a number of its own.
+/// Deflate packs up to 1032 zeros into a byte, and a byte may encode a whole number.
 #[test]
 fn vtu_survives_mutated_files() {
     fuzz("vtu", Format::Vtu, sinew_io::vtu::fuzz_one, 1032 * 32, TABLES);

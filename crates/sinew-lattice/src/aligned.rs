@@ -1,4 +1,4 @@
-//! Rows of f32 that begin where cache lines begin: a load of sixteen lanes that straddles two lines costs two.
+//! Rows of f32 aligned to cache lines: a load of sixteen lanes that straddles two lines costs twice as much.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,7 +14,7 @@ struct Line([f32; LANES]);
 pub(crate) struct Aligned(Vec<Line>);
 
 impl Aligned {
-    /// Zeros, rounded up to whole lines.
+    /// Zeros, rounded up to whole cache lines.
     pub fn zeros(length: usize) -> Self {
         Self(vec![Line([0.0; LANES]); length.div_ceil(LANES)])
     }
@@ -24,7 +24,7 @@ impl Deref for Aligned {
     type Target = [f32];
     #[inline(always)]
     fn deref(&self) -> &[f32] {
-        // SAFETY: a `Line` is sixteen f32 without padding (C layout, size 64), so `n` of them are `16 n` initialised f32.
+        // SAFETY: a `Line` is sixteen f32 without padding (C layout, size 64), so `n` lines are `16 n` initialized f32.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * LANES) }
     }
 }

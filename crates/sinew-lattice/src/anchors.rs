@@ -1,4 +1,5 @@
-//! What is added to K at each node of a level: a symmetric block A, of inertia, springs and contact; and the inverse of D = diag(K) + A, which smooths.
+//! Symmetric blocks A added to K at the nodes of a level (inertia, springs, contact), and the inverse of D = diag(K) +
+//! A for the smoother.
 
 use sinew_math::Mat3;
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, reduce_blocks};
@@ -10,10 +11,11 @@ use crate::layout::Layout;
 use crate::pass::Anchors;
 use crate::transfer::Transfer;
 
-/// Pivots of D below this part of its diagonal are lost in f32, which has seven digits: the inverse might not be definite.
+/// Smallest accepted pivot of D relative to its diagonal. f32 has seven digits; below this the inverse may be
+/// indefinite.
 const LEAST_PIVOT: f64 = 1e-6;
 
-/// Which blocks there are.
+/// Shape of the blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AnchorKind {
     #[default]
@@ -23,7 +25,7 @@ pub(crate) enum AnchorKind {
 }
 
 impl AnchorKind {
-    /// What these blocks need.
+    /// Smallest shape that holds these blocks.
     pub fn of(blocks: &[Mat3<f32>]) -> Self {
         let is_full = |block: &Mat3<f32>| block.rows[1][2] != 0.0 || block.rows[0][2] != 0.0 || block.rows[0][1] != 0.0;
         let any = reduce_blocks(blocks.len(), SUM_BLOCK, |range| blocks[range].iter().any(is_full), |a, b| a || b);
@@ -31,7 +33,8 @@ impl AnchorKind {
     }
 }
 
-/// Blocks of the nodes of a level, in slots as vectors are: zero where components are fixed, and in all slots of a seam but the first.
+/// Blocks of a level's nodes, in the slots of vectors. Zero for fixed components and in every slot of a seam but the
+/// first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeAnchors {
     kind: AnchorKind,
@@ -44,7 +47,7 @@ pub(crate) struct NodeAnchors {
 }
 
 impl NodeAnchors {
-    /// For passes.
+    /// View for passes.
     pub fn view(&self) -> Anchors<'_> {
         match self.kind {
             AnchorKind::None => Anchors::None,
@@ -57,12 +60,12 @@ impl NodeAnchors {
         }
     }
 
-    /// No blocks any more; the memory stays.
+    /// Removes all blocks and keeps the memory.
     pub fn clear(&mut self) {
         self.kind = AnchorKind::None;
     }
 
-    /// Room for blocks of any kind, so that later ones need no more.
+    /// Reserves memory for blocks of any kind, so that later calls do not allocate.
     fn prepare(&mut self, kind: AnchorKind, layout: &Layout) {
         self.kind = kind;
         if self.diagonal.is_empty() {
@@ -72,7 +75,7 @@ impl NodeAnchors {
         }
     }
 
-    /// The blocks of the nodes of the finest level.
+    /// Sets the blocks of the finest level.
     pub fn set(&mut self, kind: AnchorKind, layout: &Layout, free: &[f32], blocks: &[Mat3<f32>]) {
         self.prepare(kind, layout);
         layout.spread(&mut self.diagonal, |node| [0, 1, 2].map(|c| blocks[node].rows[c][c]));
@@ -85,15 +88,16 @@ impl NodeAnchors {
         self.hold(layout, free);
     }
 
-    /// Blocks of zeros of the finest level, for kernels that know no other than full ones.
+    /// Sets the blocks of the finest level to zero, for kernels that support full blocks only.
     pub fn set_zero(&mut self, layout: &Layout) {
         self.prepare(AnchorKind::Full, layout);
         self.diagonal.fill(0.0);
         self.cross.fill(0.0);
     }
 
-    /// Blocks D_c = Σ w_f D_f of a coarser level: the sums of the rows of PᵀDP, which are never softer than that, since a mean squared is at most the mean of squares.
-    /// `holds` are springs of fixed components and a factor on them; `sums` is scratch over the finer level; `least` is what the kernel of the level cannot do without.
+    /// Computes the blocks D_c = Σ w_f D_f of a coarser level. These are row sums of PᵀDP and never softer than PᵀDP,
+    /// since a squared mean is at most the mean of squares. `holds` are springs for fixed components and a factor on
+    /// them; `sums` is scratch on the finer level; `least` is the minimum kind that the level's kernel requires.
     pub fn restrict(
         &mut self,
         transfer: &Transfer,
@@ -122,7 +126,7 @@ impl NodeAnchors {
                 }
             }
         }
-        // Reads the first slot of a seam, and writes all of them.
+        // Reads the first slot of a seam and writes all of them.
         transfer.restrict(fine, sums, layout, &mut self.diagonal);
         if finer.kind == AnchorKind::Full {
             transfer.restrict(fine, &finer.cross, layout, &mut self.cross);
@@ -132,7 +136,7 @@ impl NodeAnchors {
         self.hold(layout, free);
     }
 
-    /// Takes out what is fixed, which corrections do not move, and all slots of seams but the first.
+    /// Zeroes fixed components, which corrections do not move, and every slot of a seam but the first.
     fn hold(&mut self, layout: &Layout, free: &[f32]) {
         for_each_block_mut((&mut *self.diagonal, free), SUM_BLOCK, |_, (diagonal, free): (&mut [f32], &[f32])| {
             diagonal.iter_mut().zip(free).for_each(|(entry, free)| *entry *= free);
@@ -159,7 +163,7 @@ impl NodeAnchors {
         }
     }
 
-    /// Adds A x; of a seam in its first slot only.
+    /// Adds A x; for a seam, in its first slot only.
     pub fn add_product(&self, layout: &Layout, x: &[f32], out: &mut [f32]) {
         let Self { kind, diagonal, cross, .. } = self;
         if *kind == AnchorKind::None {
@@ -185,7 +189,7 @@ impl NodeAnchors {
         }
     }
 
-    /// D⁻¹ of free components, from the diagonal of K in `inverse`.
+    /// Computes D⁻¹ on free components from the diagonal of K in `inverse`.
     pub fn invert(&mut self, layout: &Layout, free: &[f32], inverse: &mut [f32]) {
         let Self { kind, diagonal, cross, inverse_cross } = self;
         match kind {
@@ -226,7 +230,7 @@ impl NodeAnchors {
                 },
             ),
         }
-        // Only the first slot of a seam knows the block.
+        // Only the first slot of a seam holds the block.
         for slots in layout.seams() {
             for c in 0..3 {
                 let first = slots[0].component(c);
@@ -239,7 +243,7 @@ impl NodeAnchors {
     }
 }
 
-/// 1 / (k + a), 1 / k where that is not positive, or nothing.
+/// 1 / (k + a); 1 / k where that is not positive; zero where neither is.
 fn reciprocal(stiffness: f32, anchor: f32) -> f32 {
     let sum = stiffness + anchor;
     if sum > 0.0 {
@@ -251,13 +255,14 @@ fn reciprocal(stiffness: f32, anchor: f32) -> f32 {
     }
 }
 
-/// Entries xx, yy, zz and yz, xz, xy of (diag(k) + A)⁻¹ of free components; of the diagonal alone where the block is not definite.
+/// Entries xx, yy, zz and yz, xz, xy of (diag(k) + A)⁻¹ on free components. Uses the diagonal alone where the block is
+/// not definite.
 fn inverse_block(stiffness: [f32; 3], anchor: [f32; 3], cross: [f32; 3], free: [f32; 3]) -> [[f32; 3]; 2] {
     let alone = [0, 1, 2].map(|c| reciprocal(stiffness[c], anchor[c]) * free[c]);
     if cross == [0.0; 3] {
         return [alone, [0.0; 3]];
     }
-    // Fixed components have nothing beside their diagonal, whatever that is.
+    // Fixed components have no off-diagonal entries, whatever their diagonal.
     let [xx, yy, zz] =
         [0, 1, 2].map(|c| if free[c] > 0.0 { f64::from(stiffness[c]) + f64::from(anchor[c]) } else { 1.0 });
     let [yz, xz, xy] = cross.map(f64::from);

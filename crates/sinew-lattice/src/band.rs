@@ -1,6 +1,7 @@
-//! The nodes near the boundary of a level and near what is fixed, which sweeps of their own smooth (MCA-33).
+//! The band of nodes near a level's boundary and near fixed nodes, which gets extra smoothing sweeps (MCA-33).
 //!
-//! Coarse cells stand for flesh worst where it ends. A sweep over the blocks there costs less than one over all.
+//! Coarse cells approximate the body worst at its boundary. Sweeping only the blocks there costs less than sweeping
+//! all.
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
@@ -10,21 +11,21 @@ use crate::kernel::FullAnchors;
 use crate::layout::Layout;
 use crate::pass::{Anchors, Operator, Pass, Slabs};
 
-/// A band of a level.
+/// The boundary band of a level.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
     slabs: Slabs,
-    /// Cells that its sweeps meet.
+    /// Cells that its sweeps visit.
     pub cell_count: usize,
     /// 1 for nodes of the band, 0 for others, in slots.
     mask: Aligned,
-    /// D⁻¹ of the band: its diagonal, and its entries yz, xz, xy.
+    /// D⁻¹ of the band: the diagonal, and the entries yz, xz, xy.
     inverse: Aligned,
     inverse_cross: Aligned,
 }
 
 impl Band {
-    /// All nodes of cells that touch the boundary or something fixed.
+    /// Collects the nodes of all cells that touch the boundary or a fixed component.
     pub fn new(lattice: &HexLattice, layout: &Layout, fixed: &[[bool; 3]], threads: usize) -> Self {
         let mut cells_around = vec![0u8; fixed.len()];
         for &node in lattice.cells.iter().flat_map(|cell| &cell.nodes) {
@@ -58,7 +59,7 @@ impl Band {
         }
     }
 
-    /// Takes its part of D⁻¹ from that of the level.
+    /// Copies the band's part of the level's D⁻¹.
     pub fn take_inverse(&mut self, inverse: &[f32], anchors: Anchors<'_>) {
         let Self { mask, inverse: own, inverse_cross, .. } = self;
         let masked = |out: &mut [f32], values: &[f32]| {
@@ -81,7 +82,7 @@ impl Band {
         }
     }
 
-    /// One sweep, see [`Pass::Smooth`].
+    /// Runs one sweep, see [`Pass::Smooth`].
     pub fn smooth(&mut self, operator: Operator<'_>, x: &mut [f32], b: &[f32], out: &mut [f32], [a, c]: [f64; 2]) {
         let Self { slabs, inverse, inverse_cross, .. } = self;
         let anchors = match operator.anchors {

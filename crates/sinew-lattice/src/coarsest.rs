@@ -1,4 +1,4 @@
-//! The coarsest level by a direct solve (MCA-35).
+//! Direct solve on the coarsest level (MCA-35).
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::pass::Operator;
 use crate::precise::{Bent, forces};
 use crate::ties::LevelTies;
 
-/// Stiffness that is added, in largest diagonal entries: what nobody holds stays where it is.
+/// Diagonal shift relative to the largest diagonal entry. It keeps unconstrained parts in place.
 const SHIFT: f64 = 1e-7;
 
 /// Matrix and factor of the coarsest level.
@@ -23,15 +23,16 @@ pub(crate) struct Coarsest {
     cells: Vec<[u32; 8]>,
     /// Components that do not move.
     fixed: Vec<[bool; 3]>,
-    /// Of flesh that does not touch itself.
+    /// Factor without contacts.
     apart: Direct,
-    /// With contacts, and the pairs of nodes that it has room for.
+    /// Factor with contacts, and the node pairs in its structure.
     joined: Option<(Direct, Vec<[u32; 2]>)>,
-    /// Pairs of nodes that contacts bring together. Those of a step stay until the next one begins, so that not every contact more asks for another structure.
+    /// Node pairs coupled by contacts. Pairs found in a step stay until the next step begins, so that not every new
+    /// contact needs a new structure.
     pairs: Vec<[u32; 2]>,
-    /// Whether the factor last asked for is that with contacts.
+    /// Whether the last factorization included contacts.
     is_joined: bool,
-    /// Right-hand side, and solution.
+    /// Right-hand side on entry, solution on return.
     pub x: Vec<Vec3>,
 }
 
@@ -42,7 +43,7 @@ struct Direct {
 }
 
 impl Direct {
-    /// Structure for cells and pairs of nodes.
+    /// Builds the structure for these cells and node pairs.
     fn new(count: usize, cells: &[[u32; 8]], pairs: &[[u32; 2]]) -> Result<Self, CholeskyError> {
         let groups: Vec<&[u32]> =
             cells.iter().map(|cell| &cell[..]).chain(pairs.iter().map(|pair| &pair[..])).collect();
@@ -61,7 +62,7 @@ impl fmt::Debug for Coarsest {
 }
 
 impl Coarsest {
-    /// Structure of the matrix of a lattice.
+    /// Builds the structure of a lattice's matrix.
     pub fn new(lattice: &HexLattice, fixed: &[[bool; 3]]) -> Result<Self, CholeskyError> {
         let cells: Vec<[u32; 8]> = lattice.cells.iter().map(|cell| cell.nodes).collect();
         let count = lattice.node_places.len();
@@ -76,12 +77,12 @@ impl Coarsest {
         })
     }
 
-    /// Forgets which nodes contacts have brought together.
+    /// Discards the node pairs coupled by contacts.
     pub fn begin_step(&mut self) {
         self.pairs.clear();
     }
 
-    /// Makes room for contacts between nodes that share no cell.
+    /// Extends the structure for contacts between nodes that share no cell.
     fn make_room(&mut self, contacts: &LevelTies) -> Result<(), CholeskyError> {
         let known = self.pairs.len();
         let pattern = self.apart.matrix.pattern();
@@ -91,7 +92,7 @@ impl Coarsest {
                 pairs.push([a, b]);
             }
         });
-        // The known ones come first, in order.
+        // The known pairs come first, sorted.
         let (old, new) = pairs.split_at_mut(known);
         new.sort_unstable();
         let is_known = new.iter().all(|pair| old.binary_search(pair).is_ok());
@@ -101,7 +102,7 @@ impl Coarsest {
             pairs.sort_unstable();
             pairs.dedup();
         }
-        // Another step may have left one for the same pairs.
+        // An earlier step may have left a factor for the same pairs.
         if self.joined.as_ref().is_none_or(|(_, room)| *room != self.pairs) {
             let direct = Direct::new(self.fixed.len(), &self.cells, &self.pairs)?;
             self.joined = Some((direct, self.pairs.clone()));
@@ -109,7 +110,7 @@ impl Coarsest {
         Ok(())
     }
 
-    /// Factor of the tangent with this state and what is added to it.
+    /// Factorizes the tangent at this state with everything added to it.
     pub fn factorize(
         &mut self,
         operator: Operator<'_>,
@@ -170,7 +171,7 @@ impl Coarsest {
             let block = Mat3::diagonal(Vec3::new(stiffness(0), stiffness(1), stiffness(2)));
             matrix.add_diagonal(node, &block);
         }
-        // After the shift, which is for K alone: hard anchors would make it too stiff for the rest.
+        // After the shift, which applies to K alone: stiff blocks would make it too large for the rest.
         for node in 0..fixed.len() {
             if let Some(mut block) = anchors.block(layout.slots(node)[0]) {
                 hold(fixed, node as u32, node as u32, &mut block);
@@ -187,7 +188,7 @@ impl Coarsest {
         factor.refactor(matrix)
     }
 
-    /// Replaces the right-hand side by the solution; by nothing where there is no factor.
+    /// Replaces the right-hand side by the solution, or by zero without a factor.
     pub fn solve(&mut self) {
         let Self { apart, joined, x, .. } = self;
         let joined = joined.as_mut().filter(|_| self.is_joined);
@@ -198,7 +199,7 @@ impl Coarsest {
     }
 }
 
-/// Takes what is fixed out of a block.
+/// Zeroes the fixed components of a block.
 fn hold(fixed: &[[bool; 3]], row: u32, column: u32, block: &mut Mat3) {
     for i in 0..3 {
         for j in 0..3 {

@@ -1,11 +1,14 @@
-//! What keeps cells from turning inside out at their corners.
+//! Inversion barrier: keeps cells from inverting at their corners.
 //!
-//! Elasticity looks at the centre of a cell. One that is pressed flat turns a corner inside out with next to no bend, and a corner at the surface that nothing else holds goes out by cells if that
-//! gives a pressed cell its volume back. So a cell resists once the volume J at one of its eight Gauss points is less than a part of that at rest, and once its bends b (what the modes
-//! xy, xz, yz and xyz add to F) are larger than flesh of its thickness needs and cells can show:
+//! One-point elasticity sees only the center of a cell. A flattened cell can invert a corner with almost no bending,
+//! and an unsupported surface corner can move out by several cells if that restores the volume of a compressed cell. So
+//! a cell resists in two cases: when the volume J at one of its eight Gauss points falls below a fraction of its rest
+//! value, and when its bending modes b (the contribution of the modes xy, xz, yz and xyz to F) exceed the bending that
+//! flesh of its thickness needs and cells can represent:
 //! $$E = \kappa h^3 \Big[ \tfrac18 \sum_q \varphi(J_q) + \tfrac12 \max(0, |b| - b_0)^2 \Big], \qquad \varphi(J) = J_0 \ln \frac{J_0}{J} - J_0 + J \quad (J < J_0), \qquad \kappa = 2 (\lambda + 2\mu),$$
-//! with φ continued below J₁ by its Taylor polynomial of second degree, so that there is a way back from anywhere. Few cells ever do. Their tangent is a sum of squares of rows ∂J_q/∂u and ∂b/∂u;
-//! what ∂²J_q adds is left out, so that it stays definite. Thin limbs fold within few cells, so b₀ is larger in them.
+//! Below J₁, φ continues as its second-order Taylor polynomial, so inverted cells can recover from any state. Few cells
+//! are ever active. Their tangent is a sum of squares of rows ∂J_q/∂u and ∂b/∂u; the ∂²J_q term is dropped to keep it
+//! definite. Thin limbs fold within a few cells, so their b₀ is larger.
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
@@ -20,26 +23,26 @@ use crate::tangent::{MATERIAL, corners_of};
 use crate::thickness::thickness_of;
 use crate::volume::cofactor_columns;
 
-/// J₀, with its cube root (a stretch that is larger leaves no smaller volume), and J₁.
+/// J₀, its cube root (no cell whose stretches all exceed it has a smaller volume), and J₁.
 const LEAST: f64 = 0.3;
 const LEAST_STRETCH: f64 = 0.67;
 const HARD: f64 = 0.06;
 /// κ over λ + 2μ.
 const FIRMNESS: f64 = 2.0;
-/// Flesh folds by this angle over a length as its own thickness [rad]: b₀ where it has few cells across.
+/// Fold angle over a length equal to the thickness \[rad\]: sets b₀ where the body is few cells thick.
 const FOLD: f64 = 1.6;
-/// b₀ where it has many: flesh that is bent to a radius of two and a half cells. And where it has one.
+/// b₀ where the body is many cells thick, a bend to a radius of 2.5 cells; and b₀ where it is one cell thick.
 const LEAST_LIMIT: f64 = 0.2;
 const MOST_LIMIT: f64 = 1.0;
-/// Gauss points are this far from the centre along each axis, over half an edge: 1/√3.
+/// Distance of Gauss points from the center along each axis, in half edges: 1/√3.
 const REACH: f64 = 0.577_350_269_189_625_8;
-/// Norm of what bends add to F at a Gauss point, over that of the bends: 2 √(2/3) at most.
+/// Upper bound of |contribution of bends to F at a Gauss point| / |bends|: 2 √(2/3).
 const BEND_REACH: f64 = 1.633;
 
-/// The modes of a cell that bend it: xy, xz, yz and xyz.
+/// The bending modes of a cell: xy, xz, yz and xyz.
 const BENDS: [usize; 4] = [3, 5, 6, 7];
 
-/// Columns of F at a Gauss point from those at the centre, and bends over 4h.
+/// Columns of F at a Gauss point, from F at the center and the bending modes over 4h.
 #[inline(always)]
 fn gradient_at<F: Scalar>(center: &[[F; 3]; 3], bends: &[[F; 3]; 4], [x, y, z]: [F; 3]) -> [[F; 3]; 3] {
     let mut f = *center;
@@ -74,7 +77,7 @@ fn volume_of<F: Scalar>(f: &[[F; 3]; 3]) -> (F, [[F; 3]; 3]) {
     (volume, cofactor)
 }
 
-/// Adds to each mode what the columns of a stress at a Gauss point do there, over 4h.
+/// Adds to each mode the work-conjugate force of a stress at a Gauss point, over 4h.
 #[inline(always)]
 fn add_to_modes<F: Scalar>(stress: &[[F; 3]; 3], [x, y, z]: [F; 3], modes: &mut [[F; 3]; 8]) {
     for c in 0..3 {
@@ -89,14 +92,14 @@ fn add_to_modes<F: Scalar>(stress: &[[F; 3]; 3], [x, y, z]: [F; 3], modes: &mut 
     }
 }
 
-/// φ, its slope and its curvature at a volume J.
+/// φ, its slope and its curvature at volume J.
 #[inline(always)]
 fn volume_law<F: Scalar>(volume: F) -> [F; 3] {
     let (least, hard) = (F::splat(LEAST), F::splat(HARD));
     let safe = F::min(F::max(volume, hard), least);
     let inverse = safe.recip();
     let ratio = least * inverse;
-    // How far below J₁.
+    // Distance below J₁.
     let beyond = F::min(volume - safe, F::zero());
     let (slope, curvature) = (F::one() - ratio, ratio * inverse);
     let energy = least * ratio.ln() - least + safe + beyond * (slope + F::splat(0.5) * curvature * beyond);
@@ -104,7 +107,7 @@ fn volume_law<F: Scalar>(volume: F) -> [F; 3] {
     [energy, slope + curvature * beyond, curvature]
 }
 
-/// b₀ of each cell in the lanes of its block; lanes without a cell are never bent.
+/// b₀ of each cell, in the lanes of its block; lanes without a cell have no limit.
 pub(crate) fn bend_limits(lattice: &HexLattice, layout: &Layout) -> Aligned {
     let most = (FOLD / LEAST_LIMIT).ceil() as u8;
     let mut limits = Aligned::zeros(layout.block_count() * LANES);
@@ -116,7 +119,7 @@ pub(crate) fn bend_limits(lattice: &HexLattice, layout: &Layout) -> Aligned {
     limits
 }
 
-/// Slope over size, and energy, of bends of this size that resist beyond a limit.
+/// Slope over size, and energy, of bends of this size beyond a limit.
 #[inline(always)]
 fn bend_law<F: Scalar>(size: F, limit: F) -> [F; 2] {
     let beyond = F::max(size - limit, F::zero());
@@ -129,7 +132,7 @@ fn stiffness<F: Scalar>(h: f64, [mu, lambda]: [F; 2]) -> F {
     (lambda + mu + mu) * F::splat(FIRMNESS * h * h * h)
 }
 
-/// Energy of cells by their modes, whose derivatives are added to `forces`; `limit` is b₀, `least` their least stretch.
+/// Energy of cells from their modes; adds its derivatives to `forces`. `limit` is b₀, `least` the smallest stretch.
 #[inline(always)]
 pub(crate) fn resist<F: Scalar>(
     h: f64,
@@ -184,25 +187,25 @@ pub(crate) fn resist<F: Scalar>(
 /// Three numbers of each of N things, in lanes.
 pub(crate) type Lanes<const N: usize> = [[[f32; LANES]; 3]; N];
 
-/// Tangents of the cells that resist, on the finest level.
+/// Tangents of the active cells of the finest level.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirmCells {
     /// Nodes of all cells.
     cells: Vec<[u32; 8]>,
     /// b₀ of each lane.
     pub limits: Aligned,
-    /// Least volume at the Gauss points of each lane; below zero where bends are too large.
+    /// Smallest volume at the Gauss points of each lane; negative where bends are too large.
     least: Aligned,
-    /// Nodes of cells that resist, sorted; and these cells.
+    /// Nodes of active cells, sorted; and these cells.
     nodes: Vec<u32>,
     packs: Vec<Pack>,
     places: Vec<[f32; 3]>,
     pulls: Vec<[f32; 3]>,
-    /// What the right-hand side was.
+    /// Saved entries of the right-hand side.
     kept: Vec<[f32; 3]>,
 }
 
-/// Some of these cells, in lanes.
+/// A pack of these cells, in lanes.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Pack {
@@ -212,18 +215,19 @@ struct Pack {
     tangents: FirmPack,
 }
 
-/// Tangents of cells that resist. Lanes without such a cell are stiff against nothing.
+/// Tangents of active cells. Other lanes have zero stiffness.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct FirmPack {
-    /// F at the centre and bends over 4h, where the tangent was taken.
+    /// F at the center and bending modes over 4h, at the point of linearization.
     center: Lanes<3>,
     bends: Lanes<4>,
-    /// Stiffness of modes: of each bend, of all of them along themselves, and of the volume at each Gauss point [N/m].
+    /// Stiffness of modes: of each bend, of the bends along their own direction, and of the volume at each Gauss point
+    /// \[N/m\].
     each_bend: [f32; LANES],
     along_bends: [f32; LANES],
     volumes: [[f32; LANES]; 8],
-    /// Sums of sizes in each row of the tangent, or more [N/m].
+    /// Absolute row sums of the tangent, or an upper bound \[N/m\].
     sums: Lanes<8>,
 }
 
@@ -238,7 +242,7 @@ impl FirmPack {
     };
 }
 
-/// Tangents of cells with these materials, b₀ and corners displaced like this, if one of them resists.
+/// Tangents of cells with these materials, limits b₀ and corner displacements, if one of them is active.
 pub(crate) fn firm_pack(
     h: f64,
     scale: f64,
@@ -253,13 +257,13 @@ pub(crate) fn firm_pack(
 }
 
 impl FirmCells {
-    /// None yet, of a lattice.
+    /// Empty, for a lattice.
     pub fn new(lattice: &HexLattice, layout: &Layout) -> Self {
         let cells = lattice.cells.iter().map(|cell| cell.nodes).collect();
         Self { cells, limits: bend_limits(lattice, layout), ..Self::default() }
     }
 
-    /// Finds them at displacements u, in slots, with their tangents.
+    /// Finds the active cells at displacements u, in slots, and their tangents.
     pub fn find(&mut self, layout: &Layout, h: f64, materials: &[f32], u: &[f32], scale: f64) {
         let Self { cells, limits, least, nodes, packs, places, pulls, kept } = self;
         if cells.is_empty() {
@@ -316,7 +320,7 @@ impl FirmCells {
         }
     }
 
-    /// Adds the product of the tangents with x at the nodes that have any: calls with the node and the sum.
+    /// Multiplies the tangents with x at their nodes; calls `add` with each node and sum.
     fn multiply(&mut self, place: impl Fn(u32) -> [f32; 3], mut add: impl FnMut(u32, [f32; 3])) {
         let Self { nodes, packs, places, pulls, .. } = self;
         for (to, &node) in places.iter_mut().zip(&*nodes) {
@@ -334,7 +338,7 @@ impl FirmCells {
         }
     }
 
-    /// Takes the product of the tangents with x off b, in slots; [`FirmCells::restore`] puts it back.
+    /// Subtracts the product of the tangents with x from b, in slots; [`FirmCells::restore`] undoes it.
     pub fn pull(&mut self, layout: &Layout, x: &[f32], b: &mut [f32]) {
         if self.packs.is_empty() {
             return;
@@ -356,7 +360,7 @@ impl FirmCells {
         self.kept = kept;
     }
 
-    /// Puts the right-hand side back.
+    /// Restores the right-hand side.
     pub fn restore(&self, layout: &Layout, b: &mut [f32]) {
         for (&node, kept) in self.nodes.iter().zip(&self.kept) {
             for slot in layout.slots(node as usize) {
@@ -365,7 +369,8 @@ impl FirmCells {
         }
     }
 
-    /// Adds the sums of the sizes in each row of the tangents to a diagonal: with them in D the largest eigenvalue of D⁻¹K does not rise.
+    /// Adds the absolute row sums of the tangents to a diagonal. With them in D, the largest eigenvalue of D⁻¹K does
+    /// not grow.
     pub fn add_row_sums(&self, layout: &Layout, diagonal: &mut [f32]) {
         for pack in &self.packs {
             for (lane, nodes) in pack.nodes[..pack.count].iter().enumerate() {
@@ -399,10 +404,11 @@ pub(crate) fn store<F: LaneScalar<Element = f32>, const N: usize>(values: &[[F; 
     }
 }
 
-/// Sum of the sizes of the entries of Σ m mᵀ between a corner and all, m being the signs of the four bends at corners: 4 with itself, 2 with each of three neighbours and with the one opposite.
+/// Absolute row sum of Σ m mᵀ for one corner, where m holds the corner signs of the four bends: 4 for itself, 2 for
+/// each of three neighbors and for the opposite corner.
 const BENDS_AT_CORNER: f64 = 12.0;
 
-/// Tangents of a pack of cells with corners displaced like this.
+/// Computes the tangents of a pack of cells with these corner displacements.
 struct Linearization<'a> {
     h: f64,
     scale: f64,
@@ -462,7 +468,7 @@ impl LaneKernel for Linearization<'_> {
     }
 }
 
-/// Adds the sums of sizes of k w wᵀ, w having these weights of modes.
+/// Adds the absolute row sums of k w wᵀ, where w has these mode weights.
 #[inline(always)]
 fn add_sizes<F: Scalar>(mut weights: [[F; 3]; 8], stiffness: F, sums: &mut [[F; 3]; 8]) {
     transform_back(&mut weights);
@@ -478,7 +484,7 @@ fn add_sizes<F: Scalar>(mut weights: [[F; 3]; 8], stiffness: F, sums: &mut [[F; 
     }
 }
 
-/// Adds what cells that resist do at these places to the pulls of their nodes.
+/// Adds the forces of active cells at these displacements to their nodes.
 struct Product<'a> {
     packs: &'a [Pack],
     places: &'a [[f32; 3]],
@@ -515,7 +521,7 @@ impl LaneKernel for Product<'_> {
 }
 
 impl FirmPack {
-    /// Product of the tangents with displacements of the corners.
+    /// Product of the tangents with corner displacements.
     #[inline(always)]
     pub fn forces<F: LaneScalar<Element = f32>>(&self, mut modes: [[F; 3]; 8]) -> [[F; 3]; 8] {
         transform(&mut modes);
@@ -563,7 +569,7 @@ impl FirmPack {
     }
 }
 
-/// Columns of F at the centre, and bends over 4h.
+/// Columns of F at the center, and bending modes over 4h.
 #[inline(always)]
 fn center_and_bends<F: Scalar>(h: f64, modes: &[[F; 3]; 8]) -> ([[F; 3]; 3], [[F; 3]; 4]) {
     let per_edge = F::splat(0.25 / h);
@@ -583,7 +589,7 @@ fn center_and_bends<F: Scalar>(h: f64, modes: &[[F; 3]; 8]) -> ([[F; 3]; 3], [[F
     (center, bends)
 }
 
-/// Least volume at the Gauss points of the cells of a layer; below zero where bends are too large.
+/// Smallest volume at the Gauss points of a layer's cells; negative where bends are too large.
 struct LeastVolumes<'a> {
     layout: &'a Layout,
     plane: usize,

@@ -1,4 +1,4 @@
-//! Energy and forces of a lattice, for many threads at once.
+//! Energy and forces of a lattice, callable from many threads.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -16,20 +16,22 @@ use crate::level::materials_of;
 use crate::volume::VolumeLaw;
 
 /// The elastic energy of a lattice,
-/// $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]$$ with F at the centre of each cell, or with $\lambda\, w(\det F)$ in place of the second term ([`VolumeLaw`]), and what its bilinear and trilinear modes add.
+/// $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right]$$
+/// with F at the center of each cell, plus the energy of the bilinear and trilinear modes. [`VolumeLaw`] may replace
+/// the second term by $\lambda\, w(\det F)$.
 #[derive(Debug)]
 pub struct LatticeElastic {
     layout: Layout,
-    /// Edge of the cubes [m].
+    /// Edge of the cubes \[m\].
     h: f64,
     materials: Aligned,
     modes: ModeStiffness,
     volume: VolumeLaw,
-    /// b₀ of cells that resist at their corners; empty where they do not.
+    /// b₀ of each cell with an inversion barrier; empty without one.
     bend_limits: Aligned,
     fibers: LaneFibers,
     rest_positions: Vec<Vec3>,
-    /// Scratch that nobody uses at present.
+    /// Scratch that is not in use.
     scratch: Mutex<Vec<Scratch>>,
 }
 
@@ -39,18 +41,18 @@ struct Scratch {
     u: Vec<f64>,
     out: Vec<f64>,
     energies: Vec<AtomicU64>,
-    /// α σ₀ of the lanes, and the α they are for.
+    /// α σ₀ of the lanes, and the activations α it was computed for.
     active: Aligned,
     activations: Vec<f64>,
 }
 
 impl LatticeElastic {
-    /// The energy of a lattice with μ and λ of each cell [Pa].
+    /// Energy of a lattice with μ and λ of each cell \[Pa\].
     pub fn new(lattice: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness, volume: VolumeLaw) -> Self {
         Self::with_fibers(lattice, lame, modes, volume, None)
     }
 
-    /// The same of a muscle.
+    /// Energy of a lattice with muscle fibers.
     pub fn with_fibers(
         lattice: &HexLattice,
         lame: &[[f64; 2]],
@@ -72,13 +74,14 @@ impl LatticeElastic {
         }
     }
 
-    /// With cells of the same lattice that resist before their corners turn inside out, which needs [`VolumeLaw::Determinant`]; see [`MultigridParams::corners`](crate::MultigridParams::corners).
+    /// Adds an inversion barrier for cells of the same lattice. Requires [`VolumeLaw::Determinant`]; see
+    /// [`MultigridParams::corners`](crate::MultigridParams::corners).
     #[must_use]
     pub fn with_corners(self, lattice: &HexLattice) -> Self {
         Self { bend_limits: bend_limits(lattice, &self.layout), ..self }
     }
 
-    /// Elastic energy at these positions of the nodes and these activations of fibres [J].
+    /// Elastic energy at these node positions and fiber activations \[J\].
     pub fn energy(&self, x: &[Vec3], activations: &[f64]) -> f64 {
         let mut scratch = self.take_scratch(x, activations);
         let energy = force::energy(self.elastic(&scratch.active), &scratch.u, &mut scratch.energies);
@@ -86,7 +89,7 @@ impl LatticeElastic {
         energy
     }
 
-    /// Adds `scale` times the derivatives of the energy [N], without regard to what is fixed; returns `scale` times the energy.
+    /// Adds `scale` times the energy gradient \[N\], including fixed components; returns `scale` times the energy.
     pub fn add_gradient(&self, x: &[Vec3], activations: &[f64], scale: f64, gradient: &mut [Vec3]) -> f64 {
         let mut scratch = self.take_scratch(x, activations);
         let Scratch { u, out, energies, active, .. } = &mut scratch;
@@ -103,10 +106,10 @@ impl LatticeElastic {
         Elastic { layout, h: *h, materials, fibers: &fibers.rest, active, modes, volume, bend_limits }
     }
 
-    /// Scratch with displacements from positions, and what fibres pull.
+    /// Scratch holding the displacements at these positions, and the active stress of the fibers.
     fn take_scratch(&self, x: &[Vec3], activations: &[f64]) -> Scratch {
         assert_eq!(x.len(), self.rest_positions.len(), "a position per node");
-        // What a thread that panicked left behind is overwritten before it is read.
+        // Data left by a thread that panicked is overwritten before it is read.
         let free = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = free.unwrap_or_default();
         scratch.u.resize(self.layout.value_count(), 0.0);

@@ -1,12 +1,16 @@
-//! Nonlinear multigrid: the full approximation scheme (MCA-37, Algorithm 3), with a line search on every level (MCA-38).
+//! Nonlinear multigrid: the full approximation scheme (MCA-37, Algorithm 3), with a line search on every level
+//! (MCA-38).
 //!
-//! Each level solves f(F₀ + G u) + A u = f(F₀) + b for a correction u, F₀ being the deformation there when the level is entered, b the residual and A what is added to K. Smoothing
-//! linearises anew every few sweeps; the coarser level starts from the mean deformation and the restricted residual of what has been reached, and its u is added. Unlike a linear cycle, rotations follow
-//! on every level, so that a limb that must turn by a quarter does so on the coarsest one.
+//! Each level solves f(F₀ + G u) + A u = f(F₀) + b for a correction u. F₀ is the deformation on entry to the level, b
+//! the residual, and A the blocks added to K. Smoothing relinearizes every few sweeps. The coarser level starts from
+//! the mean deformation and the restricted residual, and its u is added. Unlike in a linear cycle, rotations update on
+//! every level, so a limb that must turn by 90 degrees does so on the coarsest one.
 //!
-//! Steps are shortened or lengthened to where the forces along them vanish by the secant: that needs no energies, of which coarse levels know only differences.
+//! The line search finds where the force along a step vanishes, by the secant method. This needs no energies, and
+//! coarse levels know only energy differences.
 //!
-//! The mean of turned gradients is shorter than they are, and a coarse cell that thinks it is compressed buckles: coarse levels start from deformations without compression.
+//! Averaging rotated gradients shortens them, and a coarse cell that appears compressed buckles. So coarse levels start
+//! from deformations without compression.
 
 use sinew_math::Vec3;
 use sinew_math::cholesky::CholeskyError;
@@ -20,35 +24,36 @@ use crate::pass::Operator;
 use crate::solve::dot;
 use crate::tangent::{Role, TangentKind, TangentOf, linearize};
 
-/// Tangents per smoothing.
+/// Linearizations per smoothing.
 const ROUNDS: usize = 4;
-/// Newton iterations on the coarsest level, and the part of the residual that is good enough there.
+/// Newton iterations on the coarsest level, and the relative residual that ends them.
 const MOST_COARSEST: usize = 12;
 const COARSEST_GOAL: f64 = 1e-2;
-/// A step may leave this part of the forces along it, turned around or not; and how many times as far it may go on.
+/// Largest fraction of the force along a step that may remain, in either direction; and the longest extension of a
+/// step.
 const MOST_BACK: f64 = 0.5;
 const MOST_AHEAD: f64 = 0.5;
 const FURTHEST: f64 = 3.0;
 
-/// What nonlinear cycles keep of a level.
+/// Data that nonlinear cycles keep for a level.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Visit {
-    /// Deformation gradients when the level was entered.
+    /// Deformation gradients on entry to the level.
     offsets: Aligned,
-    /// The correction so far.
+    /// Correction so far.
     total: Aligned,
     /// f(F₀) + b.
     target: Aligned,
 }
 
 impl Level {
-    /// What its forces depend on.
+    /// Inputs of its forces.
     pub fn cells(&self, params: &MultigridParams, scale: f64) -> Cells<'_> {
         let Self { layout, h, moments, fibers, active, volume, .. } = self;
         Cells { layout, h: *h, modes: params.modes, moments, fibers: &fibers.rest, active, volume: *volume, scale }
     }
 
-    /// Rotations and tangent of the gradients that are there.
+    /// Updates rotations and tangent to the current gradients.
     fn follow(&mut self, scale: f64) {
         let Self { h, volume, materials, gradients, state, bulk, .. } = self;
         let kind = TangentKind::Definite;
@@ -57,7 +62,7 @@ impl Level {
         self.linearize_fibers(TangentKind::Definite, scale);
     }
 
-    /// Begins a correction for the residual in b, from the gradients and rotations that are there.
+    /// Begins a correction for the residual in b, from the current gradients and rotations.
     fn enter(&mut self, params: &MultigridParams, scale: f64) {
         let mut visit = std::mem::take(&mut self.visit);
         if visit.offsets.is_empty() {
@@ -102,7 +107,7 @@ impl Level {
         self.visit = visit;
     }
 
-    /// Goes `factor` times x further, with all that depends on it.
+    /// Moves by `factor` times x, and updates everything that depends on it.
     fn move_by(&mut self, params: &MultigridParams, factor: f64, scale: f64) {
         let factor = factor as f32;
         for_each_block_mut((&mut *self.visit.total, &*self.x), SUM_BLOCK, |_, (total, x): (&mut [f32], &[f32])| {
@@ -115,8 +120,8 @@ impl Level {
         self.find_residual(params, scale);
     }
 
-    /// Takes x as a step. Where the forces along it have turned around it ends where they vanish by the secant, and where they still pull it goes on as far: a definite
-    /// tangent is too stiff where flesh folds.
+    /// Takes x as a step. If the force along it has reversed, the step ends where the secant puts the force at zero. If
+    /// the force still pulls forward, the step is extended: a definite tangent is too stiff where flesh folds.
     fn step(&mut self, params: &MultigridParams, scale: f64) {
         let before = dot(&self.layout, &self.b, &self.x);
         self.move_by(params, 1.0, scale);
@@ -144,8 +149,9 @@ impl Level {
 }
 
 impl Multigrid {
-    /// A correction of the displacements that [`Multigrid::linearize`] was last given, by one nonlinear cycle for the residual `r`, which is the negative derivative of the energy [N].
-    /// Cycles and products mean nothing after it, until the next [`Multigrid::linearize`].
+    /// Computes a correction to the displacements of the last [`Multigrid::linearize`], by one nonlinear cycle for the
+    /// residual `r`, the negative energy gradient \[N\]. Afterward, cycles and products are invalid until the next
+    /// [`Multigrid::linearize`].
     ///
     /// # Errors
     /// When the matrix of the coarsest level is not definite.

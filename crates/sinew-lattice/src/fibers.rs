@@ -1,9 +1,10 @@
-//! Muscle fibres in the cells of a lattice: a pull along one direction that depends on its stretch and on how active the muscle is.
+//! Muscle fibers in lattice cells: tension along one direction, as a function of stretch and activation.
 //!
-//! $$\psi = \sigma_0 \left[ \alpha \int f_a + \int f_p \right](l), \qquad l = |F a|, \qquad P = T(l)\, n \otimes a, \quad n = F a / l, \quad T = \sigma_0 (\alpha f_a + f_p)$$
-//! with the force–length curves of variant A of TER-35: f_a is 1 at rest length and vanishes 60 % from it, f_p rises from rest length on. Its tangent adds to K
+//! $$\psi = \sigma_0 \left[ \alpha \int f_a + \int f_p \right] (l), \qquad l = |F a|, \qquad P = T(l)\, n \otimes a, \quad n = F a / l, \quad T = \sigma_0 (\alpha f_a + f_p)$$
+//! with the force–length curves of variant A of TER-35: f_a is 1 at rest length and vanishes at 60 % elongation or
+//! shortening; f_p rises from rest length on. The tangent adds to K
 //! $$\delta P = \left[ T' n \otimes n + \tfrac{T}{l} (I - n \otimes n) \right] \delta F\, a \otimes a,$$
-//! definite where T' is not negative; the definite tangent has zero instead.
+//! which is definite where T' ≥ 0; the definite tangent replaces negative T' by zero.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,37 +16,37 @@ use crate::aligned::Aligned;
 use crate::layout::{LANES, Layout};
 use crate::tangent::{GRADIENT, TangentKind};
 
-/// Rows of a block of fibres at rest: direction (x, y, z) and peak stress σ₀.
+/// Rows of a block of fibers at rest: direction (x, y, z) and peak stress σ₀.
 pub(crate) const REST: usize = 4 * LANES;
-/// Rows of a block of the tangent of fibres: direction, and the symmetric factor (xx, yy, zz, xy, xz, yz) of δF a.
+/// Rows of a block of the tangent of fibers: direction, and the symmetric factor (xx, yy, zz, xy, xz, yz) of δF a.
 pub(crate) const PULL: usize = 9 * LANES;
 
 /// Blocks per parallel piece.
 const PIECE: usize = 64;
-/// Stretch below which fibres are slack whatever they do; keeps 1 / l finite.
+/// Stretch below which fibers are slack in any case; keeps 1 / l finite.
 const LEAST_STRETCH: f64 = 0.1;
 
-/// Elongations at which the active curve bends and ends, and that at which the passive one goes on straight.
+/// Elongations where the active curve bends and ends, and where the passive curve becomes a straight line.
 const BEND: f64 = 0.4;
 const END: f64 = 0.6;
 const STRAIGHT: f64 = 0.4;
-/// Passive tension is this times (exp(c e) − c e − 1).
+/// Scale of the passive tension: this times (exp(c e) − c e − 1).
 const PASSIVE: f64 = 0.05;
 const STIFFENING: f64 = 6.6;
 
-/// Fibres of the cells of a lattice.
+/// Fibers of the cells of a lattice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fibers {
-    /// Unit direction of each cell at rest.
+    /// Unit direction in each cell at rest.
     pub directions: Vec<Vec3>,
-    /// Peak isometric stress σ₀ of each cell [Pa]; zero where there are none.
+    /// Peak isometric stress σ₀ of each cell \[Pa\]; zero in cells without fibers.
     pub stress: Vec<f64>,
-    /// Which of the activations each cell follows.
+    /// Index of the activation of each cell.
     pub groups: Vec<u16>,
 }
 
 impl Fibers {
-    /// What the fibres of a cell add to its first Piola–Kirchhoff stress, T n ⊗ a [Pa].
+    /// Contribution of a cell's fibers to its first Piola–Kirchhoff stress, T n ⊗ a \[Pa\].
     pub fn stress_of(&self, cell: usize, deformation: &Mat3, activations: &[f64]) -> Mat3 {
         let (a, stress) = (self.directions[cell], self.stress[cell]);
         let active = stress * activations[usize::from(self.groups[cell])];
@@ -54,7 +55,7 @@ impl Fibers {
         Mat3::outer(Vec3::from(pulled.forward) * (pulled.tension * pulled.inverse), a)
     }
 
-    /// Those of coarser cells: mean stress, and the direction and group that weigh most.
+    /// Fibers of coarser cells: the mean stress, and the direction and group with the largest weight.
     pub(crate) fn coarsened(&self, parents: &[u32], count: usize) -> Self {
         let mut coarse =
             Self { directions: vec![Vec3::zero(); count], stress: vec![0.0; count], groups: vec![0; count] };
@@ -63,7 +64,7 @@ impl Fibers {
             let parent = parent as usize;
             let (stress, direction) = (self.stress[cell], self.directions[cell]);
             coarse.stress[parent] += 0.125 * stress;
-            // Fibres have no sense of direction.
+            // The sign of a fiber direction has no meaning.
             let sense = if coarse.directions[parent].dot(direction) < 0.0 { -1.0 } else { 1.0 };
             coarse.directions[parent] += direction * (sense * stress);
             if stress > strongest[parent] {
@@ -83,10 +84,10 @@ impl Fibers {
     }
 }
 
-/// The fibres of a level, in lanes.
+/// The fibers of a level, in lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneFibers {
-    /// Blocks of [`REST`]; empty where there are no fibres.
+    /// Blocks of [`REST`]; empty where there are no fibers.
     pub rest: Aligned,
     groups: Vec<u16>,
 }
@@ -95,7 +96,7 @@ impl LaneFibers {
     pub fn new(layout: &Layout, fibers: &Fibers) -> Self {
         let mut rest = Aligned::zeros(layout.block_count() * REST);
         let mut groups = vec![0; layout.block_count() * LANES];
-        // Lanes without a cell have a direction, and no stress.
+        // Lanes without a cell have a direction, but no stress.
         for block in rest.chunks_exact_mut(REST) {
             block[..LANES].fill(1.0);
         }
@@ -129,7 +130,7 @@ impl LaneFibers {
     }
 }
 
-/// Fibres of some cells: their direction, α σ₀ and σ₀.
+/// Fibers of some cells: direction, α σ₀ and σ₀.
 #[derive(Clone, Copy)]
 pub(crate) struct Pull<F> {
     pub direction: [F; 3],
@@ -137,7 +138,7 @@ pub(crate) struct Pull<F> {
     pub passive: F,
 }
 
-/// What fibres do at a deformation gradient.
+/// Response of fibers at a deformation gradient.
 pub(crate) struct Pulled<F> {
     /// F a.
     pub forward: [F; 3],
@@ -150,7 +151,7 @@ pub(crate) struct Pulled<F> {
 }
 
 impl<F: Scalar> Pull<F> {
-    /// At the columns of F.
+    /// Evaluates at the columns of F.
     #[inline(always)]
     pub fn at(&self, columns: &[[F; 3]; 3]) -> Pulled<F> {
         let mut forward = [F::zero(); 3];
@@ -200,19 +201,19 @@ fn passive<F: Scalar>(e: F) -> [F; 3] {
     [energy + (tension + half * slope * beyond) * beyond, tension + slope * beyond, slope]
 }
 
-/// What tangents of fibres are made of, besides deformation gradients.
+/// Inputs of fiber tangents besides deformation gradients.
 #[derive(Clone, Copy)]
 pub(crate) struct PullOf<'a> {
     pub kind: TangentKind,
-    /// Edge of the cubes [m].
+    /// Edge of the cubes \[m\].
     pub h: f64,
-    /// Multiplies all of K.
+    /// Factor on all of K.
     pub scale: f64,
     pub rest: &'a [f32],
     pub active: &'a [f32],
 }
 
-/// Tangents of the fibres of all blocks, [`PULL`]. Returns whether one of them is not definite.
+/// Computes the fiber tangents of all blocks, [`PULL`]. Returns whether one of them is not definite.
 pub(crate) fn linearize(of: PullOf<'_>, gradients: &[f32], out: &mut [f32]) -> bool {
     let differs = AtomicBool::new(false);
     for_each_block_mut(out, PIECE * PULL, |begin, out: &mut [f32]| {

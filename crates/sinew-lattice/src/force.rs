@@ -1,6 +1,7 @@
 //! Energy and forces of the cells in f64 (MCA-03, MCA-05, MCA-10):
 //! $$E = \sum_e h^3 \left[ \mu \|F-R\|^2 + \tfrac{\lambda}{2}\operatorname{tr}^2(R^T F - I) \right] + \tfrac{\mu'}{2} \Big( \beta_2 \sum |m_{ij}|^2 + \beta_3 |m_{xyz}|^2 \Big)$$
-//! with F at the centre of a cell, and the bilinear and trilinear modes of its displacements, which hold the shape that one point does not see.
+//! with F at the center of a cell. The second term uses the bilinear and trilinear displacement modes, which one-point
+//! quadrature does not see.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,23 +19,23 @@ use crate::precise::{add_corners, load_corners, transform, transform_back, widen
 use crate::tangent::{MATERIAL, corners_of};
 use crate::volume::{VolumeLaw, cofactor_columns};
 
-/// What the energy depends on besides displacements.
+/// Inputs of the energy besides displacements.
 #[derive(Clone, Copy)]
 pub(crate) struct Elastic<'a> {
     pub layout: &'a Layout,
-    /// Edge of the cubes [m].
+    /// Edge of the cubes \[m\].
     pub h: f64,
     pub materials: &'a [f32],
-    /// Fibres at rest, and α σ₀ of each lane; empty where there are none.
+    /// Fibers at rest, and α σ₀ of each lane; empty without fibers.
     pub fibers: &'a [f32],
     pub active: &'a [f32],
     pub modes: ModeStiffness,
     pub volume: VolumeLaw,
-    /// b₀ of each lane where cells resist at their corners, see [`crate::corners`]; else empty.
+    /// b₀ of each lane of cells with an inversion barrier, see [`crate::corners`]; empty without one.
     pub bend_limits: &'a [f32],
 }
 
-/// ∂E/∂u in slots, and the energy of each layer; returns their sum [J].
+/// ∂E/∂u in slots, and the energy of each layer; returns their sum \[J\].
 pub(crate) fn gradient(elastic: Elastic<'_>, u: &[f64], out: &mut [f64], energies: &mut [AtomicU64]) -> f64 {
     for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f64]| out.fill(0.0));
     energies.fill_with(AtomicU64::default);
@@ -47,7 +48,7 @@ pub(crate) fn gradient(elastic: Elastic<'_>, u: &[f64], out: &mut [f64], energie
     total(energies)
 }
 
-/// The energy alone: the same bits without forces.
+/// The energy alone, bit-identical to the one computed with forces.
 pub(crate) fn energy(elastic: Elastic<'_>, u: &[f64], energies: &mut [AtomicU64]) -> f64 {
     for_each_block_mut(&mut *energies, 1, |layer, energies: &mut [AtomicU64]| {
         let energy = dispatch(Layer::<false> { elastic, layer, u, out: &mut [], offset: 0 });
@@ -117,7 +118,7 @@ impl<const FORCES: bool> LaneKernel for Layer<'_, FORCES> {
     }
 }
 
-/// Energy of cells; their displacements become its derivatives.
+/// Energy of cells; overwrites their displacements with its derivatives.
 #[inline(always)]
 fn cell<F: Scalar>(
     h: f64,
@@ -144,7 +145,7 @@ fn cell<F: Scalar>(
         shape += strain * strain;
     }
     let half = F::splat(0.5);
-    // What volume changes with.
+    // Derivative of the volume measure.
     let mut g = columns_of(&r);
     if law == VolumeLaw::Determinant {
         g = cofactor_columns(&columns_of(&f));

@@ -1,15 +1,17 @@
-//! The product K x of a lattice, row by row, with a sweep of the smoother in the same pass.
+//! The product K x of a lattice, row by row, fused with a smoother sweep in the same pass.
 //!
-//! The Laplacian over the edges of a cube is diagonal in its eight sign (Walsh) modes, and the three linear ones are the deformation gradient (MCA-08, MCA-10). So a cell is a
-//! transform, a product per mode, and the transform back:
+//! The Laplacian over the edges of a cube is diagonal in its eight sign (Walsh) modes, and the three linear modes are
+//! the deformation gradient (MCA-08, MCA-10). So a cell applies a transform, a product per mode, and the inverse
+//! transform:
 //! $$P_j = \mu' m_j + \lambda' t\, r_j + (L' b) \times r_j, \qquad t = \sum_j r_j \cdot m_j, \quad b = \sum_j r_j \times m_j$$
-//! for the linear modes mⱼ (sums of the corners with the sign of axis j) with columns rⱼ of the rotation, and a multiple of μ' for each other mode. Scales are
-//! folded in: μ' = μh/8, λ' = λh/16, L' = R L Rᵀ h/16. Where volume is the determinant of F ([`crate::VolumeLaw`]), √λ' cof F stands in place of √λ' R in the second term, and the
-//! first has a modulus of its own.
+//! for the linear modes mⱼ (sums of the corners with the sign of axis j) and the columns rⱼ of the rotation, and a
+//! multiple of μ' for every other mode. Scale factors are folded in: μ' = μh/8, λ' = λh/16, L' = R L Rᵀ h/16. If the
+//! volume measure is det F ([`crate::VolumeLaw`]), √λ' cof F replaces √λ' R in the second term, and the first term has
+//! its own modulus.
 //!
-//! The transform is separable, so neighbours share its parts: along x by shifted loads, along y by rows that are carried on (`carry`), along z by one plane of sums
-//! (`part`). A row of nodes is finished when nobody reads its old values any more: a sweep of Jacobi or Chebyshev works in place, and is the same as
-//! with a second array.
+//! The transform is separable, so neighboring cells share its parts: along x by shifted loads, along y by rows carried
+//! forward (`carry`), along z by one plane of sums (`part`). A row of nodes is updated once its old values are no
+//! longer read, so a Jacobi or Chebyshev sweep works in place with the same result as with a second array.
 
 use std::ops::Range;
 
@@ -21,13 +23,15 @@ use crate::layout::{Kind, LANES, Layout, Row, Segment};
 
 /// Rows of state of a block: quaternion times √2, μ', λ', and L' (xx, yy, zz, xy, xz, yz).
 pub(crate) const STATE: usize = 12;
-/// Values of the state of a block.
+/// Values in the state of a block.
 pub(crate) const BLOCK: usize = STATE * LANES;
-/// Values of the moments of a block: rows of the centre of the flesh (x, y, z) and of the factors of the modes xy, xz, yz and xyz.
+/// Values in the moments of a block: rows of the center of mass (x, y, z) and of the factors of the modes xy, xz, yz
+/// and xyz.
 pub(crate) const MOMENT: usize = 7 * LANES;
-/// Values of the bulk of a block: rows of the columns of √λ' cof F, or of what stands for it in pressed cells (see [`crate::volume`]), and of the modulus of the linear modes in place of μ'.
+/// Values in the bulk of a block: rows of the columns of √λ' cof F, or of its substitute in compressed cells (see
+/// [`crate::volume`]), and of the modulus of the linear modes that replaces μ'.
 pub(crate) const BULK: usize = 10 * LANES;
-/// Values carried along y per tile: twelve sums of nodes, twelve sums of forces.
+/// Values carried along y per tile: twelve node sums, twelve force sums.
 const CARRY: usize = 2 * 12 * LANES;
 
 /// Length of the carried rows of a slab.
@@ -40,7 +44,7 @@ pub(crate) fn part_length(layout: &Layout) -> usize {
     layout.row_count() * layout.tile_count() * 3 * LANES
 }
 
-/// Stiffness of the modes beyond the linear ones, in units of μ': 2 and 3 as printed, 2/3 and 1/3 as an exact integral would have it (MCA-10).
+/// Stiffness of the higher modes, in units of μ': 2 and 3 in the paper, 2/3 and 1/3 by exact integration (MCA-10).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModeStiffness {
     /// Of the three bilinear modes.
@@ -50,16 +54,16 @@ pub struct ModeStiffness {
 }
 
 impl ModeStiffness {
-    /// The staggered rule as printed.
+    /// The staggered rule of the paper.
     pub const PAPER: Self = Self { bilinear: 2.0, trilinear: 3.0 };
     /// The exact integral of the trilinear cell.
     pub const EXACT: Self = Self { bilinear: 2.0 / 3.0, trilinear: 1.0 / 3.0 };
 }
 
-/// Blocks of state that are asked for ahead of their turn.
+/// Blocks of state to prefetch ahead.
 const BLOCKS_AHEAD: usize = 6;
 
-/// Sixteen values.
+/// Loads sixteen values.
 ///
 /// # Safety
 /// They are within the slice.
@@ -81,9 +85,10 @@ unsafe fn store<F: LaneScalar<Element = f32>>(value: F, values: &mut [f32], at: 
     value.store(unsafe { values.get_unchecked_mut(at..at + LANES) });
 }
 
-/// What is done with K x where it is complete. `at` are the places of the three components, counted from the beginning of the plane; each is a multiple of sixteen.
+/// Consumer of finished values of K x. `at` holds the offsets of the three components from the start of the plane; each
+/// is a multiple of sixteen.
 pub(crate) trait Finish<F> {
-    /// `x` is the plane of x, as long as this plane is worked on.
+    /// `x` is the current plane of x.
     ///
     /// # Safety
     /// The sixteen values from each `at` on are within `x`, which is no longer than [`Finish::length`].
@@ -92,14 +97,15 @@ pub(crate) trait Finish<F> {
     /// Length of its arrays.
     fn length(&self) -> usize;
 
-    /// Asks for what `finish` will read at `at`.
+    /// Prefetches the values that `finish` will read at `at`.
     #[inline(always)]
     fn prefetch(&self, _at: usize) {}
 }
 
-/// What is added to K at each node: A, symmetric. Entries are in the slots of vectors, those of a seam in its first slot only, since products of its slots are summed.
+/// The symmetric term A added to K at each node. Entries use the slots of vectors. For a seam only the first slot holds
+/// the entries, since the products of its slots are summed.
 pub(crate) trait AnchorTerm: Copy {
-    /// Whether A may be other than zero.
+    /// Whether A may be nonzero.
     const IS_SOME: bool = true;
 
     /// `product` + A x.
@@ -114,13 +120,13 @@ pub(crate) trait AnchorTerm: Copy {
     /// The sixteen values from each `at` on are within `inverse`, and no further than [`AnchorTerm::length`].
     unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3];
 
-    /// The part of one plane.
+    /// The part for one plane.
     fn of_plane(&self, values: Range<usize>) -> Self;
 
     /// Length of its arrays.
     fn length(&self) -> usize;
 
-    /// Asks for what is read at `at`.
+    /// Prefetches the values at `at`.
     #[inline(always)]
     fn prefetch(&self, _at: usize) {}
 }
@@ -133,7 +139,7 @@ pub(crate) struct NoAnchors;
 #[derive(Clone, Copy)]
 pub(crate) struct DiagonalAnchors<'a>(pub &'a [f32]);
 
-/// A of xx, yy, zz and of yz, xz, xy; and the same entries yz, xz, xy of D⁻¹.
+/// A as xx, yy, zz and yz, xz, xy; and the entries yz, xz, xy of D⁻¹.
 #[derive(Clone, Copy)]
 pub(crate) struct FullAnchors<'a> {
     pub diagonal: &'a [f32],
@@ -141,7 +147,7 @@ pub(crate) struct FullAnchors<'a> {
     pub inverse_cross: &'a [f32],
 }
 
-/// Sixteen values of each component.
+/// Loads sixteen values of each component.
 ///
 /// # Safety
 /// They are within the slice.
@@ -151,13 +157,13 @@ unsafe fn load3<F: LaneScalar<Element = f32>>(values: &[f32], at: [usize; 3]) ->
     unsafe { [load(values, at[0]), load(values, at[1]), load(values, at[2])] }
 }
 
-/// Products of components.
+/// Componentwise products.
 #[inline(always)]
 fn scaled<F: LaneScalar<Element = f32>>(a: [F; 3], b: [F; 3]) -> [F; 3] {
     [a[0] * b[0], a[1] * b[1], a[2] * b[2]]
 }
 
-/// `sum` + S v, for the symmetric S of entries xx, yy, zz and yz, xz, xy.
+/// `sum` + S v, for the symmetric S with entries xx, yy, zz and yz, xz, xy.
 #[inline(always)]
 fn add_symmetric<F: LaneScalar<Element = f32>>(
     [xx, yy, zz]: [F; 3],
@@ -279,7 +285,7 @@ impl<F: LaneScalar<Element = f32>> Finish<F> for Apply<'_> {
     }
 }
 
-/// r = b − (K + A) x where nodes are free, and 0 elsewhere.
+/// r = b − (K + A) x at free nodes, and 0 elsewhere.
 pub(crate) struct Residual<'a, A> {
     pub b: &'a [f32],
     pub inverse: &'a [f32],
@@ -312,7 +318,7 @@ impl<F: LaneScalar<Element = f32>, A: AnchorTerm> Finish<F> for Residual<'_, A> 
     }
 }
 
-/// d ← a d + c D⁻¹ (b − (K + A) x), x ← x + d: one sweep of Chebyshev's iteration, or of Jacobi's with a = 0.
+/// d ← a d + c D⁻¹ (b − (K + A) x), x ← x + d: one sweep of Chebyshev, or of Jacobi with a = 0.
 pub(crate) struct Smooth<'a, A> {
     pub b: &'a [f32],
     pub inverse: &'a [f32],
@@ -354,7 +360,7 @@ impl<F: LaneScalar<Element = f32>, A: AnchorTerm> Finish<F> for Smooth<'_, A> {
     }
 }
 
-/// Nothing: only the partial sums for the next plane are wanted.
+/// Discards the product; only the partial sums for the next plane are needed.
 pub(crate) struct Nothing;
 
 impl<F: LaneScalar<Element = f32>> Finish<F> for Nothing {
@@ -366,39 +372,41 @@ impl<F: LaneScalar<Element = f32>> Finish<F> for Nothing {
     }
 }
 
-/// A plane of nodes with the layer of cells above it.
+/// A plane of nodes and the layer of cells above it.
 pub(crate) struct PlanePass<'a> {
     pub layout: &'a Layout,
     pub plane: usize,
-    /// What is met there.
+    /// Segments to visit.
     pub segments: &'a [Segment],
     /// State of all blocks.
     pub state: &'a [f32],
-    /// x of this plane, and of the next where there are cells above.
+    /// x of this plane, and of the next one if there are cells above.
     pub this: &'a mut [f32],
     pub next: &'a [f32],
     pub part: &'a mut [f32],
     pub carry: &'a mut [f32],
     pub modes: ModeStiffness,
-    /// Moments of all blocks; not looked at without `MOMENTS`.
+    /// Moments of all blocks; read with `MOMENTS` only.
     pub moments: &'a [f32],
-    /// Tangents of the fibres of all blocks; not looked at without `FIBERS`.
+    /// Tangents of the fibers of all blocks; read with `FIBERS` only.
     pub fibers: &'a [f32],
-    /// Bulk of all blocks; not looked at without `DETERMINANT`.
+    /// Bulk of all blocks; read with `DETERMINANT` only.
     pub bulk: &'a [f32],
 }
 
 type Triple<F> = [F; 3];
 
 impl PlanePass<'_> {
-    /// Goes over the rows of the plane; cells are full, or with `MOMENTS` as their moments say, and with `FIBERS` besides as their fibres pull. With `DETERMINANT` their volume is that of F.
+    /// Runs over the rows of the plane. Cells are full, or with `MOMENTS` use their moments; `FIBERS` also adds fibers.
+    /// With `DETERMINANT` the volume measure is det F.
     #[inline(always)]
     pub fn run<F: LaneScalar<Element = f32>, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool>(
         &mut self,
         finish: &mut impl Finish<F>,
     ) {
         let layout = self.layout;
-        // Addresses come from the layout, whose rows, tiles and blocks are within these lengths; a row is read one node beyond its last tile, for which planes have room.
+        // Addresses come from the layout, whose rows, tiles and blocks are within these lengths. A row is read one node
+        // past its last tile; planes have room for that.
         let length = layout.plane(self.plane).len();
         let next_length = if layout.blocks(self.plane).is_empty() { 0 } else { layout.plane(self.plane + 1).len() };
         assert!(self.this.len() >= length && finish.length() >= length && self.next.len() >= next_length);
@@ -432,7 +440,8 @@ impl PlanePass<'_> {
         ]
     }
 
-    /// Tiles with or without cells here (`ACTIVE`) and in the row before (`CARRIED`). `ends` are forces on right corners: the last lane goes to the next tile.
+    /// Processes tiles with or without cells here (`ACTIVE`) and in the row before (`CARRIED`). `ends` holds forces on
+    /// right corners: the last lane goes to the next tile.
     #[inline(always)]
     fn stretch<
         F: LaneScalar<Element = f32>,
@@ -449,13 +458,13 @@ impl PlanePass<'_> {
     ) {
         let row = segment.row as usize;
         let here = self.layout.row(self.plane, row);
-        // Rows of nodes around the cells; they are there where cells are.
+        // Rows of nodes around the cells; they exist where cells do.
         let rows = if ACTIVE { self.rows_around(row) } else { [[here; 2]; 2] };
         let [bilinear, trilinear] = [F::splat(self.modes.bilinear), F::splat(self.modes.trilinear)];
         for tile in segment.first as usize..segment.last as usize {
             let carry = tile * CARRY;
             let mut total = [[F::zero(); 3]; 4];
-            // SAFETY: `run` has checked the lengths of all arrays against the layout, which all addresses come from.
+            // SAFETY: `run` checked the lengths of all arrays against the layout, the source of all addresses.
             unsafe {
                 if ACTIVE {
                     let after = sums_of_row::<F>(self.this, self.next, &rows[0][1], &rows[1][1], tile);
@@ -546,7 +555,7 @@ const DD: usize = 3;
 /// Sums and differences along x and z of a row of nodes, for the sixteen cells of a tile.
 ///
 /// # Safety
-/// The tile is within both rows, and these with a node more within the planes.
+/// The tile is within both rows, and the rows plus one node are within the planes.
 #[inline(always)]
 unsafe fn sums_of_row<F: LaneScalar<Element = f32>>(
     this: &[f32],
@@ -571,7 +580,7 @@ unsafe fn sums_of_row<F: LaneScalar<Element = f32>>(
     out
 }
 
-/// Columns of the rotation of a quaternion that is √2 times a unit one.
+/// Columns of the rotation given by a quaternion of length √2.
 #[inline(always)]
 pub(crate) fn columns<F: LaneScalar<Element = f32>>([w, x, y, z]: [F; 4]) -> [Triple<F>; 3] {
     let one = F::one();
@@ -586,7 +595,7 @@ fn cross<F: LaneScalar<Element = f32>>(a: Triple<F>, b: Triple<F>) -> Triple<F> 
     [a[1].mul_add(b[2], -(a[2] * b[1])), a[2].mul_add(b[0], -(a[0] * b[2])), a[0].mul_add(b[1], -(a[1] * b[0]))]
 }
 
-/// Forces of sixteen cells from the sums of the rows of nodes before and after them, as sums for the same rows.
+/// Forces of sixteen cells, from the sums of the node rows before and after them, as sums for the same rows.
 ///
 /// # Safety
 /// The state of a block from `at` on is within `state`.
@@ -613,7 +622,7 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
     let mut low = [[F::zero(); 3]; 4];
     let mut high = low;
     for c in 0..3 {
-        // Each channel has a part that is even along y, and one that is odd: lower rows get the difference, upper ones the sum.
+        // Each channel has an even and an odd part along y: lower rows get the difference, upper rows the sum.
         let (xy, yz) = (after[DS][c] - before[DS][c], after[SD][c] - before[SD][c]);
         let (xz, xyz) = (mu2 * (before[DD][c] + after[DD][c]), after[DD][c] - before[DD][c]);
         low[SS][c] = -stress[1][c];
@@ -628,7 +637,7 @@ unsafe fn cell_forces<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
     [low, high]
 }
 
-/// [`cell_forces`] of cells whose flesh is off their centre; see [`crate::moments`].
+/// [`cell_forces`] for cells whose center of mass is off center; see [`crate::moments`].
 ///
 /// # Safety
 /// The state of a block from `at` on is within `state`.
@@ -699,7 +708,7 @@ unsafe fn load_rows<F: LaneScalar<Element = f32>, const N: usize>(values: &[f32]
     rows
 }
 
-/// Adds what fibres of direction a do, aⱼ S (Σ aₖ mₖ), with rows of a and of the symmetric S (xx, yy, zz, xy, xz, yz).
+/// Adds the fiber term aⱼ S (Σ aₖ mₖ) for direction a, with rows of a and of the symmetric S (xx, yy, zz, xy, xz, yz).
 #[inline(always)]
 pub(crate) fn add_pull<F: Scalar>(pull: &[F; 9], m: &[Triple<F>; 3], stress: &mut [Triple<F>; 3]) {
     let [x, y, z, xx, yy, zz, xy, xz, yz] = *pull;
@@ -719,7 +728,7 @@ pub(crate) fn add_pull<F: Scalar>(pull: &[F; 9], m: &[Triple<F>; 3], stress: &mu
     }
 }
 
-/// P of the linear modes. Loops and functions, no closures: those are not always inlined.
+/// P of the linear modes. Uses loops and functions: closures are not always inlined.
 #[inline(always)]
 fn stress<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
     s: &[F; STATE],
@@ -728,13 +737,13 @@ fn stress<F: LaneScalar<Element = f32>, const DETERMINANT: bool>(
 ) -> [Triple<F>; 3] {
     let r = columns([s[0], s[1], s[2], s[3]]);
     let mu = if DETERMINANT { bulk[9] } else { s[4] };
-    // What volume changes with.
+    // Derivative of the volume measure.
     let g = if DETERMINANT {
         [[bulk[0], bulk[1], bulk[2]], [bulk[3], bulk[4], bulk[5]], [bulk[6], bulk[7], bulk[8]]]
     } else {
         r
     };
-    // Short chains of products, which overlap.
+    // Short dependency chains, which overlap.
     let mut traces = [F::zero(); 3];
     let (mut plus, mut minus) = ([F::zero(); 3], [F::zero(); 3]);
     for c in 0..3 {

@@ -1,4 +1,5 @@
-//! Work on layers of cells that add into the two planes of nodes around them: even layers first, then odd ones, so that threads never meet and sums keep their order.
+//! Parallel work on layers of cells that add into the two planes of nodes around them: even layers first, then odd
+//! ones, so that threads never write to the same plane and sums keep their order.
 
 use std::ops::Range;
 
@@ -6,10 +7,10 @@ use sinew_math::parallel::Splittable;
 
 use crate::layout::Layout;
 
-/// Planes per thread at least.
+/// Minimum number of planes per thread.
 const PLANES: usize = 4;
 
-/// Calls with every layer that has cells, the values of its two planes, and where these begin in the whole.
+/// Calls `work` with every layer that has cells, the values of its two planes, and their offset in the whole array.
 pub(crate) fn for_each_layer<T: Send>(
     layout: &Layout,
     values: &mut [T],
@@ -22,7 +23,7 @@ pub(crate) fn for_each_layer<T: Send>(
     }
 }
 
-/// Pairs of planes from `parity` on; `values` begin with the first of them, at `offset`.
+/// Splits pairs of planes from `parity` on; `values` begins with the first of them, at `offset`.
 fn split<T: Send>(
     layout: &Layout,
     parity: usize,
@@ -47,7 +48,8 @@ fn split<T: Send>(
     }
 }
 
-/// Calls with every layer that has cells, the values of its blocks (`per_block` each), and the number of its first block.
+/// Calls `work` with every layer that has cells, the values of its blocks (`per_block` each), and the index of its
+/// first block.
 pub(crate) fn for_each_layer_of_blocks<T: Send>(
     layout: &Layout,
     per_block: usize,
@@ -77,7 +79,7 @@ fn split_blocks<T: Send>(
     }
 }
 
-/// Works on each plane of an array, or of several that are cut together; threads share the planes.
+/// Processes each plane of an array, or of several arrays split together, in parallel.
 pub(crate) fn split_planes<P: Splittable>(
     layout: &Layout,
     planes: Range<usize>,

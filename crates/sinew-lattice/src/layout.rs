@@ -1,14 +1,15 @@
-//! Where cells and nodes of a lattice are kept, so that a sweep is one stream.
+//! Storage order of the cells and nodes of a lattice, chosen so that a sweep is one stream through memory.
 //!
-//! Sixteen cells in a row along x are a *block*, sixteen nodes a *tile*. Blocks without cells are not stored. The rows of nodes that a plane needs lie one after the
-//! other, each with its three components, from its first tile to its last:
+//! Sixteen cells in a row along x form a *block*, sixteen nodes a *tile*. Empty blocks are not stored. The node rows of
+//! a plane are stored one after the other, each with its three components, from its first tile to its last:
 //!
 //! ```text
 //! plane k: row j: x of tiles first..last, y of them, z of them | row j+1: …
 //! ```
 //!
-//! Several cells may share one place (two fingers in one cube), and neighbours in space need not be neighbours in flesh. A *sheet* holds cells that can live in one grid: any two
-//! that touch there share their nodes. Sheets are stacked along z. A node whose cells are in several sheets has a slot in each, joined by a *seam*.
+//! Several cells may share one place (two fingers in one cube), and cells next to each other in space need not be
+//! connected. A *sheet* holds cells that fit into one grid: any two that touch there share their nodes. Sheets are
+//! stacked along z. A node whose cells lie in several sheets has a slot in each; these slots form a *seam*.
 
 use std::ops::Range;
 
@@ -17,21 +18,22 @@ use sinew_math::parallel::for_each_block_mut;
 
 use crate::layers::split_planes;
 
-/// Cells of a block, and nodes of a tile along x.
+/// Cells per block, and nodes per tile, along x.
 pub const LANES: usize = 16;
 
 /// Nodes per parallel piece.
 const NODES: usize = 4096;
 
-/// No node, no cell.
+/// Marks a missing node or cell.
 const NONE: u32 = u32::MAX;
 
-/// Place of a corner of a cell.
+/// Grid position of a cell's corner.
 fn corner(cell: &LatticeCell, k: usize) -> [u32; 3] {
     std::array::from_fn(|axis| cell.place[axis] + (k >> axis & 1) as u32)
 }
 
-/// A row of nodes in its plane: component c of tile v begins at `base + c · stride + 16 (v − first)`, counted from the beginning of the plane.
+/// A row of nodes in its plane: component c of tile v begins at `base + c · stride + 16 (v − first)`, counted from the
+/// start of the plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     pub base: u32,
@@ -40,19 +42,19 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Beginning of a tile, component 0.
+    /// Start of a tile, component 0.
     #[inline(always)]
     pub fn tile(&self, tile: usize) -> usize {
         self.base as usize + LANES * (tile - self.first as usize)
     }
 }
 
-/// What a sweep meets in a stretch of tiles: cells there and in the row before.
+/// Which cells a sweep visits in a run of tiles: in this row, and in the row before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Cells here and in the row before.
+    /// Cells in both rows.
     Continue,
-    /// Cells here only.
+    /// Cells in this row only.
     Start,
     /// Cells in the row before only.
     Flush,
@@ -60,21 +62,21 @@ pub(crate) enum Kind {
     Idle,
 }
 
-/// Tiles of one row that a sweep treats alike.
+/// Consecutive tiles of one row that a sweep treats alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub row: u32,
     pub first: u32,
     pub last: u32,
-    /// First block, where there are cells.
+    /// First block, if there are cells.
     pub block: u32,
     pub kind: Kind,
-    /// Whether the tile to the left is not part of the sweep.
+    /// Whether the sweep skips the tile to the left.
     pub is_head: bool,
 }
 
 impl Segment {
-    /// Tiles with cells: all of them, or none.
+    /// Number of tiles with cells: all of them, or none.
     #[inline(always)]
     pub fn cell_tiles(&self) -> Range<usize> {
         let is_empty = matches!(self.kind, Kind::Flush | Kind::Idle);
@@ -89,7 +91,7 @@ impl Segment {
     }
 }
 
-/// What a sweep meets, plane by plane.
+/// Segments that a sweep visits, plane by plane.
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
     segments: Vec<Segment>,
@@ -104,18 +106,19 @@ impl Default for Segments {
 }
 
 impl Segments {
-    /// Of a plane, in the order of a sweep.
+    /// Segments of a plane, in sweep order.
     #[inline(always)]
     pub fn of_plane(&self, plane: usize) -> &[Segment] {
         &self.segments[self.starts[plane]..self.starts[plane + 1]]
     }
 
-    /// Blocks with cells of a plane.
+    /// Number of blocks with cells in a plane.
     pub fn block_count(&self, plane: usize) -> usize {
         self.of_plane(plane).iter().map(|segment| segment.cell_tiles().len()).sum()
     }
 
-    /// The tiles of a row. `has` says whether cells so many planes below, rows before and tiles to the left of a tile touch its nodes: it is met when one of these eight blocks has such.
+    /// Appends the tiles of a row. `has(planes, rows, tiles, tile)` says whether the cells that many planes below, rows
+    /// before and tiles to the left touch the tile's nodes. A tile is visited if one of these eight blocks does.
     fn extend_row(
         &mut self,
         row: usize,
@@ -160,7 +163,7 @@ impl Segments {
 /// Slots of one level.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Rows of nodes of a plane, and tiles of a row, over all.
+    /// Rows per plane, and tiles per row, in total.
     row_count: usize,
     tile_count: usize,
     rows: Vec<Row>,
@@ -169,13 +172,13 @@ pub struct Layout {
     segments: Segments,
     /// First block of the cells above each plane, and one past the last.
     block_starts: Vec<usize>,
-    /// Whether the last lane of each block has a cell, whose right nodes are in the next tile.
+    /// Whether the last lane of each block has a cell; its right nodes are in the next tile.
     reaches_on: Vec<bool>,
     /// Block and lane of each cell: block · 16 + lane.
     cell_slots: Vec<u32>,
     /// First entry of each node in `node_slots`, and one past the last.
     node_offsets: Vec<u32>,
-    /// Slots (of component x) and the distance of components.
+    /// Slots (of component x) and component strides.
     node_slots: Vec<NodeSlot>,
     /// Node of each slot, row by row; [`NONE`] where there is none.
     slot_nodes: Vec<u32>,
@@ -186,17 +189,17 @@ pub struct Layout {
     lowest: usize,
 }
 
-/// Where a node is: component c at `at + c · stride`.
+/// Position of a node: component c at `at + c · stride`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeSlot {
-    /// Of component x.
+    /// Position of component x.
     pub at: u32,
-    /// From component to component.
+    /// Distance between components.
     pub stride: u32,
 }
 
 impl NodeSlot {
-    /// Where a component is.
+    /// Position of a component.
     #[inline(always)]
     pub fn component(&self, c: usize) -> usize {
         self.at as usize + c * self.stride as usize
@@ -204,13 +207,14 @@ impl NodeSlot {
 }
 
 impl Layout {
-    /// Puts the cells of a lattice in order.
+    /// Lays out the cells of a lattice.
     pub fn new(lattice: &HexLattice) -> Self {
         let (cubes, cells, node_count) = (lattice.cubes, &lattice.cells[..], lattice.node_places.len());
         let sheets = Sheets::of(cubes, cells, node_count);
         let row_count = cubes[1] + 1;
         let tile_count = cubes[0].div_ceil(LANES) + 1;
-        // Planes of a sheet: one more than it has layers of cells; none at all lies between two sheets, since plane n of one has no cells above it.
+        // A sheet has one more plane than layers of cells. Two sheets need no gap: the last plane of the first has no
+        // cells above it.
         let starts = sheets.first_planes();
         let plane_count = *starts.last().unwrap_or(&0);
         let block_tiles = tile_count - 1;
@@ -271,7 +275,8 @@ impl Layout {
         layout
     }
 
-    /// Rows and segments of a plane. A tile is met when cells of one of the eight blocks around it touch its nodes.
+    /// Adds the rows and segments of a plane. A tile is visited if cells of one of the eight blocks around it touch its
+    /// nodes.
     fn add_plane(&mut self, plane: usize, block_at: &impl Fn(Option<usize>, Option<usize>, Option<usize>) -> u32) {
         let mut base = 0;
         let reaches_on = std::mem::take(&mut self.reaches_on);
@@ -290,7 +295,7 @@ impl Layout {
             self.segments.extend_row(row, first..last + 1, has, |tile| block_at(Some(plane), Some(row), Some(tile)));
         }
         self.reaches_on = reaches_on;
-        // One tile more, since the last row is read one node beyond its end.
+        // One extra tile, since the last row is read one node past its end.
         self.plane_starts.push(self.plane_starts[plane] + base as usize + LANES);
         self.segments.end_plane();
     }
@@ -323,22 +328,22 @@ impl Layout {
         self.node_slots = slots.into_iter().map(|(_, slot)| slot).collect();
     }
 
-    /// Length of an array with a value per component and node slot.
+    /// Length of an array with one value per component and node slot.
     pub fn value_count(&self) -> usize {
         self.plane_starts.last().copied().unwrap_or(0)
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn block_count(&self) -> usize {
         self.block_starts.last().copied().unwrap_or(0)
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn cell_count(&self) -> usize {
         self.cell_slots.len()
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.node_offsets.len().saturating_sub(1)
     }
@@ -349,7 +354,7 @@ impl Layout {
         (slot / LANES, slot % LANES)
     }
 
-    /// Slots of a node: its values are the same in all.
+    /// Slots of a node, which all hold the same values.
     pub fn slots(&self, node: usize) -> &[NodeSlot] {
         &self.node_slots[self.node_offsets[node] as usize..self.node_offsets[node + 1] as usize]
     }
@@ -359,12 +364,12 @@ impl Layout {
         self.seams.iter().map(|&node| self.slots(node as usize))
     }
 
-    /// Number of the first slot of a row: rows have three values per slot, and planes a tile of values at their end.
+    /// Index of the first slot of a row. Rows have three values per slot, and planes end with one tile of padding.
     fn first_slot(&self, plane: usize, row: Row) -> usize {
         (self.plane_starts[plane] - LANES * plane + row.base as usize) / 3
     }
 
-    /// Puts the values of nodes into all of their slots.
+    /// Writes node values to all of their slots.
     pub(crate) fn spread<T: Send>(&self, out: &mut [T], value: impl Fn(usize) -> [T; 3] + Sync) {
         split_planes(self, 0..self.plane_count(), out, &|plane, out: &mut [T]| {
             self.for_each_node(plane, |node, at| {
@@ -375,7 +380,8 @@ impl Layout {
         });
     }
 
-    /// Calls with the node of every slot of a plane that has one, and the places of its three components, counted from the beginning of the plane.
+    /// Calls `visit` with the node of every occupied slot of a plane, and the positions of its three components from
+    /// the start of the plane.
     #[inline(always)]
     pub(crate) fn for_each_node(&self, plane: usize, mut visit: impl FnMut(usize, [usize; 3])) {
         for row_index in 0..self.row_count {
@@ -389,7 +395,7 @@ impl Layout {
         }
     }
 
-    /// Calls with the places of the three components of every slot of a plane, counted from its beginning.
+    /// Calls `visit` with the positions of the three components of every slot of a plane, from its start.
     #[inline(always)]
     pub(crate) fn for_each_slot(&self, plane: usize, mut visit: impl FnMut([usize; 3])) {
         for row_index in 0..self.row_count {
@@ -401,7 +407,7 @@ impl Layout {
         }
     }
 
-    /// Calls with each node's place in `out`, and its values.
+    /// Calls `take` with each node's place in `out`, and its values.
     pub(crate) fn collect<T: Copy + Sync, U: Send>(
         &self,
         values: &[T],
@@ -416,7 +422,7 @@ impl Layout {
         });
     }
 
-    /// What the slots of a seam hold are parts of one sum: puts it into all of them.
+    /// Sums the slots of each seam, which hold parts of one sum, and writes the sum to all of them.
     pub(crate) fn sum_seams<T: Copy + std::ops::Add<Output = T>>(&self, values: &mut [T]) {
         for slots in self.seams() {
             for c in 0..3 {
@@ -427,7 +433,7 @@ impl Layout {
         }
     }
 
-    /// Whether places alone tell where nodes are; then the first layer.
+    /// The first layer, if the lattice has a single sheet, so that positions alone identify nodes.
     pub(crate) fn single_sheet(&self) -> Option<usize> {
         (self.sheet_count == 1).then_some(self.lowest)
     }
@@ -458,12 +464,12 @@ impl Layout {
         self.rows[plane * self.row_count + row]
     }
 
-    /// What a sweep over all blocks meets in a plane.
+    /// Segments of a sweep over all blocks of a plane.
     pub(crate) fn segments(&self, plane: usize) -> &[Segment] {
         self.segments.of_plane(plane)
     }
 
-    /// What a sweep over these blocks alone meets.
+    /// Segments of a sweep over these blocks only.
     pub(crate) fn segments_of(&self, blocks: &[bool]) -> Segments {
         let block_tiles = self.tile_count - 1;
         let key = |plane: usize, row: usize, tile: usize| (plane * self.row_count + row) * block_tiles + tile;
@@ -500,7 +506,7 @@ impl Layout {
     }
 }
 
-/// Which node is at a place, over the box of a lattice.
+/// Node at each grid position, over the box of a lattice.
 #[derive(Clone, Debug)]
 struct Claims {
     size: [usize; 3],
@@ -518,7 +524,7 @@ impl Claims {
         (z * self.size[1] + y) * self.size[0] + x
     }
 
-    /// Whether a cell agrees with those that are here already: its nodes are at their places or nowhere.
+    /// Whether a cell fits with the cells already here: each of its nodes is at its position, or not here yet.
     fn admits(&self, cell: &LatticeCell) -> bool {
         (0..8).all(|k| {
             let claimed = self.nodes[self.key(corner(cell, k))];
@@ -541,7 +547,7 @@ impl Claims {
     }
 }
 
-/// Which sheet each cell is in.
+/// Sheet of each cell.
 struct Sheets {
     of_cell: Vec<u32>,
     claims: Vec<Claims>,
@@ -551,12 +557,13 @@ struct Sheets {
 }
 
 impl Sheets {
-    /// Lets connected cells grow into a sheet as far as they fit; what is left begins anew in the first sheet that has room.
+    /// Grows each sheet from a seed through connected cells as far as they fit. A leftover cell starts a new seed in
+    /// the first sheet with room.
     fn of(cubes: [usize; 3], cells: &[LatticeCell], node_count: usize) -> Self {
         let mut of_cell = vec![NONE; cells.len()];
         let mut claims: Vec<Claims> = Vec::new();
         let mut layers: Vec<Range<usize>> = Vec::new();
-        // Cells around each node, to grow along.
+        // Cells around each node, for the growth.
         let mut offsets = vec![0u32; node_count + 1];
         for &node in cells.iter().flat_map(|cell| &cell.nodes) {
             offsets[node as usize + 1] += 1;
@@ -573,7 +580,7 @@ impl Sheets {
             }
         }
         let mut queue = Vec::new();
-        // Seed that has put a cell into the queue: each puts it there once.
+        // Seed that queued each cell: a seed queues a cell only once.
         let mut queued_by = vec![NONE; cells.len()];
         for seed in 0..cells.len() {
             if of_cell[seed] != NONE {
@@ -615,7 +622,7 @@ impl Sheets {
         self.lowest[self.of_cell[cell] as usize]
     }
 
-    /// First plane of each sheet, and one past the last plane of all.
+    /// First plane of each sheet, and one past the last plane of the last.
     fn first_planes(&self) -> Vec<usize> {
         let mut planes = vec![0];
         for (k, layers) in self.layers.iter().enumerate() {

@@ -23,54 +23,56 @@ use crate::ties::LevelTies;
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
-/// Margin over the estimate of the largest eigenvalue, which comes from below.
+/// Safety factor on the estimate of the largest eigenvalue, which is a lower bound.
 const LARGEST_MARGIN: f64 = 1.1;
-/// What is left of the estimate before, at least.
+/// Smallest factor on the previous estimate.
 const FADING: f64 = 0.99;
-/// How much larger it is taken to be where it was too small.
+/// Factor on an estimate that proved too small.
 const CALMING: f64 = 1.25;
-/// Largest eigenvalue of D⁻¹K of compressible flesh. What n sweeps of Chebyshev reach grows with n², so √ as many times as that is exceeded do the same.
+/// Largest eigenvalue of D⁻¹K of compressible flesh. The range of n Chebyshev sweeps grows with n², so a level whose
+/// eigenvalue is k times larger needs √k times as many sweeps.
 const USUAL_LARGEST: f64 = 3.0;
 
-/// Blocks of coarse cells per parallel piece.
+/// Blocks of coarse cells per parallel chunk.
 const AVERAGED: usize = 8;
 
-/// Damping of Jacobi's sweeps over a band, over that of others: 0.4 where it is 0.8 (MCA-33).
+/// Damping of Jacobi sweeps over a band, relative to the others: 0.4 instead of 0.8 (MCA-33).
 const BAND_DAMPING: f64 = 0.5;
 
-/// One level.
+/// One level of the hierarchy.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
     pub layout: Layout,
-    /// Cell of the coarser level that each cell belongs to, and the way there; none on the coarsest.
+    /// Coarser cell of each cell, and the transfer to the coarser level; none on the coarsest level.
     pub parents: Vec<u32>,
     pub transfer: Option<Transfer>,
-    /// Edge of its cubes [m].
+    /// Edge of its cubes \[m\].
     pub h: f64,
     pub slabs: Slabs,
     pub gradients: Aligned,
     pub materials: Aligned,
-    /// Finer cells of each cell, once they are needed; empty on the finest level.
+    /// Finer cells of each cell, built on first use; empty on the finest level.
     children: Children,
     pub state: Aligned,
-    /// How volume is measured, and the bulk of blocks where that is by determinants.
+    /// Volume measure, and the bulk of blocks if that is the determinant.
     pub volume: VolumeLaw,
     pub bulk: Aligned,
-    /// Moments of blocks; empty where all cells are full.
+    /// Moments of blocks; empty if all cells are full.
     pub moments: Aligned,
-    /// Fibres, α σ₀ of each lane, and their tangents; empty where there are none.
+    /// Fibers, α σ₀ of each lane, and their tangents; empty without fibers.
     pub fibers: LaneFibers,
     pub active: Aligned,
     pub pulls: Aligned,
-    /// What is added to K.
+    /// Blocks added to K.
     pub anchors: NodeAnchors,
-    /// What the fixed components of nodes mean to coarser nodes that may move: springs [N/m], in slots. Empty where nothing is fixed.
+    /// Springs that represent fixed components for coarser nodes that may move \[N/m\], in slots. Empty if nothing is
+    /// fixed.
     holds: Aligned,
     /// Springs between nodes.
     pub ties: LevelTies,
-    /// Contacts of the flesh with itself.
+    /// Self-contacts.
     pub contacts: LevelTies,
-    /// Corners of cells that resist being turned inside out; on the finest level only.
+    /// Cells with an active inversion barrier; on the finest level only.
     pub corners: FirmCells,
     /// D⁻¹ (its diagonal) of free components, 0 elsewhere.
     pub inverse: Aligned,
@@ -79,18 +81,18 @@ pub(crate) struct Level {
     pub x: Aligned,
     pub b: Aligned,
     pub out: Aligned,
-    /// What estimates of the largest eigenvalue of D⁻¹(K + A) need; and the last one, with its margin.
+    /// Scratch for estimates of the largest eigenvalue of D⁻¹(K + A); and the last estimate, with its safety factor.
     step: Aligned,
     largest: f64,
-    /// Sweeps of this level.
+    /// Smoothing sweeps on this level.
     pub sweeps: usize,
-    /// What has sweeps of its own.
+    /// Band with extra sweeps.
     pub band: Option<Band>,
-    /// What nonlinear cycles keep.
+    /// Data of nonlinear cycles.
     pub visit: Visit,
 }
 
-/// Lanes of the finer cells of each lane.
+/// Finer lanes of each lane.
 #[derive(Clone, Debug, Default)]
 struct Children {
     /// First of each lane, and one past the last.
@@ -123,7 +125,7 @@ impl Children {
     }
 }
 
-/// What a cycle begins with.
+/// Initial guess of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guess {
     Zero,
@@ -173,7 +175,7 @@ impl Level {
             visit: Visit::default(),
             layout,
         };
-        // Lanes without a cell are cubes at rest, of nothing.
+        // Lanes without a cell are cubes at rest with zero stiffness.
         for block in level.gradients.chunks_exact_mut(GRADIENT) {
             for i in 0..3 {
                 block[4 * i * LANES..(4 * i + 1) * LANES].fill(1.0);
@@ -183,12 +185,12 @@ impl Level {
         level
     }
 
-    /// Values of nodes from slots.
+    /// Reads node values from slots.
     pub fn gather(&self, values: &[f32], out: &mut [Vec3]) {
         self.layout.collect(values, out, |out, value| *out = Vec3::from(value.map(f64::from)));
     }
 
-    /// A pass over x, with b, D⁻¹ and out.
+    /// Runs a pass over x, with b, D⁻¹ and out.
     pub fn pass(
         &mut self,
         modes: ModeStiffness,
@@ -221,7 +223,7 @@ impl Level {
         ties.restore(layout, b);
     }
 
-    /// F of a coarse cell: the mean over its cells, weighted by their stiffness (MCA-31).
+    /// Sets F of each coarse cell to the stiffness-weighted mean over its finer cells (MCA-31).
     pub fn average_gradients(&mut self, finer: &Self) {
         let Self { layout, gradients, children, .. } = self;
         if children.offsets.is_empty() {
@@ -251,7 +253,7 @@ impl Level {
         });
     }
 
-    /// Gives the cells fibres. The kernel that knows them knows moments besides: cells that had none are full.
+    /// Adds fibers to the cells. The kernel with fibers also needs moments: cells without any count as full.
     pub fn lay_fibers(&mut self, fibers: &Fibers, modes: ModeStiffness) {
         self.fibers = LaneFibers::new(&self.layout, fibers);
         self.active = Aligned::zeros(self.layout.block_count() * LANES);
@@ -261,7 +263,7 @@ impl Level {
         }
     }
 
-    /// Tangents of the fibres at the gradients that are there.
+    /// Computes the fiber tangents at the current gradients.
     pub fn linearize_fibers(&mut self, kind: TangentKind, scale: f64) {
         let Self { fibers, active, pulls, gradients, h, .. } = self;
         if !fibers.is_empty() {
@@ -269,8 +271,9 @@ impl Level {
         }
     }
 
-    /// Springs in place of fixed components, from the tangent that is there: a coarse node that takes free nodes along, but not the fixed ones among them, feels the rows of K
-    /// between the fixed ones, Σ_b K_ab. Of nodes that are fixed altogether their mean, so that it does not matter how flesh has turned.
+    /// Computes springs in place of fixed components, from the current tangent. A coarse node that moves free nodes but
+    /// not the fixed ones among them feels the rows of K between the fixed ones, Σ_b K_ab. Fully fixed nodes use the
+    /// mean of their components, which makes the result rotation invariant.
     pub fn find_holds(&mut self, modes: ModeStiffness) {
         let count = self.layout.node_count();
         let mut is_fixed = vec![[false; 3]; count];
@@ -282,7 +285,7 @@ impl Level {
         let mut rows = vec![[0.0f32; 3]; count];
         for c in 0..3 {
             let Self { layout, slabs, state, moments, pulls, bulk, anchors, inverse, step, out, x, .. } = self;
-            // D⁻¹ = −1 makes the step of a sweep the product; anchors have not been set.
+            // D⁻¹ = −1 turns the step of a sweep into the product; the blocks A are not set yet.
             layout.spread(step, |node| [0, 1, 2].map(|k| if k == c && is_fixed[node][c] { 1.0 } else { 0.0 }));
             inverse.fill(-1.0);
             x.fill(0.0);
@@ -303,7 +306,8 @@ impl Level {
         self.layout.spread(&mut self.holds, |node| springs[node]);
     }
 
-    /// What is added to K here, from the finer level: its anchors, and `scale` times the springs in place of what is fixed there.
+    /// Restricts the terms added to K from the finer level: its blocks, and `scale` times the springs in place of fixed
+    /// components.
     pub fn take_anchors(&mut self, finer: &mut Self, scale: f64) {
         let Self { layout, moments, fibers, anchors, free, .. } = self;
         let Self { layout: fine, anchors: finer_anchors, holds, transfer, out, .. } = finer;
@@ -317,7 +321,7 @@ impl Level {
         }
     }
 
-    /// D⁻¹; and a third of the trace of K's diagonal for each node, where there is room for it.
+    /// Computes D⁻¹, and a third of the trace of each diagonal block of K if `means` has room.
     pub fn invert_diagonal(&mut self, modes: ModeStiffness, means: &mut [f32]) {
         let Self { layout, state, moments, pulls, bulk, anchors, ties, contacts, corners, inverse, free, band, .. } =
             self;
@@ -334,10 +338,11 @@ impl Level {
         }
     }
 
-    /// Largest eigenvalue of D⁻¹(K + A), and how many sweeps it asks for. Overwrites x and b. Where nothing is known of it, it is looked at closely; later tangents change it a little.
+    /// Estimates the largest eigenvalue of D⁻¹(K + A), and sets the number of sweeps from it. Overwrites x and b. The
+    /// first estimate takes more Lanczos steps; later tangents change it little.
     pub fn estimate_largest(&mut self, params: &MultigridParams) {
         let steps = if self.largest == 0.0 { LANCZOS_STEPS } else { NEXT_LANCZOS_STEPS };
-        // Alike in D^½ x, so that hard nodes are seen as well as soft ones.
+        // Uniform noise in D^½ x, so that stiff nodes carry as much weight as soft ones.
         let noise = |node: usize, c: u32| {
             let seed = (3 * node as u32 + c).wrapping_mul(0x9E37_79B9);
             let seed = (seed ^ seed >> 15).wrapping_mul(0x85EB_CA6B);
@@ -379,12 +384,12 @@ impl Level {
         self.take_largest((LARGEST_MARGIN * ritz.largest()).max(FADING * self.largest), params);
     }
 
-    /// Takes the largest eigenvalue that an earlier step has found; 0 where none has.
+    /// Sets the largest eigenvalue found in an earlier step, or 0.
     pub fn begin_step(&mut self, largest: f64) {
         self.largest = largest;
     }
 
-    /// Takes the largest eigenvalue for larger than it was thought to be.
+    /// Raises the estimate of the largest eigenvalue.
     pub fn calm(&mut self, params: &MultigridParams) {
         self.take_largest(CALMING * self.largest, params);
     }
@@ -432,7 +437,8 @@ impl Level {
         }
     }
 
-    /// Sweeps over the band. The largest eigenvalue of a part is no larger than that of the whole, so the same factors do.
+    /// Runs the sweeps over the band. The largest eigenvalue of a part is at most that of the whole, so the same
+    /// factors apply.
     pub fn smooth_band(&mut self, params: &MultigridParams) {
         for k in 0..params.band_sweeps {
             let smoother = match params.smoother {
@@ -455,7 +461,7 @@ impl Level {
         }
     }
 
-    /// A sweep from x = 0, of which (K + A) x is known: x = out = c D⁻¹ b.
+    /// A sweep from x = 0, where (K + A) x vanishes: x = out = c D⁻¹ b.
     fn first_sweep(&mut self, c: f32) {
         let Self { layout, anchors, x, out, b, inverse, .. } = self;
         divide(layout, anchors.view(), b, inverse, c, x, out);
@@ -488,7 +494,7 @@ fn divide(layout: &Layout, anchors: Anchors<'_>, b: &[f32], inverse: &[f32], c: 
     }
 }
 
-/// μ and λ of cells in the lanes of their blocks; those without a cell have none.
+/// μ and λ of cells in the lanes of their blocks; zero in lanes without a cell.
 pub(crate) fn materials_of(layout: &Layout, lame: &[[f64; 2]]) -> Aligned {
     let mut materials = Aligned::zeros(layout.block_count() * MATERIAL);
     for (cell, lame) in lame.iter().enumerate() {

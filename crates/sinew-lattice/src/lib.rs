@@ -1,7 +1,7 @@
-//! Corotational elasticity on a lattice of cubes, solved by multigrid at the speed of memory.
+//! Corotational elasticity on a lattice of cubes, solved by multigrid at memory speed.
 //!
-//! One-point quadrature with a stabilising Laplacian needs one rotation per cell [McAdams11]; a sweep of the smoother is a single pass over the state of the cells
-//! ([`Layout`] says where it is kept).
+//! One-point quadrature with a stabilizing Laplacian needs one rotation per cell \[McAdams11\]. A smoother sweep is a
+//! single pass over the state of the cells; [`Layout`] defines where that state is stored.
 
 // Indices into rows of lanes are clearer than iterators here.
 #![allow(clippy::needless_range_loop)]

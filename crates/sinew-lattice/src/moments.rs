@@ -1,10 +1,11 @@
-//! Where the flesh of a coarse cell is: its centre and its spread, which decide how the cell bends.
+//! Center and variance of the material in a coarse cell, which determine its bending stiffness.
 //!
-//! A coarse cell over a plate one fine cell thick is half empty. As a full cell of half the stiffness it would bend seven times as hard as the plate in it, since
-//! stretch and bending act together off the centre: with flesh from −1 to 0 of a cell from −1 to 1, a stretch a + b z has the energy ∫ (a + b z)² = a² − ab + b²/3, not
-//! a² + b²/3. So the gradient is taken at the centre of the flesh, and the modes beyond it are as stiff as its variance,
+//! A coarse cell over a plate one fine cell thick is half empty. As a full cell of half the stiffness it would bend
+//! seven times as hard as the plate inside, since stretch and bending couple off center: with material from −1 to 0 of
+//! a cell from −1 to 1, a stretch a + b z has the energy ∫ (a + b z)² = a² − ab + b²/3, not a² + b²/3. So the gradient
+//! is evaluated at the center of the material, and the stiffness of the higher modes follows its variance,
 //! $$\tilde m_x = m_x + s_y m_{xy} + s_z m_{xz} + s_y s_z m_{xyz}, \qquad \beta_{xy} = v_x + v_y, \qquad \beta_{xyz} = v_x v_y + v_x v_z + v_y v_z,$$
-//! which of a full cell (s = 0, v = 1/3) are 2/3 and 1/3.
+//! which for a full cell (s = 0, v = 1/3) are 2/3 and 1/3.
 
 use sinew_geometry::lattice::{Coarsening, HexLattice};
 
@@ -12,12 +13,12 @@ use crate::aligned::Aligned;
 use crate::kernel::{MOMENT, ModeStiffness};
 use crate::layout::{LANES, Layout};
 
-/// Variance of a full cell in half edges.
+/// Variance of a full cell, in half edges.
 const FULL: f64 = 1.0 / 3.0;
-/// Cells whose moments differ by less from those of a full one count as full.
+/// Cells whose moments differ less than this from a full cell count as full.
 const ROUNDING: f64 = 1e-6;
 
-/// Centre and variance of the flesh of a cell along each axis, in half edges from its middle.
+/// Center and variance of the material in a cell along each axis, in half edges from the cell's center.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moments {
     pub center: [f64; 3],
@@ -25,7 +26,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Of a cell that is full of one kind of flesh.
+    /// A cell filled with one material.
     pub const FULL: Self = Self { center: [0.0; 3], variance: [FULL; 3] };
 
     fn is_full(&self) -> bool {
@@ -33,7 +34,7 @@ impl Moments {
         self.center.iter().all(|&c| is_near(c, 0.0)) && self.variance.iter().all(|&v| is_near(v, FULL))
     }
 
-    /// Factors on μ' of the modes xy, xz, yz and xyz; those of a full cell are the given ones.
+    /// Factors on μ' of the modes xy, xz, yz and xyz; a full cell has the factors in `modes`.
     fn factors(&self, modes: ModeStiffness) -> [f64; 4] {
         let [x, y, z] = self.variance;
         let (bilinear, trilinear) = (modes.bilinear / (2.0 * FULL), modes.trilinear / (3.0 * FULL * FULL));
@@ -41,7 +42,7 @@ impl Moments {
     }
 }
 
-/// Moments of coarse cells from those of the cells in them, weighted by their stiffness.
+/// Moments of coarse cells from the finer cells inside, weighted by stiffness.
 pub(crate) fn coarsen(fine: &HexLattice, stiffness: &[[f64; 2]], moments: &[Moments], to: &Coarsening) -> Vec<Moments> {
     let count = to.lattice.cells.len();
     let mut weights = vec![0.0; count];
@@ -67,7 +68,7 @@ pub(crate) fn coarsen(fine: &HexLattice, stiffness: &[[f64; 2]], moments: &[Mome
     (0..count).map(of_cell).collect()
 }
 
-/// Rows of the centre and of the factors for the blocks of a level; nothing where all cells are full.
+/// Rows of centers and factors for the blocks of a level; empty if all cells are full.
 pub(crate) fn in_lanes(layout: &Layout, moments: &[Moments], modes: ModeStiffness) -> Aligned {
     if moments.iter().all(Moments::is_full) {
         return Aligned::default();

@@ -1,4 +1,4 @@
-//! A hierarchy of lattices, and the V-cycle on it (MCA-29..35, Algorithm 2).
+//! A hierarchy of lattices and its V-cycle (MCA-29..35, Algorithm 2).
 
 use std::time::Instant;
 
@@ -24,56 +24,61 @@ use crate::ties::{LevelTies, Ties};
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
-/// Nodes per cell from which a lattice is thin, and how many times as many of its cells are solved directly.
+/// Nodes per cell above which a lattice counts as thin, and the factor on its direct-solve limit.
 const THIN: f64 = 1.9;
 const THIN_FACTOR: usize = 4;
 
-/// A level that has more than this part of the cells of the finer one is not worth it.
+/// Coarsening stops if a level would keep more than this fraction of the finer cells.
 const LEAST_COARSENING: f64 = 0.7;
 
-/// How corrections are smoothed.
+/// Smoother of the cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoother {
-    /// Chebyshev's iteration of the fourth kind, optimal for multigrid without knowing where the smooth part begins [Lottes23].
+    /// Fourth-kind Chebyshev iteration, optimal for multigrid without a lower bound of the smoothed spectrum
+    /// \[Lottes23\].
     Chebyshev,
-    /// Jacobi's, damped by this factor.
+    /// Jacobi iteration with this damping factor.
     Jacobi(f64),
 }
 
-/// How coarse cells stand for finer ones.
+/// Model of coarse cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoarseRule {
-    /// As full cells of the mean stiffness (MCA-30); what is fixed between coarse nodes is forgotten.
+    /// Full cells of mean stiffness (MCA-30). Ignores constraints between coarse nodes.
     Printed,
-    /// With the centre and spread of their flesh, and springs in place of what is fixed between coarse nodes: thin parts and thin bones do not slow the cycle.
+    /// Cells with the center and variance of their material, and springs for constraints between coarse nodes. Thin
+    /// parts and thin bones do not slow this cycle down.
     Moments,
 }
 
-/// Choices of the cycle.
+/// Parameters of the cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultigridParams {
-    /// Sweeps before and after each visit of the coarser level; Chebyshev's take more of them where flesh is nearly incompressible.
+    /// Sweeps before and after each visit of the coarser level. Chebyshev takes more where flesh is nearly
+    /// incompressible.
     pub sweeps: usize,
-    /// Sweeps more over the nodes near boundaries and what is fixed, after the sweeps before and before those after.
+    /// Extra sweeps over nodes near boundaries and constraints, after the pre-smoothing and before the post-smoothing
+    /// sweeps.
     pub band_sweeps: usize,
-    /// What a sweep is.
+    /// Type of sweep.
     pub smoother: Smoother,
     /// Stiffness of the bilinear and trilinear modes.
     pub modes: ModeStiffness,
-    /// What a change of volume costs.
+    /// Energy of volume change.
     pub volume: VolumeLaw,
-    /// Whether cells resist before their corners turn inside out: volume at their Gauss points, and large bends.
+    /// Whether cells have an inversion barrier, which resists small volumes at Gauss points and large bends.
     pub corners: bool,
-    /// What coarse cells are like.
+    /// Model of coarse cells.
     pub coarse: CoarseRule,
-    /// Coarsening ends at so many cells, which are solved directly.
+    /// Coarsening ends at this number of cells, which are solved directly.
     pub coarsest_cells: usize,
-    /// Threads; 0 for all of the pool.
+    /// Number of threads; 0 for the whole pool.
     pub threads: usize,
 }
 
 impl Default for MultigridParams {
-    /// Five sweeps of Chebyshev do what ten of Jacobi do. Thin parts bend badly on levels where they are a cell across: some hundred cells are cheaper to solve than to coarsen.
+    /// Five Chebyshev sweeps do the work of ten Jacobi sweeps. Thin parts bend poorly on levels where they are one cell
+    /// thick: a few hundred cells are cheaper to solve than to coarsen.
     fn default() -> Self {
         Self {
             sweeps: 5,
@@ -90,7 +95,7 @@ impl Default for MultigridParams {
 }
 
 impl MultigridParams {
-    /// The printed scheme: staggered rule, ten sweeps of Jacobi at 0.8.
+    /// The scheme of the paper: staggered rule, ten Jacobi sweeps at 0.8.
     pub fn paper() -> Self {
         Self {
             sweeps: 10,
@@ -103,18 +108,18 @@ impl MultigridParams {
     }
 }
 
-/// What cycles have cost, as preconditioners.
+/// Cost of cycles as preconditioners.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CycleWork {
     /// V-cycles.
     pub cycles: u64,
-    /// Cells of all levels times sweeps and defects.
+    /// Cells times sweeps and residuals, over all levels.
     pub cell_sweeps: f64,
-    /// Time they took [s].
+    /// Wall time \[s\].
     pub seconds: f64,
 }
 
-/// A linear system on a lattice, with its coarser versions.
+/// A linear system on a lattice, with its coarser levels.
 #[derive(Debug)]
 pub struct Multigrid {
     pub(crate) params: MultigridParams,
@@ -122,24 +127,24 @@ pub struct Multigrid {
     pub(crate) coarsest: Option<Coarsest>,
     /// Factor on all of K.
     pub(crate) scale: f64,
-    /// State of the finest level for products; in use where it differs from that of cycles.
+    /// State of the finest level for products; used if it differs from that of cycles.
     product_state: Aligned,
     product_pulls: Aligned,
     product_bulk: Aligned,
     products_differ: bool,
     /// A third of the trace of K's diagonal blocks of the finest level.
     mean_diagonal: Vec<f32>,
-    /// What is multiplied, in slots of the finest level; and the same with the product in f64.
+    /// Operand in slots of the finest level; and operand and product in f64.
     input: Aligned,
     wide: [Vec<f64>; 2],
     work: CycleWork,
 }
 
 impl Multigrid {
-    /// A hierarchy over a lattice, with μ and λ of each cell [Pa], and the components of nodes that do not move.
+    /// Builds the hierarchy over a lattice, with μ and λ of each cell \[Pa\] and the fixed components of nodes.
     ///
     /// # Errors
-    /// When there is no memory for the factor of the coarsest level, or its matrix is not definite.
+    /// If memory for the factor of the coarsest level runs out, or its matrix is not definite.
     pub fn new(
         lattice: &HexLattice,
         lame: &[[f64; 2]],
@@ -167,7 +172,7 @@ impl Multigrid {
                 break;
             }
             let next = last.coarsen();
-            // Parts that have nothing to do with each other are never merged: many small ones stay many cells.
+            // Unconnected parts are never merged, so many small parts stay many cells.
             if next.lattice.cells.len() as f64 > LEAST_COARSENING * last.cells.len() as f64 {
                 break;
             }
@@ -226,7 +231,8 @@ impl Multigrid {
         }
     }
 
-    /// Forgets what earlier tangents have left, so that results do not depend on it but for the largest eigenvalues of an earlier step; without them, as after construction.
+    /// Discards everything that earlier tangents left, so that results depend only on `spectrum`, the largest
+    /// eigenvalues of an earlier step. An empty one restores the state after construction.
     pub fn begin_step(&mut self, spectrum: &[f64]) {
         for (k, level) in self.levels.iter_mut().enumerate() {
             level.begin_step(spectrum.get(k).copied().unwrap_or(0.0));
@@ -236,9 +242,11 @@ impl Multigrid {
         }
     }
 
-    /// Symmetric positive semidefinite blocks of the nodes [N/m] that are added to K in cycles, but not in products: inertia, springs, contact.
+    /// Sets symmetric positive semidefinite blocks at the nodes \[N/m\] (inertia, springs, contact). They are added to
+    /// K in cycles, but not in products.
     ///
-    /// They take effect with the next [`Multigrid::linearize`] or [`Multigrid::link_again`], before which cycles mean nothing.
+    /// They take effect with the next [`Multigrid::linearize`] or [`Multigrid::link_again`]. Until then cycles are
+    /// invalid.
     pub fn set_anchors(&mut self, anchors: Option<&[Mat3<f32>]>) {
         let fine = &mut self.levels[0];
         match anchors {
@@ -252,17 +260,18 @@ impl Multigrid {
         }
     }
 
-    /// With springs between nodes, which are added to K in cycles, but not in products. To be called at rest, before anything else.
+    /// Adds springs between nodes, which are part of K in cycles, but not in products. Call this at rest, before
+    /// anything else.
     ///
     /// # Errors
-    /// When the matrix of the coarsest level is not definite.
+    /// If the matrix of the coarsest level is not definite.
     pub fn with_ties(mut self, ties: Ties) -> Result<Self, CholeskyError> {
         self.spread_ties(&ties, |level| &mut level.ties);
         self.start()
     }
 
-    /// Contacts of the flesh with itself, which are added to K in cycles, but not in products. They take effect with the next [`Multigrid::linearize`] or
-    /// [`Multigrid::link_again`].
+    /// Sets self-contacts, which are added to K in cycles, but not in products. They take effect with the next
+    /// [`Multigrid::linearize`] or [`Multigrid::link_again`].
     pub fn set_contacts(&mut self, contacts: &Ties) {
         self.spread_ties(contacts, |level| &mut level.contacts);
     }
@@ -279,10 +288,10 @@ impl Multigrid {
         }
     }
 
-    /// With muscle fibres, which are not active yet. To be called at rest, before anything else.
+    /// Adds muscle fibers, initially inactive. Call this at rest, before anything else.
     ///
     /// # Errors
-    /// When the matrix of the coarsest level is not definite.
+    /// If the matrix of the coarsest level is not definite.
     pub fn with_fibers(mut self, fibers: &Fibers) -> Result<Self, CholeskyError> {
         let mut fibers = fibers.clone();
         for k in 0..self.levels.len() {
@@ -298,7 +307,7 @@ impl Multigrid {
         self.start()
     }
 
-    /// How active each group of fibres is, from 0 to 1; takes effect with the next [`Multigrid::linearize`].
+    /// Sets the activation of each group of fibers, from 0 to 1. Takes effect with the next [`Multigrid::linearize`].
     pub fn set_activations(&mut self, activations: &[f64]) {
         for Level { fibers, active, .. } in &mut self.levels {
             if !fibers.is_empty() {
@@ -307,16 +316,17 @@ impl Multigrid {
         }
     }
 
-    /// The tangent at rest, and what steps begin with.
+    /// Computes the tangent at rest, the initial state of every step.
     fn start(mut self) -> Result<Self, CholeskyError> {
         self.relinearize(TangentKind::Definite, 1.0, true)?;
         Ok(self)
     }
 
-    /// The tangent at these displacements of the nodes [m], `scale` times. Cycles use the definite one instead of one that may be indefinite.
+    /// Computes `scale` times the tangent at these displacements of the nodes \[m\]. Cycles replace a possibly
+    /// indefinite tangent by the definite one.
     ///
     /// # Errors
-    /// When the matrix of the coarsest level is not definite.
+    /// If the matrix of the coarsest level is not definite.
     pub fn linearize(&mut self, displacements: &[Vec3], tangent: TangentKind, scale: f64) -> Result<(), CholeskyError> {
         let fine = &mut self.levels[0];
         fine.layout.spread(&mut fine.x, |node| {
@@ -334,7 +344,7 @@ impl Multigrid {
         self.relinearize(tangent, scale, false)
     }
 
-    /// Tangents, diagonals and factor from gradients.
+    /// Computes tangents, diagonals and factor from gradients.
     fn relinearize(&mut self, kind: TangentKind, scale: f64, is_at_rest: bool) -> Result<(), CholeskyError> {
         self.scale = scale;
         self.linearize_finest(kind, scale);
@@ -348,16 +358,16 @@ impl Multigrid {
         self.link(is_at_rest, true)
     }
 
-    /// Takes anchors and contacts that were set after [`Multigrid::linearize`] at the same place. Sweeps stay as they are: diagonals have the sums of the rows of contacts, with which these do
-    /// not raise the largest eigenvalue.
+    /// Applies blocks and contacts set after [`Multigrid::linearize`], at the same displacements. Sweeps do not change:
+    /// diagonals include the row sums of contacts, so contacts do not raise the largest eigenvalue.
     ///
     /// # Errors
-    /// When the matrix of the coarsest level is not definite.
+    /// If the matrix of the coarsest level is not definite.
     pub fn link_again(&mut self) -> Result<(), CholeskyError> {
         self.link(false, false)
     }
 
-    /// What holds nodes on all levels, diagonals, sweeps and factor, from tangents.
+    /// Updates springs, blocks and contacts on all levels, then diagonals, sweeps and factor, from the tangents.
     fn link(&mut self, is_at_rest: bool, is_measured: bool) -> Result<(), CholeskyError> {
         let Self { params, levels, coarsest, mean_diagonal, scale, .. } = self;
         for k in 0..levels.len() {
@@ -387,7 +397,7 @@ impl Multigrid {
         }
     }
 
-    /// The tangent of the finest level, for cycles and for products.
+    /// Computes the tangent of the finest level, for cycles and for products.
     fn linearize_finest(&mut self, kind: TangentKind, scale: f64) {
         self.levels[0].linearize_fibers(kind.for_cycles(), scale);
         let Level { h, materials, gradients, state, volume, bulk, fibers, active, pulls, .. } = &mut self.levels[0];
@@ -428,22 +438,22 @@ impl Multigrid {
         }
     }
 
-    /// A third of the trace of each node's diagonal block of K [N/m], without anchors and without regard to what is fixed.
+    /// A third of the trace of each diagonal block of K \[N/m\], without added blocks and ignoring constraints.
     pub fn mean_diagonal(&self, out: &mut [f32]) {
         out.copy_from_slice(&self.mean_diagonal);
     }
 
-    /// What [`Multigrid::precondition`] has cost so far.
+    /// Accumulated cost of [`Multigrid::precondition`].
     pub fn work(&self) -> CycleWork {
         self.work
     }
 
-    /// Sweeps of the finest level before and after each visit of the next.
+    /// Sweeps on the finest level before and after each visit of the next.
     pub fn fine_sweeps(&self) -> usize {
         self.levels[0].sweeps
     }
 
-    /// Largest eigenvalues of the levels as smoothers take them, for the next [`Multigrid::begin_step`].
+    /// Largest eigenvalues of the levels as the smoothers use them, for the next [`Multigrid::begin_step`].
     pub fn spectrum(&self) -> impl Iterator<Item = f64> {
         self.levels.iter().map(Level::largest)
     }
@@ -458,19 +468,20 @@ impl Multigrid {
         &self.levels[0].layout
     }
 
-    /// Cells of all levels.
+    /// Number of cells on each level.
     pub fn cell_counts(&self) -> Vec<usize> {
         self.levels.iter().map(|level| level.layout.cell_count()).collect()
     }
 
-    /// Bytes that a cycle has to move: of every sweep and defect the state of the cells and each array of nodes once, of every transfer the arrays on both sides once.
+    /// Minimum memory traffic of a cycle in bytes: each sweep and residual moves the cell state and each node array
+    /// once, each transfer the arrays on both sides once.
     pub fn bytes_per_cycle(&self) -> f64 {
         let size = size_of::<f32>() as f64;
         let mut values = 0.0;
         for pair in self.levels.windows(2) {
             let (cells, nodes) = (pair[0].layout.cell_count() as f64, 3.0 * pair[0].layout.node_count() as f64);
             let coarse_nodes = 3.0 * pair[1].layout.node_count() as f64;
-            // x, b, D⁻¹ and d or the defect.
+            // x, b, D⁻¹, and d or the residual.
             let state = if pair[0].bulk.is_empty() { STATE } else { STATE + BULK / LANES };
             let pass = state as f64 * cells + 4.0 * nodes;
             let restrict = nodes + coarse_nodes;
@@ -487,12 +498,12 @@ impl Multigrid {
         fine.x.fill(0.0);
     }
 
-    /// The solution so far.
+    /// Copies the current solution to x.
     pub fn solution(&self, x: &mut [Vec3]) {
         self.levels[0].gather(&self.levels[0].x, x);
     }
 
-    /// K x of the finest level, without anchors and without regard to what is fixed.
+    /// K x on the finest level, without added blocks and ignoring constraints.
     pub fn apply(&mut self, x: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
         let Self { params, levels, product_state, product_pulls, product_bulk, products_differ, input, .. } = self;
         let Level { layout, slabs, state, moments, pulls, bulk, corners, out: product, .. } = &mut levels[0];
@@ -528,7 +539,8 @@ impl Multigrid {
         corners.add_product(place, |node, sum| out[node as usize] += Vec3::<f32>::from(sum).to_f64());
     }
 
-    /// z = M r, one V-cycle from zero for K and anchors: a symmetric positive definite map on free components; z is zero at fixed ones.
+    /// z = M r, one V-cycle from zero for K and the added blocks: a symmetric positive definite map on free components.
+    /// z is zero at fixed ones.
     pub fn precondition(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
         let start = Instant::now();
         let fine = &mut self.levels[0];
@@ -544,13 +556,14 @@ impl Multigrid {
         self.work.seconds += start.elapsed().as_secs_f64();
     }
 
-    /// Shorter sweeps until the next tangent. Cycles are definite if sweeps take energy away from every motion: one that is not has met a motion whose eigenvalue is larger than the estimate.
+    /// Shortens the sweeps until the next tangent. A cycle is definite if sweeps remove energy from every mode. If it
+    /// is not, some mode has an eigenvalue above the estimate.
     pub fn calm(&mut self) {
         let Self { levels, params, .. } = self;
         levels.iter_mut().for_each(|level| level.calm(params));
     }
 
-    /// Diagonal of K of the finest level, where it is free.
+    /// Diagonal of K on the finest level, at free components.
     #[cfg(test)]
     pub(crate) fn diagonal(&self) -> Vec<Vec3> {
         let level = &self.levels[0];
@@ -560,7 +573,7 @@ impl Multigrid {
         diagonal
     }
 
-    /// One V-cycle from the solution so far.
+    /// One V-cycle from the current solution.
     pub fn cycle(&mut self) {
         self.descend(0, Guess::Kept);
     }
@@ -618,13 +631,14 @@ impl Multigrid {
     }
 }
 
-/// How many cells are solved directly. Thin lattices have twice as many nodes as cells: they bend badly on coarse levels, and have cheap factors.
+/// Direct-solve limit in cells. Thin lattices have twice as many nodes as cells: they bend poorly on coarse levels, and
+/// their factors are cheap.
 fn most_to_solve(lattice: &HexLattice, usual: usize) -> usize {
     let is_thin = lattice.node_places.len() as f64 > THIN * lattice.cells.len() as f64;
     if is_thin { THIN_FACTOR * usual } else { usual }
 }
 
-/// A coarse node moves as little as the fine one in its place.
+/// A coarse node has the constraints of the fine node at its position.
 fn coarse_fixed(coarsening: &Coarsening, fixed: &[[bool; 3]]) -> Vec<[bool; 3]> {
     let mut coarse_fixed = vec![[false; 3]; coarsening.lattice.node_places.len()];
     for (node, &fixed) in fixed.iter().enumerate() {

@@ -1,7 +1,9 @@
-//! Deformation gradients of a level, and its forces at deformations far from those of its tangent: what nonlinear multigrid has instead of K x.
+//! Deformation gradients of a level, and its forces at deformations far from the linearization point: the nonlinear
+//! counterpart of K x.
 //!
-//! The deformation gradient of a cell is an offset and the gradient of a correction, F = F₀ + G u (MCA-37). Offsets come from the finer level, so coarse levels need no displacements of
-//! their own, and rotations are those of F. The modes that one point does not see are linear in u.
+//! The deformation gradient of a cell is an offset plus the gradient of a correction, F = F₀ + G u (MCA-37). Offsets
+//! come from the finer level, so coarse levels store no displacements; rotations are those of F. The higher modes,
+//! which one-point quadrature does not see, are linear in u.
 
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
@@ -16,34 +18,34 @@ use crate::precise::{transform, transform_back};
 use crate::tangent::{Corner, GRADIENT, corners_of};
 use crate::volume::{VolumeLaw, cofactor_columns};
 
-/// Blocks per parallel piece.
+/// Blocks per parallel chunk.
 const PIECE: usize = 64;
 
-/// What forces of a level depend on besides corrections.
+/// Inputs of a level's forces besides corrections.
 #[derive(Clone, Copy)]
 pub(crate) struct Cells<'a> {
     pub layout: &'a Layout,
-    /// Edge of the cubes [m].
+    /// Edge of the cubes \[m\].
     pub h: f64,
     pub modes: ModeStiffness,
-    /// Moments of blocks; empty where all cells are full.
+    /// Moments of blocks; empty if all cells are full.
     pub moments: &'a [f32],
-    /// Fibres at rest, and α σ₀ of each lane; empty where there are none.
+    /// Fibers at rest, and α σ₀ of each lane; empty without fibers.
     pub fibers: &'a [f32],
     pub active: &'a [f32],
     pub volume: VolumeLaw,
-    /// Multiplies all forces.
+    /// Factor on all forces.
     pub scale: f64,
 }
 
-/// gradients = offsets + G u; without offsets I + G u.
+/// gradients = offsets + G u; without offsets, I + G u.
 pub(crate) fn gradients_of(cells: Cells<'_>, offsets: &[f32], u: &[f32], gradients: &mut [f32]) {
     for_each_layer_of_blocks(cells.layout, GRADIENT, gradients, &|plane, gradients, first| {
         dispatch(Gradients { cells, plane, offsets, u, gradients, first });
     });
 }
 
-/// out = ∂E/∂u at these deformation gradients, whose rotations are in the state; slots of seams hold parts of a sum.
+/// out = ∂E/∂u at these deformation gradients, whose rotations are in `state`. Slots of seams hold parts of a sum.
 pub(crate) fn forces(cells: Cells<'_>, state: &[f32], gradients: &[f32], u: &[f32], out: &mut [f32]) {
     for_each_block_mut(&mut *out, SUM_BLOCK, |_, out: &mut [f32]| out.fill(0.0));
     for_each_layer(cells.layout, out, &|plane, out, offset| {
@@ -51,7 +53,7 @@ pub(crate) fn forces(cells: Cells<'_>, state: &[f32], gradients: &[f32], u: &[f3
     });
 }
 
-/// Takes compression out of deformation gradients: stretches below one become one.
+/// Removes compression from deformation gradients: stretches below one become one.
 pub(crate) fn decompress(gradients: &mut [f32]) {
     for_each_block_mut(gradients, PIECE * GRADIENT, |_, gradients: &mut [f32]| dispatch(Decompress { gradients }));
 }
@@ -223,7 +225,7 @@ fn stress_of<F: LaneScalar<Element = f32>>(h: f64, volume: VolumeLaw, state: &[f
     f
 }
 
-/// Linear modes at the centre of the flesh; see [`crate::moments`].
+/// Linear modes at the center of the material; see [`crate::moments`].
 #[inline(always)]
 fn linear_modes<F: Scalar>(modes: &[[F; 3]; 8], center: &Option<[F; 3]>) -> [[F; 3]; 3] {
     let mut m = [modes[1], modes[2], modes[4]];

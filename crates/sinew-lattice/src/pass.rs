@@ -1,7 +1,8 @@
-//! Sweeps over a whole level: slabs of planes on several threads, with the same bits on one.
+//! Sweeps over a whole level: slabs of planes on several threads, bit-identical to one thread.
 //!
-//! A thread owns the planes of a slab and changes them in place. Of its neighbours it needs the old values of one plane on each side, which it copies before anybody begins; the
-//! layer of cells below its first plane is computed twice. Each sum keeps its order, whoever computes it.
+//! A thread owns the planes of a slab and updates them in place. It needs the old values of one plane on each side, and
+//! copies them before any thread starts. The layer of cells below its first plane is computed twice. The order of every
+//! sum is independent of the threads.
 
 use sinew_math::Mat3;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
@@ -13,7 +14,7 @@ use crate::kernel::{
 };
 use crate::layout::{Layout, NodeSlot, Segment, Segments};
 
-/// Fewest blocks that are worth a thread: 8 µs of work.
+/// Minimum number of blocks per thread: 8 µs of work.
 const LEAST_BLOCKS: usize = 128;
 
 /// Planes of a thread, with its scratch.
@@ -27,17 +28,17 @@ struct Slab {
     carry: Aligned,
 }
 
-/// How a level, or some of its blocks, are shared among threads.
+/// Partition of a level, or of some of its blocks, among threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Slabs {
     slabs: Vec<Slab>,
-    /// What is met where only some blocks are.
+    /// Segments to visit, if the sweep covers only some blocks.
     some: Option<Segments>,
-    /// Steps of the nodes of seams before a sweep.
+    /// Steps of seam nodes before a sweep.
     seam_steps: Vec<[f32; 3]>,
 }
 
-/// What is added to K at the nodes, with the arrays of the whole level; see [`AnchorTerm`].
+/// Blocks added to K at the nodes, with the arrays of the whole level; see [`AnchorTerm`].
 #[derive(Clone, Copy)]
 pub(crate) enum Anchors<'a> {
     None,
@@ -45,11 +46,11 @@ pub(crate) enum Anchors<'a> {
     Full(FullAnchors<'a>),
 }
 
-/// What a pass does, with the arrays of the whole level.
+/// Operation of a pass, with the arrays of the whole level.
 pub(crate) enum Pass<'a> {
     /// out = K x.
     Apply { out: &'a mut [f32] },
-    /// out = b − (K + A) x where nodes are free.
+    /// out = b − (K + A) x at free nodes.
     Residual { b: &'a [f32], inverse: &'a [f32], out: &'a mut [f32] },
     /// out ← a out + c D⁻¹ (b − (K + A) x), x ← x + out.
     Smooth { b: &'a [f32], inverse: &'a [f32], out: &'a mut [f32], a: f64, c: f64 },
@@ -62,17 +63,18 @@ pub(crate) struct Operator<'a> {
     /// State of all blocks.
     pub state: &'a [f32],
     pub modes: ModeStiffness,
-    /// Moments of all blocks; empty where all cells are full. Levels with moments have anchors, and no [`Pass::Apply`] unless they have fibres, and then full ones.
+    /// Moments of all blocks; empty if all cells are full. Levels with moments have added blocks. They support
+    /// [`Pass::Apply`] only with fibers, and those levels have full blocks.
     pub moments: &'a [f32],
-    /// Tangents of the fibres of all blocks; empty where there are none. Levels with fibres have moments.
+    /// Tangents of the fibers of all blocks; empty without fibers. Levels with fibers have moments.
     pub fibers: &'a [f32],
-    /// Bulk of all blocks; empty where volume is the trace.
+    /// Bulk of all blocks; empty if the volume measure is the trace.
     pub bulk: &'a [f32],
     /// Not part of [`Pass::Apply`].
     pub anchors: Anchors<'a>,
 }
 
-/// What does not change during a pass.
+/// Constants of a pass.
 struct Work<'a> {
     operator: Operator<'a>,
     some: Option<&'a Segments>,
@@ -80,7 +82,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// What a pass meets in a plane.
+    /// Segments that a pass visits in a plane.
     fn segments(&self, plane: usize) -> &'a [Segment] {
         self.some.map_or_else(|| self.operator.layout.segments(plane), |some| some.of_plane(plane))
     }
@@ -94,12 +96,13 @@ enum Task<'a> {
 }
 
 impl Slabs {
-    /// Cuts a level for as many threads as there are, by the number of blocks.
+    /// Partitions a level by number of blocks, for the given number of threads.
     pub fn new(layout: &Layout, threads: usize) -> Self {
         Self::cut(layout, threads, |plane| layout.blocks(plane).len(), None)
     }
 
-    /// The same of some blocks. Only nodes all of whose cells are in them may have a part in D⁻¹: what passes make of others means nothing.
+    /// Partitions some of the blocks. D⁻¹ must be zero at nodes with cells outside these blocks: passes produce
+    /// meaningless values there.
     pub fn of_blocks(layout: &Layout, threads: usize, blocks: &[bool]) -> Self {
         let some = layout.segments_of(blocks);
         Self::cut(layout, threads, |plane| some.block_count(plane), Some(some.clone()))
@@ -162,7 +165,7 @@ impl Slabs {
         self.join_seams(&operator, task, x, out);
     }
 
-    /// The slots of a seam have seen a part of K x each: puts together what all of it gives.
+    /// Combines the slots of each seam, which have seen only a part of K x each.
     fn join_seams(&self, operator: &Operator<'_>, task: Task<'_>, x: &mut [f32], out: &mut [f32]) {
         let layout = operator.layout;
         match task {
@@ -172,7 +175,7 @@ impl Slabs {
                     for c in 0..3 {
                         let at = |slot: &NodeSlot| slot.component(c);
                         let first = at(&slots[0]);
-                        // Each is b less a part, so all but one b are too many. Where nodes are fixed it stays zero.
+                        // Each slot holds b less a part, so all but one b are surplus. At fixed nodes it stays zero.
                         let parts = slots.iter().map(|slot| out[at(slot)]);
                         let surplus = (slots.len() - 1) as f32 * b[first];
                         let r = if inverse[first] > 0.0 { parts.sum::<f32>() - surplus } else { 0.0 };
@@ -187,7 +190,7 @@ impl Slabs {
                         let at = |slot: &NodeSlot| slot.component(c);
                         let first = at(&slots[0]);
                         if inverse[first] == 0.0 {
-                            // It does not move, and not all of its slots need have been met.
+                            // The node is fixed, and some of its slots may not have been visited.
                             continue;
                         }
                         let old = x[first] - out[first];
@@ -232,7 +235,7 @@ impl Anchors<'_> {
     }
 }
 
-/// Hands halves of the slabs to two threads. `x` and `out` begin at `offset`.
+/// Splits the slabs recursively between two threads. `x` and `out` begin at `offset`.
 fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
     match slabs {
         [] => {}
@@ -251,7 +254,7 @@ fn run_slabs(slabs: &mut [Slab], work: &Work<'_>, offset: usize, x: &mut [f32], 
     }
 }
 
-/// A kernel for each kind of level, so that the one without anchors is as it would be alone.
+/// One kernel per kind of level, so that the one without added blocks pays nothing for them.
 fn run_slab<const DETERMINANT: bool>(slab: &mut Slab, work: &Work<'_>, offset: usize, x: &mut [f32], out: &mut [f32]) {
     if work.operator.moments.is_empty() {
         dispatch(BelowPass::<false, false, DETERMINANT> { slab, work, offset, x });
@@ -267,7 +270,7 @@ fn run_slab<const DETERMINANT: bool>(slab: &mut Slab, work: &Work<'_>, offset: u
             }
         }
     } else if work.operator.fibers.is_empty() {
-        // Coarse levels, which always have anchors; and all levels of muscles, which have full ones.
+        // Coarse levels, which always have added blocks; and all levels with fibers, which have full ones.
         dispatch(BelowPass::<true, false, DETERMINANT> { slab, work, offset, x });
         match work.operator.anchors {
             Anchors::None => {}
@@ -350,7 +353,7 @@ impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: 
                 PlanePass { layout, plane, segments, state, this, next, part, carry, modes, moments, fibers, bulk };
             match work.task {
                 Task::Apply => {
-                    // Products are without anchors: no kernel is made of them.
+                    // Products ignore the added blocks, so no kernel is compiled for that case.
                     if !A::IS_SOME {
                         pass.run::<I::F32, MOMENTS, FIBERS, DETERMINANT>(&mut Apply(out));
                     }
@@ -368,7 +371,7 @@ impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: 
     }
 }
 
-/// The product of a level with fibres, after [`BelowPass`].
+/// The product of a level with fibers, after [`BelowPass`].
 struct FiberProduct<'a, 'b, const DETERMINANT: bool> {
     slab: &'a mut Slab,
     work: &'a Work<'b>,

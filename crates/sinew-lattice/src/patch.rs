@@ -1,6 +1,7 @@
-//! Tangents of a few cells, where their nodes are now: of a patch of flesh that moves while all else stays.
+//! Tangents of a few cells at the current displacements: a patch that moves while everything else stays fixed.
 //!
-//! They are those of [`Multigrid::linearize`] with firm corners, in lanes of sixteen cells each, without a layout: a product gathers the corners of its cells and scatters their forces.
+//! They equal those of [`Multigrid::linearize`] with an inversion barrier, in packs of sixteen cells without a layout:
+//! a product gathers the corners of its cells and scatters their forces.
 
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
@@ -13,7 +14,8 @@ use crate::precise::{Bent, forces, transform};
 use crate::tangent::{GRADIENT, MATERIAL, Role, TangentKind, TangentOf, linearize};
 use crate::volume::VolumeLaw;
 
-/// Tangents of some cells of the finest level. Nodes are numbered as the patch likes; those beyond its own stay where they are.
+/// Tangents of some cells of the finest level. The patch has its own node numbering; nodes past its node count stay
+/// fixed.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
     packs: Vec<Pack>,
@@ -35,16 +37,17 @@ struct Pack {
 /// One cell of a patch.
 #[derive(Clone, Copy, Debug)]
 pub struct PatchCell {
-    /// Its number in the lattice.
+    /// Index in the lattice.
     pub cell: u32,
-    /// Its corners, as the patch numbers them.
+    /// Corner nodes, in the patch's numbering.
     pub nodes: [u32; 8],
-    /// Their displacements [m].
+    /// Corner displacements \[m\].
     pub corners: [Vec3; 8],
 }
 
 impl Patch {
-    /// Takes the definite tangents of these cells in place of the old ones; false where there are muscle fibres, which it does not know.
+    /// Computes the definite tangents of these cells, replacing the old ones. Returns false if there are muscle fibers,
+    /// which patches do not support.
     pub fn fill(&mut self, multigrid: &Multigrid, cells: &[PatchCell]) -> bool {
         let level = &multigrid.levels[0];
         if !level.fibers.is_empty() {
@@ -93,7 +96,7 @@ impl Patch {
         true
     }
 
-    /// Adds the product with x to `out`, both by node of the patch. Nodes beyond the end of x have x = 0.
+    /// Adds the product with x to `out`, both by patch node. Nodes past the end of x have x = 0.
     pub fn add_product(&self, x: &[Vec3<f32>], out: &mut [Vec3<f32>]) {
         if let Some(modes) = self.modes {
             dispatch(Product { packs: &self.packs, modes, x, out });
@@ -108,7 +111,7 @@ impl Patch {
     }
 }
 
-/// Deformation gradients at the centres of cells with corners displaced like this.
+/// Deformation gradients at the centers of cells with these corner displacements.
 struct Gradients<'a> {
     h: f64,
     corners: &'a Lanes<8>,
@@ -133,7 +136,7 @@ impl LaneKernel for Gradients<'_> {
 }
 
 impl Pack {
-    /// Forces on corners that are displaced by x.
+    /// Forces for corner displacements x.
     #[inline(always)]
     fn forces<F: LaneScalar<Element = f32>>(&self, modes: ModeStiffness, x: &[[F; 3]; 8]) -> [[F; 3]; 8] {
         let mut state = [F::zero(); STATE];

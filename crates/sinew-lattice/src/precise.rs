@@ -1,4 +1,4 @@
-//! K x in f64, for defects that f32 cannot resolve: the same tangent, another order of sums.
+//! K x in f64, for residuals that f32 cannot resolve: the same tangent, with sums in a different order.
 
 use sinew_math::lanes::{F64_LANES, Isa, LaneKernel, dispatch};
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
@@ -125,7 +125,8 @@ pub(crate) fn add_corners<F: LaneScalar<Element = f64>>(
     }
 }
 
-/// What cells are like beside their state: where their flesh is, if not in their middle, the factors of the modes xy, xz, yz and xyz (see [`crate::moments`]), the tangent of their fibres, and their bulk.
+/// Cell properties besides the state: the center of the material if off center, the factors of the modes xy, xz, yz and
+/// xyz (see [`crate::moments`]), the fiber tangent, and the bulk.
 pub(crate) struct Bent<F> {
     pub center: Option<[F; 3]>,
     pub factors: [F; 4],
@@ -134,7 +135,7 @@ pub(crate) struct Bent<F> {
 }
 
 impl<F: Scalar> Bent<F> {
-    /// Of full cells.
+    /// Full cells.
     #[inline(always)]
     pub fn full(modes: ModeStiffness) -> Self {
         let (bilinear, trilinear) = (F::splat(modes.bilinear), F::splat(modes.trilinear));
@@ -142,10 +143,10 @@ impl<F: Scalar> Bent<F> {
     }
 }
 
-/// Forces of cells on their eight nodes, by all eight modes; see [`crate::kernel`].
+/// Forces of cells on their eight nodes, from all eight modes; see [`crate::kernel`].
 #[inline(always)]
 pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent<F>) -> [[F; 3]; 8] {
-    // Mode m has the signs of the axes whose bits it has.
+    // Bit k of a mode index means that the mode has the sign of axis k.
     let mut mode = *nodes;
     transform(&mut mode);
     let [w, x, y, z] = [s[0], s[1], s[2], s[3]];
@@ -156,7 +157,7 @@ pub(crate) fn forces<F: Scalar>(s: &[F; STATE], nodes: &[[F; 3]; 8], bent: &Bent
         [x * z + w * y, y * z - w * x, one - (x * x + y * y)],
     ];
     let mu = s[4];
-    // What volume changes with, how stiff that is, and the modulus of the linear modes.
+    // Derivative of the volume measure, its stiffness, and the modulus of the linear modes.
     let (g, lambda, shear) = match &bent.bulk {
         Some(b) => ([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]], one, b[9]),
         None => (r, s[5], mu),
@@ -228,7 +229,7 @@ pub(crate) fn transform<F: Scalar>(values: &mut [[F; 3]; 8]) {
     }
 }
 
-/// The transpose of [`transform`]: what each mode does to each corner.
+/// The transpose of [`transform`]: corner forces from mode forces.
 #[inline(always)]
 pub(crate) fn transform_back<F: Scalar>(values: &mut [[F; 3]; 8]) {
     for axis in 0..3 {

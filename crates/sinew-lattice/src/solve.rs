@@ -1,4 +1,5 @@
-//! Linear solves on a lattice: cycles alone, and conjugate gradients with a cycle or the diagonal before them (MCA-46). Defects and solution are f64, corrections f32.
+//! Linear solves on a lattice: V-cycles, and conjugate gradients preconditioned by a cycle or by the diagonal (MCA-46).
+//! Residuals and solution are f64, corrections f32.
 
 use sinew_math::Vec3;
 use sinew_math::parallel::sum;
@@ -10,10 +11,10 @@ use crate::multigrid::Multigrid;
 use crate::pass::{Anchors, Operator, Pass};
 use crate::precise;
 
-/// Reduction of the defect after which conjugate gradients begin anew from a defect in f64: further down they follow roundings of f32.
+/// Residual reduction after which conjugate gradients restart from an f64 residual: beyond it f32 rounding dominates.
 const RESTART: f64 = 1e-4;
 
-/// How to solve.
+/// Solution method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// V-cycles.
@@ -22,23 +23,24 @@ pub enum Method {
     MultigridCg,
     /// Conjugate gradients, with the diagonal as preconditioner.
     JacobiCg,
-    /// Conjugate gradients as they are.
+    /// Conjugate gradients without a preconditioner.
     Cg,
 }
 
-/// What came of a solve.
+/// Result of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveReport {
     /// Cycles, or iterations of conjugate gradients.
     pub iterations: usize,
-    /// Products with the matrix of the finest level, sweeps included.
+    /// Products with the matrix of the finest level, including sweeps.
     pub operators: usize,
-    /// Largest component of the defect, before the first iteration and after each. Of conjugate gradients in between it is the one they carry along.
+    /// Largest component of the residual, before the first iteration and after each. Between restarts of conjugate
+    /// gradients it is their recursive residual.
     pub defects: Vec<f64>,
 }
 
 impl SolveReport {
-    /// Last defect over the first.
+    /// Last residual over the first.
     pub fn reduction(&self) -> f64 {
         match (self.defects.first(), self.defects.last()) {
             (Some(&first), Some(&last)) if first > 0.0 => last / first,
@@ -57,8 +59,9 @@ struct Work {
 }
 
 impl Multigrid {
-    /// Solves K x = b for free components, from the `x` given, until the largest component of the defect is below `tolerance` times its value for x = 0, or `most` iterations have
-    /// passed. K is the definite tangent, without anchors.
+    /// Solves K x = b for free components, starting from the given `x`, until the largest component of the residual is
+    /// below `tolerance` times its value at x = 0, or after `most` iterations. K is the definite tangent, without added
+    /// blocks.
     pub fn solve(&mut self, method: Method, b: &[Vec3], x: &mut [Vec3], tolerance: f64, most: usize) -> SolveReport {
         let fine = &self.levels[0];
         let [mut b_slots, mut x_slots, product, defect] = [(); 4].map(|()| vec![0.0; fine.layout.value_count()]);
@@ -114,7 +117,7 @@ impl Multigrid {
         most
     }
 
-    /// Conjugate gradients for the right-hand side that is set; leaves the solution in x of the finest level.
+    /// Runs conjugate gradients for the current right-hand side; leaves the solution in x of the finest level.
     fn conjugate_gradients(&mut self, method: Method, goal: f64, most: usize, report: &mut SolveReport) {
         let modes = self.params.modes;
         let length = self.levels[0].b.len();
@@ -126,7 +129,7 @@ impl Multigrid {
         let mut rz_before = 1.0;
         let mut is_first = true;
         while report.iterations < most {
-            // z, into x of the finest level.
+            // z goes into x of the finest level.
             match method {
                 Method::Cg => self.levels[0].x.copy_from_slice(&r),
                 Method::JacobiCg => {
@@ -182,17 +185,17 @@ fn largest(v: &[f32]) -> f64 {
     f64::from(v.iter().fold(0.0f32, |most, v| most.max(v.abs())))
 }
 
-/// a · b; nodes of seams count once.
+/// a · b, counting seam nodes once.
 pub(crate) fn dot(layout: &Layout, a: &[f32], b: &[f32]) -> f64 {
     sum_once(layout, a.len(), |k| f64::from(a[k]) * f64::from(b[k]))
 }
 
-/// a · (b − c); nodes of seams count once.
+/// a · (b − c), counting seam nodes once.
 pub(crate) fn difference(layout: &Layout, a: &[f32], b: &[f32], c: &[f32]) -> f64 {
     sum_once(layout, a.len(), |k| f64::from(a[k]) * (f64::from(b[k]) - f64::from(c[k])))
 }
 
-/// Sum over slots; nodes of seams count once.
+/// Sum over slots, counting seam nodes once.
 fn sum_once(layout: &Layout, count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     let twice = |slots: &[NodeSlot]| -> f64 {
         slots[1..].iter().map(|slot| (0..3).map(|c| term(slot.component(c))).sum::<f64>()).sum()

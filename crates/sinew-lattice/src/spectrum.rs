@@ -1,23 +1,25 @@
-//! The largest eigenvalue of D⁻¹(K + A), which the smoother must know.
+//! Largest eigenvalue of D⁻¹(K + A), which the smoother needs.
 
-/// Steps of Lanczos' method. Power iteration would find what the whole body has in common, and miss a single pressed cell that is a tenth above it: after twelve steps
-/// that has grown by a factor of 3 there, by more than 1000 here [Lanczos50].
+/// Lanczos steps of a first estimate. Power iteration would find the mode of the whole body and miss a single
+/// compressed cell whose eigenvalue is a tenth larger: in twelve steps that mode grows by a factor of 3 there, by more
+/// than 1000 here \[Lanczos50\].
 pub(crate) const LANCZOS_STEPS: usize = 12;
-/// Of tangents that follow, of which something is known.
+/// Lanczos steps of later estimates, which refine a known value.
 pub(crate) const NEXT_LANCZOS_STEPS: usize = 5;
 
-/// The tridiagonal matrix that conjugate gradients with D before them leave behind, whose eigenvalues are within those of D⁻¹(K + A).
+/// The tridiagonal matrix built by conjugate gradients with preconditioner D. Its eigenvalues lie within the spectrum
+/// of D⁻¹(K + A).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ritz {
     diagonal: [f64; LANCZOS_STEPS],
-    /// Squares of what is beside the diagonal; the first is zero.
+    /// Squared off-diagonal entries; the first is zero.
     beside: [f64; LANCZOS_STEPS],
     count: usize,
     last: [f64; 2],
 }
 
 impl Ritz {
-    /// One iteration: its step α = r·z / p·Ap, and β = r·z after it over before.
+    /// Adds one iteration: its step α = r·z / p·Ap, and β, the new r·z over the old.
     pub fn push(&mut self, alpha: f64, beta: f64) {
         let [last_alpha, last_beta] = self.last;
         let is_first = self.count == 0;
@@ -45,7 +47,7 @@ impl Ritz {
         high
     }
 
-    /// Whether all eigenvalues are below: all pivots of the matrix less that are negative.
+    /// Whether all eigenvalues are below `value`: all pivots of the shifted matrix are negative.
     fn is_above(&self, value: f64) -> bool {
         let mut pivot = -1.0;
         (0..self.count).all(|k| {
@@ -59,7 +61,7 @@ impl Ritz {
 mod tests {
     use super::*;
 
-    /// Conjugate gradients on a diagonal matrix with this many different entries find the largest of them.
+    /// Conjugate gradients on a diagonal matrix with this many distinct entries find the largest of them.
     #[test]
     fn conjugate_gradients_leave_the_largest_eigenvalue() {
         let entries: Vec<f64> = (1..=LANCZOS_STEPS).map(|k| k as f64 * 0.7).collect();

@@ -1,4 +1,4 @@
-//! The tangent of each cell: rotation and the definite part that comes with its change (MCA-13), and the diagonal of K (MCA-39).
+//! The tangent of each cell, with its rotation and definite rotational part (MCA-13), and the diagonal of K (MCA-39).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,18 +12,19 @@ use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout, Segment};
 use crate::volume::VolumeLaw;
 
-/// Values of the deformation gradients of a block: rows of Fxx, Fxy, …, Fzz.
+/// Values in the deformation gradients of a block: rows of Fxx, Fxy, …, Fzz.
 pub(crate) const GRADIENT: usize = 9 * LANES;
-/// Values of the materials of a block: rows of μ and λ.
+/// Values in the materials of a block: rows of μ and λ.
 pub(crate) const MATERIAL: usize = 2 * LANES;
 
-/// Blocks per parallel piece.
+/// Blocks per parallel chunk.
 const PIECE: usize = 64;
 
-/// Stretches that add up to less than this part of the largest possible hardly tell how a cell turns: MCA-13's denominators stay above it.
+/// Smallest sum of two stretches relative to the largest stretch. Below it the rotation is ill-defined: MCA-13's
+/// denominators are clamped to it.
 const LEAST_STRETCH: f64 = 1e-2;
 
-/// Which tangent is asked for; the last two are there to compare with (MCA-16..18).
+/// Type of tangent; the last two are for comparison (MCA-16..18).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum TangentKind {
     /// Definite (Algorithm 1).
@@ -31,7 +32,7 @@ pub enum TangentKind {
     Definite,
     /// The exact one, which may be indefinite.
     Exact,
-    /// The exact one and this share of what makes it definite: 0 exact, 1 definite.
+    /// The exact tangent plus this fraction of the definiteness correction: 0 exact, 1 definite.
     Blend(f64),
     /// Rotations do not change the stress: L = −μ.
     Warped,
@@ -40,7 +41,7 @@ pub enum TangentKind {
 }
 
 impl TangentKind {
-    /// What cycles use: the definite tangent where this one may be indefinite, since a preconditioner must not be.
+    /// The tangent for cycles: a preconditioner must be definite, so this replaces possibly indefinite tangents.
     pub(crate) fn for_cycles(self) -> Self {
         match self {
             Self::Exact | Self::Blend(_) => Self::Definite,
@@ -48,7 +49,7 @@ impl TangentKind {
         }
     }
 
-    /// Share of the way to the definite tangent that is missing: 0 where cycles and products use the same one.
+    /// Missing fraction of the definiteness correction: 0 if cycles and products use the same tangent.
     pub(crate) fn missing_share(self) -> f64 {
         match self {
             Self::Exact => 1.0,
@@ -58,38 +59,41 @@ impl TangentKind {
     }
 }
 
-/// What tangents are made of, besides deformation gradients.
+/// Inputs of tangents besides deformation gradients.
 #[derive(Clone, Copy)]
 pub(crate) struct TangentOf<'a> {
     pub kind: TangentKind,
-    /// Edge of the cubes [m].
+    /// Edge of the cubes \[m\].
     pub h: f64,
-    /// Multiplies all of K.
+    /// Factor on all of K.
     pub scale: f64,
     pub materials: &'a [f32],
     pub volume: VolumeLaw,
     pub role: Role,
 }
 
-/// What the tangent of a volume by determinants is for.
+/// Use of the tangent with a determinant volume law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Products.
     Product,
-    /// Cycles: no cell is much stiffer than at rest, since a stiff one among soft ones raises the largest eigenvalue of D⁻¹K.
+    /// Cycles: no cell is much stiffer than at rest, since one stiff cell among soft ones raises the largest eigenvalue
+    /// of D⁻¹K.
     Cycle,
-    /// Cycles of coarse levels, whose deformation gradients are means over finer cells and shorter than these: how large they are says nothing about volume.
+    /// Cycles of coarse levels. Their deformation gradients are means over finer cells, and shorter, so their size says
+    /// nothing about volume.
     CoarseCycle,
 }
 
-/// Largest stretch whose volume tangents know: beyond, f32 might overflow.
+/// Largest stretch in volume tangents: beyond it f32 could overflow.
 const MOST_STRETCH: f64 = 1e3;
-/// How many times as stiff as at rest a cell may be in cycles.
+/// Largest stiffness of a cell in cycles, relative to rest.
 const MOST_STIFFENING: f64 = 1.2;
-/// Iterations for the stiffest way to stretch.
+/// Power iterations for the stiffest stretch.
 const POWERS: usize = 6;
 
-/// State of all blocks for cycles, and for products where that is not empty: returns whether the two differ in some cell. Where volume is a determinant only the state for one role and its bulk.
+/// Computes the state of all blocks for cycles, and for products if that array is not empty; returns whether the two
+/// differ in some cell. With a determinant volume law, computes only the state for one role, and its bulk.
 pub(crate) fn linearize(
     of: TangentOf<'_>,
     gradients: &[f32],
@@ -111,7 +115,7 @@ pub(crate) fn linearize(
     differs.into_inner()
 }
 
-/// Shares blocks among threads.
+/// Splits blocks among threads.
 fn in_pieces(
     first: usize,
     count: usize,
@@ -189,7 +193,7 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
     let trace = sigma[0] + sigma[1] + sigma[2];
     let strain = if of.volume == VolumeLaw::Trace { trace - F::splat(3.0) } else { F::zero() };
     let c = lambda * strain - mu * F::splat(2.0);
-    // A cell of stretch 1 has sums of 2: what is far below has no direction to turn in.
+    // A cell of stretch 1 has sums of 2; sums far below define no rotation.
     let least = F::splat(LEAST_STRETCH) * F::max(sigma[0], F::splat(LEAST_STRETCH));
     let missing = F::splat(kind.missing_share());
     let mut least_turn = -mu;
@@ -221,7 +225,7 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
             TangentKind::Frozen => F::zero(),
             _ => F::max(exact, least_turn),
         };
-        // d + missing (exact − d), the exact one to the bit where all is missing.
+        // d + missing (exact − d), bit-exact where all of it is missing.
         let is_softer = exact.lt(least_turn);
         let softer = if kind.missing_share() == 1.0 { exact } else { missing.mul_add(exact - d[i], d[i]) };
         d_products[i] = F::select(is_softer, softer, d[i]);
@@ -250,7 +254,8 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
     differs && kind.missing_share() > 0.0
 }
 
-/// The tangent against stretches where volume is a determinant, A = 2μ I + λ c cᵀ + p S, as 2 `shear` I + `stiffest` `stiffest`ᵀ; see [`crate::volume`].
+/// The stretch tangent with a determinant volume law, A = 2μ I + λ c cᵀ + p S, approximated by 2 `shear` I + `stiffest`
+/// `stiffest`ᵀ; see [`crate::volume`].
 struct Stretched<F> {
     /// p = λ (J − 1).
     pressure: F,
@@ -270,7 +275,7 @@ impl<F: LaneScalar<Element = f32>> Stretched<F> {
         let mut c = [s[1] * s[2], s[0] * s[2], s[0] * s[1]];
         let mut pressure = lambda * (s[0] * c[0] - F::one());
         if role == Role::CoarseCycle {
-            // As long as those of a rotation.
+            // As long as the columns of a rotation.
             let square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
             let factor = (F::max(square, F::splat(1e-12)) * F::splat(1.0 / 3.0)).rsqrt();
             for c in &mut c {
@@ -285,7 +290,7 @@ impl<F: LaneScalar<Element = f32>> Stretched<F> {
                 a[i][j] = (lambda * c[i]).mul_add(c[j], beside);
             }
         }
-        // Power iteration from what would be exact without pressure.
+        // Power iteration from the vector that is exact without pressure.
         let (mut v, mut top) = (c, zero);
         for _ in 0..POWERS {
             let square = F::max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], F::splat(1e-20));
@@ -296,7 +301,7 @@ impl<F: LaneScalar<Element = f32>> Stretched<F> {
             }
             top = v[0].mul_add(unit[0], v[1].mul_add(unit[1], v[2] * unit[2]));
         }
-        // What is left: two stretches, and shear in three planes.
+        // The rest: two stretches, and shear in three planes.
         let stretches = a[0][0] + a[1][1] + a[2][2] - top;
         let shears = F::splat(3.0).mul_add(two * mu, -(pressure * (s[0] + s[1] + s[2])));
         let mut shear = F::max((stretches + shears) * F::splat(0.1), half * mu);
@@ -310,7 +315,7 @@ impl<F: LaneScalar<Element = f32>> Stretched<F> {
     }
 }
 
-/// L' in the world is U d Uᵀ, since R V = U.
+/// L' in world axes is U d Uᵀ, since R V = U.
 #[inline(always)]
 fn turning_part<F: LaneScalar<Element = f32>>(u: &[[F; 3]; 3], d: [F; 3], scale: F, out: &mut [F; 12]) {
     let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
@@ -323,7 +328,7 @@ fn turning_part<F: LaneScalar<Element = f32>>(u: &[[F; 3]; 3], d: [F; 3], scale:
     }
 }
 
-/// Unit quaternion of a rotation: the largest of its four candidates by magnitude, which loses no digits.
+/// Unit quaternion of a rotation, from the largest of its four components, which avoids cancellation.
 #[inline(always)]
 fn quaternion<F: LaneScalar<Element = f32>>(r: &Mat3<F>) -> [F; 4] {
     let one = F::one();
@@ -351,14 +356,14 @@ fn quaternion<F: LaneScalar<Element = f32>>(r: &Mat3<F>) -> [F; 4] {
     [q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale]
 }
 
-/// Where a corner of sixteen cells is, in the array of the level.
+/// Position of a corner of sixteen cells, in the array of the level.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Corner {
     pub at: usize,
     pub stride: usize,
 }
 
-/// Where the eight corners of a tile of cells above a plane are.
+/// Positions of the eight corners of a tile of cells above a plane.
 #[inline(always)]
 pub(crate) fn corners_of(layout: &Layout, plane: usize, segment: &Segment, tile: usize) -> [Corner; 8] {
     let mut corners = [Corner::default(); 8];
@@ -448,7 +453,8 @@ fn corner_sign<F: LaneScalar<Element = f32>>(corner: usize, axis: usize) -> F {
     F::splat(if corner >> axis & 1 == 1 { 1.0 } else { -1.0 })
 }
 
-/// Weights of a corner in the linear modes of cells whose flesh is off their centre, and the sums of the squares of its weights in these, and in the other modes times their factors.
+/// Weights of a corner in the linear modes of cells with off-center material; the sum of their squares; and the sum of
+/// squared weights in the other modes, times their factors.
 #[inline(always)]
 fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usize) -> ([F; 3], [F; 2]) {
     let one = F::one();
@@ -469,7 +475,7 @@ fn corner_off_center<F: LaneScalar<Element = f32>>(moments: &[f32], corner: usiz
     (weights, [linear, beyond])
 }
 
-/// Adds (Σ aⱼ wⱼ)² Sᵢᵢ of fibres.
+/// Adds the fiber term (Σ aⱼ wⱼ)² Sᵢᵢ.
 #[inline(always)]
 fn add_fiber_diagonal<F: LaneScalar<Element = f32>>(fibers: &[f32], weights: [F; 3], sum: &mut [F; 3]) {
     let mut along = F::zero();
@@ -481,7 +487,7 @@ fn add_fiber_diagonal<F: LaneScalar<Element = f32>>(fibers: &[f32], weights: [F;
     }
 }
 
-/// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ wⱼ rⱼ; of cells with bulk Σ wⱼ gⱼ stands in place of √λ' ρ.
+/// λ'ρᵢ² + (ρ × eᵢ)ᵀ L' (ρ × eᵢ) + μ' Σ modes, with ρ = Σ wⱼ rⱼ. For cells with bulk, Σ wⱼ gⱼ replaces √λ' ρ.
 #[inline(always)]
 fn corner_diagonal<F: LaneScalar<Element = f32>>(
     state: &[f32],

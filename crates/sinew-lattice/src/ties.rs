@@ -1,8 +1,10 @@
-//! Springs at points between nodes (MCA-22), and contact of two such points (MCA-28), on all levels.
+//! Embedded springs at points between nodes (MCA-22), and contacts between two such points (MCA-28), on all levels.
 //!
-//! A spring of stiffness B at a point with trilinear weights w adds w B wᵀ to K: it couples the nodes of its cell, so that it is no block at a node. Trilinear weights nest, w P is the row of
-//! weights in the coarse cell, so the same spring in the coarse cell is the exact Galerkin product (MCA-36, factor 1 in units of force). In a sweep its pull is known from the x before it, and is taken off
-//! the right-hand side. A contact has the weights of one point less those of the other: what moves both alike does not feel it, on any level.
+//! A spring of stiffness B at a point with trilinear weights w adds w B wᵀ to K. It couples the nodes of its cell, so
+//! it is not a nodal block. Trilinear weights nest: w P is the row of weights in the coarse cell. So the same spring in
+//! the coarse cell is the exact Galerkin product (MCA-36, factor 1 in units of force). A sweep computes its force from
+//! the previous x and subtracts it from the right-hand side. A contact has the weights of one point minus those of the
+//! other, so a common motion of both causes no force, on any level.
 
 use sinew_geometry::lattice::Prolongation;
 use sinew_math::Mat3;
@@ -10,43 +12,43 @@ use sinew_math::Mat3;
 use crate::aligned::Aligned;
 use crate::layout::Layout;
 
-/// Springs between points of the flesh and places outside, or between two points.
+/// Springs between points of the body and fixed points, or between two points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ties {
-    /// Stiffness of each [N/m], symmetric.
+    /// Stiffness of each spring \[N/m\], symmetric.
     stiffness: Vec<Mat3<f32>>,
-    /// End of the entries of each.
+    /// End of the entries of each spring.
     ends: Vec<u32>,
     /// Nodes and weights.
     entries: Vec<(u32, f32)>,
 }
 
 impl Ties {
-    /// Adds a spring at the point Σ w x of nodes, to a place that does not move.
+    /// Adds a spring from the point Σ w x of nodes to a fixed point.
     pub fn add(&mut self, stiffness: f64, entries: impl IntoIterator<Item = (u32, f64)>) {
         self.add_block(Mat3::identity() * stiffness as f32, entries);
     }
 
-    /// Adds one that has another stiffness along every axis.
+    /// Adds a spring with an anisotropic stiffness.
     pub fn add_block(&mut self, stiffness: Mat3<f32>, entries: impl IntoIterator<Item = (u32, f64)>) {
         self.stiffness.push(stiffness);
         self.entries.extend(entries.into_iter().map(|(node, weight)| (node, weight as f32)));
         self.ends.push(self.entries.len() as u32);
     }
 
-    /// Forgets all.
+    /// Removes all springs.
     pub fn clear(&mut self) {
         self.stiffness.clear();
         self.ends.clear();
         self.entries.clear();
     }
 
-    /// Whether there are none.
+    /// Whether there are no springs.
     pub fn is_empty(&self) -> bool {
         self.stiffness.is_empty()
     }
 
-    /// Stiffness, nodes and weights of each.
+    /// Stiffness, nodes and weights of each spring.
     pub fn iter(&self) -> impl Iterator<Item = (&Mat3<f32>, &[(u32, f32)])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let rows = starts.zip(&self.ends).map(|(start, &end)| &self.entries[start as usize..end as usize]);
@@ -76,30 +78,30 @@ impl Ties {
     }
 }
 
-/// The springs of a level, with what their pulls need.
+/// The springs of a level, with the data for their forces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LevelTies {
     ties: Ties,
     /// Nodes with springs, sorted; and the entries of `ties` with indices into it.
     nodes: Vec<u32>,
     weights: Vec<(u32, f32)>,
-    /// Where these nodes are, and what pulls them; a fourth number fills the lanes.
+    /// Positions of these nodes, and the forces on them; a fourth number fills the lanes.
     places: Vec<[f32; 4]>,
     pulls: Vec<[f32; 4]>,
-    /// What the right-hand side was.
+    /// Saved entries of the right-hand side.
     kept: Vec<[f32; 3]>,
-    /// A row of weights that is being gathered.
+    /// Scratch for a row of weights.
     row: Vec<(u32, f64)>,
 }
 
 impl LevelTies {
-    /// Takes these springs in place of the old ones.
+    /// Replaces the springs.
     pub fn set(&mut self, ties: &Ties) {
         self.ties.clone_from(ties);
         self.index();
     }
 
-    /// Takes those of a finer level.
+    /// Replaces the springs by those of a finer level.
     pub fn set_from_finer(&mut self, finer: &Self, prolongation: &Prolongation) {
         finer.ties.coarsen(prolongation, &mut self.row, &mut self.ties);
         self.index();
@@ -119,7 +121,7 @@ impl LevelTies {
         kept.resize(nodes.len(), [0.0; 3]);
     }
 
-    /// Takes the pull of the springs at x off b; [`LevelTies::restore`] puts it back.
+    /// Subtracts the spring forces at x from b; [`LevelTies::restore`] undoes it.
     pub fn pull(&mut self, layout: &Layout, x: &[f32], b: &mut [f32]) {
         let Self { ties, nodes, weights, places, pulls, kept, .. } = self;
         for (place, &node) in places.iter_mut().zip(&*nodes) {
@@ -154,7 +156,7 @@ impl LevelTies {
         }
     }
 
-    /// Puts the right-hand side back.
+    /// Restores the right-hand side.
     pub fn restore(&self, layout: &Layout, b: &mut [f32]) {
         for (&node, kept) in self.nodes.iter().zip(&self.kept) {
             for slot in layout.slots(node as usize) {
@@ -176,7 +178,8 @@ impl LevelTies {
         }
     }
 
-    /// Adds the sums of the sizes in each row of w B wᵀ: with them in D, contacts of many nodes do not raise the largest eigenvalue of D⁻¹K, however stiff they are.
+    /// Adds the absolute row sums of w B wᵀ. With them in D, contacts of many nodes do not raise the largest eigenvalue
+    /// of D⁻¹K, however stiff they are.
     pub fn add_row_sums(&self, layout: &Layout, diagonal: &mut Aligned) {
         for (stiffness, entries) in self.ties.iter() {
             let total: f32 = entries.iter().map(|(_, weight)| weight.abs()).sum();
@@ -189,12 +192,12 @@ impl LevelTies {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no springs.
     pub fn is_empty(&self) -> bool {
         self.ties.is_empty()
     }
 
-    /// Calls with both nodes of each pair of nodes of a spring.
+    /// Calls `visit` with the two nodes of each node pair of each spring.
     pub fn for_each_pair(&self, mut visit: impl FnMut(u32, u32)) {
         for (_, entries) in self.ties.iter() {
             for &(a, _) in entries {
@@ -203,7 +206,7 @@ impl LevelTies {
         }
     }
 
-    /// Calls with both nodes and the block of each pair of nodes of a spring.
+    /// Calls `visit` with the two nodes and the block of each node pair of each spring.
     pub fn for_each_block(&self, mut visit: impl FnMut(u32, u32, Mat3)) {
         for (stiffness, entries) in self.ties.iter() {
             for &(a, weight) in entries {

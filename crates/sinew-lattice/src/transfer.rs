@@ -1,6 +1,8 @@
-//! Between two levels: trilinear interpolation up, its transpose down (MCA-32), row by row.
+//! Transfer between two levels: trilinear prolongation and its transpose, restriction (MCA-32), row by row.
 //!
-//! Where every place has one node, a row of the fine level lies on a row of the coarse one or between two or four of them: their mean is taken first, and spread along x then; restriction goes the same way back. Lattices of several sheets go node by node.
+//! If every position has one node, a fine row coincides with a coarse row or lies between two or four of them:
+//! prolongation averages these first, then interpolates along x. Restriction does the reverse. Lattices of several
+//! sheets go node by node.
 
 use sinew_geometry::lattice::Prolongation;
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
@@ -8,32 +10,32 @@ use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use crate::layers::split_planes;
 use crate::layout::{LANES, Layout, NodeSlot};
 
-/// Values of a row that are worked on at a time: sums of twice as many stay on the stack.
+/// Values of a row processed at a time: sums of twice as many fit on the stack.
 const PIECE: usize = 8 * LANES;
 
-/// Coarse rows around a fine one, 0 to 1 further on each axis: index, and weight.
+/// Coarse rows around a fine one, 0 to 1 further along each axis: index and weight.
 fn neighbors_of_fine(index: usize) -> impl Iterator<Item = (usize, f32)> {
     let is_between = index % 2 == 1;
     let weight = if is_between { 0.5 } else { 1.0 };
     (0..=usize::from(is_between)).map(move |k| (index / 2 + k, weight))
 }
 
-/// Fine rows around a coarse one: index, and weight.
+/// Fine rows around a coarse one: index and weight.
 fn neighbors_of_coarse(index: usize) -> impl Iterator<Item = (usize, f32)> {
     let around = [(2 * index).checked_sub(1).map(|k| (k, 0.5)), Some((2 * index, 1.0)), Some((2 * index + 1, 0.5))];
     around.into_iter().flatten()
 }
 
-/// How values go from level to level.
+/// Method of transfer.
 #[derive(Clone, Debug)]
 pub(crate) enum Transfer {
-    /// Places tell it: both levels have one sheet, which begins at these layers.
+    /// By position: both levels have one sheet, which starts at these layers.
     Rows { fine_lowest: usize, coarse_lowest: usize, prolongation: Prolongation },
     /// Node by node.
     Lists(Lists),
 }
 
-/// The nodes that carry each fine node, and the nodes that each coarse node carries.
+/// Coarse parents of each fine node, and fine children of each coarse node.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists {
     prolongation: Prolongation,
@@ -41,7 +43,7 @@ pub(crate) struct Lists {
     carried: Weights,
 }
 
-/// Rows of a sparse matrix, whose columns are slots.
+/// Rows of a sparse matrix whose columns are slots.
 #[derive(Clone, Debug)]
 struct Weights {
     offsets: Vec<u32>,
@@ -100,7 +102,7 @@ impl Transfer {
         }
     }
 
-    /// The coarse nodes that carry each fine one.
+    /// The coarse parents of each fine node.
     pub fn prolongation(&self) -> &Prolongation {
         match self {
             Self::Rows { prolongation, .. } => prolongation,
@@ -108,7 +110,7 @@ impl Transfer {
         }
     }
 
-    /// x ← x + P e where nodes are free.
+    /// x ← x + P e at free nodes.
     pub fn prolong(&self, coarse: &Layout, e: &[f32], fine: &Layout, inverse: &[f32], x: &mut [f32]) {
         match self {
             &Self::Rows { fine_lowest, coarse_lowest, .. } => {
@@ -146,7 +148,7 @@ struct Prolong<'a> {
     e: &'a [f32],
     fine: &'a Layout,
     plane: usize,
-    /// First layers of the fine and of the coarse level.
+    /// First layers of the fine and coarse levels.
     lowest: [usize; 2],
     inverse: &'a [f32],
     x: &'a mut [f32],
@@ -163,7 +165,7 @@ impl LaneKernel for Prolong<'_> {
             let stride = row.stride as usize;
             for begin in (0..stride).step_by(PIECE) {
                 let length = PIECE.min(stride - begin);
-                // Coarse nodes from the first of the piece on.
+                // Coarse nodes from the first of the chunk on.
                 let first = (row.first as usize * LANES + begin) / 2;
                 for c in 0..3 {
                     let mut mean = [0.0; PIECE / 2 + 1];
@@ -189,7 +191,7 @@ impl LaneKernel for Prolong<'_> {
     }
 }
 
-/// Adds `weight` times a row, from its node `first` on, to `sums`; there is nothing beyond its ends.
+/// Adds `weight` times a row, from its node `first` on, to `sums`; values beyond the ends of the row count as zero.
 #[inline(always)]
 fn add_row(
     layout: &Layout,
@@ -232,7 +234,7 @@ impl LaneKernel for Restrict<'_> {
             let stride = row.stride as usize;
             for begin in (0..stride).step_by(PIECE) {
                 let length = PIECE.min(stride - begin);
-                // Fine nodes from one before the first of the piece on; a row that begins at zero has none before it.
+                // Fine nodes from one before the first of the chunk on; a row that begins at zero has none before it.
                 let first = 2 * (row.first as usize * LANES + begin);
                 let (skip, from) = if first == 0 { (1, 0) } else { (0, first - 1) };
                 for c in 0..3 {

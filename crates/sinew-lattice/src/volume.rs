@@ -1,18 +1,21 @@
-//! What a change of volume costs.
+//! Energy of volume change.
 //!
-//! The printed law (MCA-03) has λ/2 tr²(RᵀF − I), which a cell pressed flat does not feel as long as it grows as much sideways: a fold of an elbow loses a twentieth of its volume, and cells turn
-//! inside out. With the determinant it is λ/2 (J − 1)², J = det F, as cells of other kinds have it.
+//! The printed law (MCA-03) uses λ/2 tr²(RᵀF − I), which a flattened cell does not feel if it expands sideways by as
+//! much: a fold of an elbow loses a twentieth of its volume, and cells invert. With the determinant the energy is λ/2
+//! (J − 1)², J = det F, as in other kinds of cells.
 //!
-//! **Tangent.** With stretches σ, p = λ (J − 1) and c = cof F, exactly: A = 2μ I + λ c cᵀ + p S against stretches, with Sᵢⱼ = σₖ beside the diagonal; 2μ − p σᵢ against shear in the plane across
-//! axis i; and 2μ − 4μ/(σⱼ+σₖ) + p σᵢ against turning in it. Kernels know one modulus for stretches and shear, one way to stretch that is stiffer, and turning: the way is the eigenvector of the largest
-//! eigenvalue of A, the modulus the mean of the other five numbers, at least μ. So the tangent is definite, and exact where volume is that at rest.
+//! **Tangent.** With stretches σ, p = λ (J − 1) and c = cof F, the exact stiffness is: A = 2μ I + λ c cᵀ + p S against
+//! stretches, with off-diagonal Sᵢⱼ = σₖ; 2μ − p σᵢ against shear in the plane across axis i; and 2μ − 4μ/(σⱼ+σₖ) + p
+//! σᵢ against rotation in it. The kernels support one modulus for stretches and shear, one stiffer stretch direction,
+//! and rotation. The direction is the eigenvector of the largest eigenvalue of A, the modulus is the mean of the other
+//! five numbers, at least μ. So the tangent is definite, and exact where the volume has its rest value.
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
-/// How a cell's volume is measured.
+/// Volume measure of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeLaw {
-    /// tr(RᵀF) − 3, as printed.
+    /// tr(RᵀF) − 3, as printed in the paper.
     Trace,
     /// det F − 1.
     #[default]
@@ -20,7 +23,7 @@ pub enum VolumeLaw {
 }
 
 impl VolumeLaw {
-    /// Stress of a swelling over λ, at a deformation gradient with this rotation.
+    /// Stress of a volume change over λ, at a deformation gradient with this rotation.
     pub fn push(self, f: &Mat3, rotation: &Mat3) -> Mat3 {
         match self {
             Self::Trace => *rotation * ((rotation.transpose() * *f).trace() - 3.0),
@@ -33,7 +36,7 @@ impl VolumeLaw {
     }
 }
 
-/// Columns of the cofactor matrix from those of F: J changes by their products with those of dF.
+/// Columns of the cofactor matrix from those of F: dJ is the sum of their dot products with the columns of dF.
 #[inline(always)]
 pub(crate) fn cofactor_columns<F: Scalar>(f: &[[F; 3]; 3]) -> [[F; 3]; 3] {
     let mut out = [[F::zero(); 3]; 3];

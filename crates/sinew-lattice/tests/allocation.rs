@@ -1,4 +1,5 @@
-//! Nothing allocates after its first call: a counting allocator watches. Alone in its program, because it counts everything that happens.
+//! Nothing allocates after its first call, by a counting allocator. This test is alone in its program, because the
+//! allocator counts everything.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ struct Counting;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system allocator with the arguments it was given; counting touches no memory of the caller.
+// SAFETY: every call goes to the system allocator with unchanged arguments; counting touches no memory of the caller.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +56,7 @@ fn check(has_fibers: bool, volume: VolumeLaw) {
     let elastic = LatticeElastic::with_fibers(&cells, &lame, ModeStiffness::EXACT, volume, fibers.as_ref());
     let diagonal = vec![Mat3::<f32>::identity(); count];
     let full = vec![Mat3::<f32>::new([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]]); count];
-    // Squeezed to half, so that the exact tangent is not the definite one.
+    // Squeezed to half, so that the exact tangent differs from the definite one.
     let u: Vec<Vec3> = (0..count).map(|node| cells.node_position(node) * -0.5).collect();
     let x: Vec<Vec3> = (0..count).map(|node| cells.node_position(node) * 0.5).collect();
     let r = vec![Vec3::new(1.0f32, 0.5, 0.0); count];
@@ -76,7 +77,7 @@ fn check(has_fibers: bool, volume: VolumeLaw) {
         }
         elastic.energy(&x, &[activation]) + elastic.add_gradient(&x, &[activation], 0.5, &mut wide)
     };
-    // The threads of a pool allocate now and then for their queues: one alone shares nothing.
+    // The threads of a pool allocate now and then for their queues; a single thread does not.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         step(Some(&diagonal));

@@ -1,4 +1,4 @@
-"""`python -m sinew.sweep FOLDER`: how a sweep fares."""
+"""`python -m sinew.sweep FOLDER`: the status of a sweep."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .table import collect
 
 
 def main() -> int:
-    """Prints the state of a sweep; exit status 0 if all points are done, 1 if not, 2 if there is none."""
-    parser = argparse.ArgumentParser(prog="python -m sinew.sweep", description="Tells how a sweep fares.")
+    """Prints the status of a sweep; exit status 0 if all points are done, 1 if not, 2 if there is no sweep."""
+    parser = argparse.ArgumentParser(prog="python -m sinew.sweep", description="Show the status of a sweep.")
     parser.add_argument("folder", type=Path, help="folder of the sweep, with sweep.json")
     folder = parser.parse_args().folder
     try:

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a sweep, told together and before anything runs."""
+"""Finds all mistakes of a sweep before anything runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Measures = Sequence[str] | Mapping[str, str | Callable[[dict[str, Any]], float]]
 """Names of probes; or column -> name of a probe, or column -> function of the probes over time."""
 
 MOST_SHOWN = 12
-"""Problems shown in full: the thirteenth is rarely of another kind."""
+"""Most problems to show: the thirteenth rarely adds information."""
 
 
 def check_scene(plan: Plan, folder: Path, problems: list[str]) -> None:
@@ -27,12 +27,12 @@ def check_scene(plan: Plan, folder: Path, problems: list[str]) -> None:
     found: dict[str, tuple[str, list[int]]] = {}
     for number, point in enumerate(plan.points):
         for text in _problems(plan, folder, plan.all_overrides(point)):
-            # One mistake in the path of an override is the same mistake for all its values.
+            # A mistake in the path of an override is the same for all its values.
             found.setdefault(text.splitlines()[0], (text, []))[1].append(number)
     shown = [f"{_points(numbers)}: {text}" for text, numbers in found.values()]
     problems.extend(shown[:MOST_SHOWN])
     if len(shown) > MOST_SHOWN:
-        problems.append(f"and {len(shown) - MOST_SHOWN} problems more")
+        problems.append(f"and {len(shown) - MOST_SHOWN} more problems")
 
 
 def check_measures(plan: Plan, folder: Path, measures: Measures | None, problems: list[str]) -> None:
@@ -53,7 +53,7 @@ def check_measures(plan: Plan, folder: Path, measures: Measures | None, problems
 
 
 def check_backend(backend: str, known: Mapping[str, str | None], problems: list[str]) -> None:
-    """Whether the backend exists and what it needs is installed."""
+    """Checks that the backend exists and its package is installed."""
     if backend not in known:
         problems.append(f"unknown backend {backend!r}; there are {', '.join(known)}")
         return
@@ -68,7 +68,7 @@ def columns(measures: Measures) -> dict[str, str | Callable[[dict[str, Any]], fl
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Names that look alike, as the end of a sentence."""
+    """Similar names, as the end of a sentence."""
     near = difflib.get_close_matches(name, list(known), n=3)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 

@@ -19,18 +19,18 @@ from .point import is_done, note_error
 from .table import Sweep, tabulate
 
 BACKENDS: dict[str, str | None] = {"local": None, "ray": "ray", "dask": "distributed"}
-"""Backend -> package that it needs."""
+"""Backend -> required package."""
 
 SLOWEST_DISK = 60.0
-"""Seconds until a file that another machine has written to a network disk is seen here, at worst."""
+"""Longest delay until a file from another machine appears on a network disk [s]."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of points that have ended, well or not, and of all."""
+"""Called with the number of points that have ended, successfully or not, and the total."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended: `reason` says why it failed; `is_final` that the backend has no retries left."""
+    """The end of an attempt: `reason` says why it failed; `is_final` means that the backend has no retries left."""
 
     task: Task
     reason: str | None
@@ -41,7 +41,7 @@ class Backend(Protocol):
     """A place where points are computed."""
 
     def submit(self, task: Task) -> None:
-        """Lets a worker run a point, some time."""
+        """Queues a point for a worker."""
 
     def next(self) -> Ending:
         """Waits until an attempt has ended."""
@@ -63,23 +63,23 @@ def sweep(
 ) -> Sweep:
     """Runs a scene once per point and returns a table.
 
-    A later call with the same scene and parameters in the same folder continues: points that are done are not computed
-    again, those that were killed go on from their checkpoints, those that failed are tried once more.
+    A later call with the same scene and parameters in the same folder resumes the sweep: it skips finished points,
+    continues killed ones from their checkpoints, and retries failed ones.
 
     scene: path of a scene file, or a `sinew.Scene`.
     parameters: override path -> list of values, for all combinations; or a list of dicts, one per point. Values are
-        numbers, or texts such as `"10 kPa"`.
+        numbers, or strings such as `"10 kPa"`.
     backend: `"local"`, processes on this machine; `"ray"` or `"dask"`, a cluster or this machine.
-    folder: where plan and points are kept; on a cluster, on a disk that all workers share. A temporary one that is
-        removed afterwards when left out.
+    folder: holds plan and points; on a cluster, on a disk that all workers share. Default: a temporary folder, removed
+        afterward.
     measures: names of probes whose final values become columns; or a dict column -> name, or column -> function of the
-        probes over time (dict name -> array), for example `{"peak": lambda probes: probes["tip.speed"].max()}`. All
-        probes when left out.
-    retries: how often a point that failed, or whose worker died, is tried again.
-    workers: runs at the same time; as many as there are cores when left out. Each uses one thread.
-    files: whether each point keeps its recording and all that `[record]` of the scene asks for.
-    progress: `True` shows a line on stderr; a function is called with the number of points that have ended and of all.
-    address: of a Ray or Dask cluster; one is started on this machine when left out.
+        probes over time (dict name -> array), for example `{"peak": lambda probes: probes["tip.speed"].max()}`.
+        Default: all probes.
+    retries: number of retries of a point that failed, or whose worker died.
+    workers: concurrent runs, each on one thread. Default: the number of cores.
+    files: whether each point keeps its recording and the outputs of `[record]` in the scene.
+    progress: `True` shows a line on stderr; a function is called with the number of ended points and the total.
+    address: of a Ray or Dask cluster. Default: starts one on this machine.
     client: a `dask.distributed.Client` to use.
 
     Raises `SweepError` with all problems of scene, parameters and options before anything runs.
@@ -107,7 +107,7 @@ def plan_sweep(
     measures: Measures | None = None,
     problems: list[str] | None = None,
 ) -> Plan:
-    """Checks everything and writes the plan, or finds the same plan there; adds to `problems` and raises them all."""
+    """Checks everything and writes the plan, or finds the same plan; adds to `problems` and raises them all."""
     problems = list(problems or [])
     names, points = expand(parameters, problems)
     try:
@@ -145,7 +145,7 @@ def complete(
     address: str | None,
     client: Any,
 ) -> dict[int, str]:
-    """Computes what is missing in the folder of a sweep; returns why points failed."""
+    """Computes the missing points in the folder of a sweep; returns the reasons of failures."""
     tasks = Plan.read(folder).tasks(folder)
     missing = [task for task in tasks if not is_done(Path(task.folder))]
     report = _Counter(len(tasks), len(tasks) - len(missing), progress)
@@ -180,7 +180,7 @@ def _drive(backend: Backend, tasks: Iterable[Task], retries: int, report: _Count
 
 
 def _wait_until_visible(tasks: list[Task]) -> None:
-    """Network disks show files of other machines late; without this, points would look as if they had not begun."""
+    """Network disks show files of other machines late; without this wait, points would appear not to have begun."""
     end = time.monotonic() + SLOWEST_DISK
     for task in tasks:
         folder = Path(task.folder)
@@ -228,7 +228,7 @@ def _cores() -> int:
 
 
 class _Counter:
-    """Counts points and tells who wants to know."""
+    """Counts points and reports progress."""
 
     def __init__(self, total: int, done: int, progress: Progress | bool | None) -> None:
         self.total, self.done, self.failed = total, done, 0
@@ -236,7 +236,7 @@ class _Counter:
         self._tell()
 
     def count(self, is_done: bool) -> None:
-        """One point more."""
+        """Counts one more point."""
         self.done += is_done
         self.failed += not is_done
         self._tell()

@@ -7,43 +7,43 @@ from pathlib import Path
 from typing import Any
 
 Value = bool | int | float | str | list[Any]
-"""What an override may be: a number, a text such as `"10 kPa"`, or a list of them."""
+"""Value of an override: a number, a string such as `"10 kPa"`, or a list of them."""
 
 
 def load(path: Path, overrides: Sequence[str]) -> Any:
-    """The scene of a file; overrides are texts `path=value` as for `sinew run --set`, so that both mean the same."""
+    """Loads the scene of a file; overrides are strings `path=value`, as for `sinew run --set`."""
     import sinew
 
     return sinew.Scene.load(str(path), set=list(overrides))
 
 
 def read(text: str, folder: Path, overrides: Sequence[str]) -> Any:
-    """The scene of a text whose relative file names begin at `folder`."""
+    """Reads the scene of a text whose file names are relative to `folder`."""
     import sinew
 
-    # A name that no file has: the scene would be taken for that file.
+    # Not the name of a file: the scene would pass for that file.
     return sinew.Scene(text, name="<scene>", folder=str(folder)).set(list(overrides))
 
 
 def overrides(scene: Any) -> list[str]:
-    """What was replaced in a scene, as texts `path=value`."""
+    """The replaced values of a scene, as strings `path=value`."""
     return [str(text) for text in scene.overrides]
 
 
 def has_meshes(scene: Any) -> bool:
-    """Whether parts of a scene exist in the memory of this process only."""
+    """Whether parts of a scene exist only in the memory of this process."""
     return bool(getattr(scene, "meshes", None))
 
 
 def run(scene: Any, output: Path, *, resume: bool) -> Any:
-    """Runs a scene by one thread: a sweep has as many runs as there are cores."""
+    """Runs a scene on one thread: a sweep runs one point per core."""
     import sinew
 
     return sinew.run(scene, str(output), resume=resume, threads=1)
 
 
 def first_frame(scene: Any) -> dict[str, Any]:
-    """Probes of the initial state: what there will be to measure."""
+    """Probes of the initial state, which are available as measures."""
     import sinew
 
     return dict(sinew.run(scene, None, frames=0, threads=1).probes)
@@ -57,7 +57,7 @@ def version() -> str:
 
 
 def problems(error: Exception) -> list[str]:
-    """What an error of a scene says, one text per problem: there are empty lines between them."""
+    """The text of a scene error, split into problems at empty lines."""
     return [part.strip() for part in str(error).split("\n\n") if part.strip()] or [type(error).__name__]
 
 
@@ -69,7 +69,7 @@ def is_busy(error: BaseException) -> bool:
 
 
 def is_not_resumable(error: BaseException) -> bool:
-    """Whether a run was refused because what lies in its folder cannot be continued."""
+    """Whether a run was refused because the contents of its folder cannot be resumed."""
     import sinew
 
     return isinstance(error, sinew.ResumeError)

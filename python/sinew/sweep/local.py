@@ -1,8 +1,8 @@
 """Points in processes of this machine.
 
-A process per worker, fed one point at a time: when one dies, it is known whose point it was, and nobody else is
-charged for it. (A pool of `concurrent.futures` breaks as a whole.) Workers are programs of their own, so that scripts
-need no `if __name__ == "__main__"`, and notebooks work.
+One process per worker, fed one point at a time: when a process dies, only its point is affected. (A pool of
+`concurrent.futures` breaks as a whole.) Workers are separate programs, so scripts need no `if __name__ == "__main__"`,
+and notebooks work.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE = 10.0
 
 
 class LocalBackend:
-    """So many processes, each with one thread."""
+    """A number of processes, each with one thread."""
 
     def __init__(self, workers: int) -> None:
         self.tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
@@ -52,7 +52,7 @@ class LocalBackend:
         self.tasks.put(task)
 
     def next(self) -> Ending:
-        """Waits in slices: a wait without end cannot be interrupted on every system."""
+        """Waits in slices: some systems cannot interrupt an unlimited wait."""
         while True:
             try:
                 return self.endings.get(timeout=1.0)
@@ -111,7 +111,7 @@ class _Worker:
             process.wait()
 
     def _start(self) -> subprocess.Popen[str]:
-        # Whatever way this process finds its modules, the other one shall too.
+        # The other process must find its modules the way this one does.
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         environment = {**os.environ, "RAYON_NUM_THREADS": "1", "PYTHONPATH": paths}
         command = [sys.executable, "-m", "sinew.sweep.worker"]
@@ -120,7 +120,7 @@ class _Worker:
         return self.process
 
     def _bury(self) -> str:
-        """Forgets a process that died and says how."""
+        """Discards a dead process and returns the cause."""
         process, self.process = self.process, None
         if process is None:
             return ""

@@ -1,4 +1,4 @@
-"""Points as futures of Dask."""
+"""Points as Dask futures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .point import run_point
 
 
 class DaskBackend:
-    """A client that is given, the cluster at an address, or one on this machine for the time of the sweep."""
+    """A given client, the cluster at an address, or a temporary one on this machine."""
 
     def __init__(self, workers: int, address: str | None, client: Any) -> None:
         self.workers = workers
@@ -42,13 +42,13 @@ class DaskBackend:
             self.cluster.close()
 
     def submit(self, task: Task) -> None:
-        """Makes a future of a point; not a pure one, or Dask would answer a retry from memory."""
+        """Submits a point as a future; not a pure one, or Dask would answer a retry from its cache."""
         future = self.client.submit(run_point, task, pure=False)
         self.tasks[future] = task
         self.ended.add(future)
 
     def next(self) -> Ending:
-        """Waits for any future. Dask itself moves points of a worker that died to others."""
+        """Waits for any future. Dask itself moves the points of a dead worker to others."""
         future = next(self.ended)
         task = self.tasks.pop(future)
         error = future.exception()

@@ -16,11 +16,11 @@ from .plan import Task
 from .point import run_point
 
 MOST_AT_ONCE = 2_000
-"""Waiting for one of many tasks takes longer the more there are; the others wait here."""
+"""Limit on submitted tasks: waiting for one of many gets slower with their number; the others queue here."""
 
 
 class RayBackend:
-    """The Ray that is running, the cluster at an address, or one on this machine for the time of the sweep."""
+    """The running Ray instance, the cluster at an address, or a temporary one on this machine."""
 
     def __init__(self, workers: int, address: str | None, retries: int) -> None:
         self.workers = workers
@@ -28,7 +28,7 @@ class RayBackend:
         self.is_ours = not ray.is_initialized()
         self.waiting: deque[Task] = deque()
         self.running: dict[Any, Task] = {}
-        # Ray itself starts a task anew when its worker dies.
+        # Ray itself restarts a task when its worker dies.
         self.remote = ray.remote(num_cpus=1, max_retries=retries)(run_point)
 
     def __enter__(self) -> RayBackend:
@@ -45,7 +45,7 @@ class RayBackend:
             ray.shutdown()
 
     def submit(self, task: Task) -> None:
-        """Makes a task of a point."""
+        """Submits a point as a task."""
         if len(self.running) < MOST_AT_ONCE:
             self.running[self.remote.remote(task)] = task
         else:
@@ -60,5 +60,5 @@ class RayBackend:
         try:
             return Ending(task, ray.get(reference))
         except ray.exceptions.RayError as error:
-            # Not the point but what was around it, and Ray has tried as often as it may.
+            # The point is not at fault, and Ray has used up its retries.
             return Ending(task, f"Ray: {error}", is_final=True)

@@ -1,4 +1,4 @@
-"""Which points a sweep has: `sweep.json` and `scene.toml` in its folder."""
+"""The points of a sweep: `sweep.json` and `scene.toml` in its folder."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ RESERVED = ("point", "status", "passed", "frames", "seconds", "hash", "error", "
 PICTURES = ("vtu", "usd", "glb", "obj", "ply", "pc2", "mdd", "npz", "png", "apng", "report")
 
 ONLY_NUMBERS = [*(f"record.{kind}=false" for kind in PICTURES), "record.skin=[]", "record.every=1"]
-"""Switches off what scenes write for people to look at. A report alone takes longer than a small scene."""
+"""Disables output for viewing. A report alone takes longer than a small scene."""
 
 ALWAYS = ["record.csv=true", "record.recording=true"]
-"""Probes are what a sweep is for, and without a recording nothing can be continued."""
+"""A sweep measures probes, and resuming needs a recording."""
 
 
 class SweepError(SinewError, ValueError):
-    """A sweep that cannot begin; `problems` has everything that is wrong with it."""
+    """A sweep that cannot begin; `problems` lists all mistakes."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = list(problems)
@@ -44,7 +44,7 @@ class SweepError(SinewError, ValueError):
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to know of a point."""
+    """The data of a point for a worker."""
 
     number: int
     sweep: str
@@ -57,7 +57,7 @@ class Task:
 
 @dataclass
 class Plan:
-    """A scene and its points. Places are relative to the folder of the sweep, so that both can move together."""
+    """A scene and its points. Paths are relative to the folder of the sweep, so that both can move together."""
 
     scene: str | None
     base: str
@@ -70,10 +70,10 @@ class Plan:
 
     @classmethod
     def make(cls, scene: Any, folder: Path, *, files: bool) -> Plan:
-        """The plan of a scene, a path or a `sinew.Scene`, as yet without points."""
+        """The plan of a scene, given as a path or a `sinew.Scene`, without points."""
         is_path = isinstance(scene, str | os.PathLike)
         if not is_path and engine.has_meshes(scene):
-            raise ValueError("it has meshes that are not in files, where other processes would not find them")
+            raise ValueError("it has meshes in memory, where other processes cannot find them")
         path = os.fspath(scene) if is_path else scene.path
         base = os.path.dirname(path) if path else scene.folder or "."
         return cls(
@@ -99,16 +99,16 @@ class Plan:
             raise SweepError([f"{folder / PLAN} cannot be read: {error}"]) from None
 
     def write(self, folder: Path) -> None:
-        """Puts the plan into a folder; `sweep.json` comes last and whole."""
+        """Writes the plan to a folder; writes `sweep.json` last and atomically."""
         content = asdict(self)
         replace(folder / SCENE, content.pop("text"))
         replace(folder / PLAN, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
     def differences(self, other: Plan) -> list[str]:
-        """What is not the same in another plan."""
+        """The differences from another plan."""
         names = {
             "scene": "the scene is another file",
-            "base": "files of the scene lie elsewhere",
+            "base": "the files of the scene are elsewhere",
             "overrides": "the scene has other overrides",
             "parameters": "the parameters have other names or another order",
             "points": "the points have other values",
@@ -118,7 +118,7 @@ class Plan:
         return [text for name, text in names.items() if getattr(self, name) != getattr(other, name)]
 
     def all_overrides(self, point: Sequence[Value]) -> list[str]:
-        """Everything that is set for a point; what a user says comes last, and wins."""
+        """All overrides of a point; those of the user come last, and take precedence."""
         fixed = ALWAYS if self.files else ALWAYS + ONLY_NUMBERS
         values = zip(self.parameters, point, strict=True)
         return [*fixed, *self.overrides, *(f"{name}={as_text(value)}" for name, value in values)]
@@ -135,12 +135,12 @@ class Plan:
 
 
 def point_folder(folder: str | Path, number: int) -> Path:
-    """Where a point is computed."""
+    """The folder of a point."""
     return Path(folder) / "points" / f"{number:04d}"
 
 
 def relative(path: str | Path, folder: Path) -> str:
-    """A place as seen from the folder; on another drive there is no such way."""
+    """A path relative to the folder; absolute if it is on another drive."""
     try:
         return Path(os.path.relpath(os.path.abspath(path), os.path.abspath(folder))).as_posix()
     except ValueError:
@@ -148,12 +148,12 @@ def relative(path: str | Path, folder: Path) -> str:
 
 
 def absolute(path: str, folder: Path) -> str:
-    """The reverse. By the names alone: `..` after a symbolic link would lead elsewhere."""
+    """The reverse. Works on names alone: `..` after a symbolic link would lead elsewhere."""
     return os.path.normpath(os.path.join(os.path.abspath(folder), path))
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file atomically."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8", newline="\n")
     os.replace(temporary, path)
@@ -168,7 +168,7 @@ def plain(value: Any) -> Value:
         if isinstance(value, str) and ("\n" in value or "\0" in value):
             raise ValueError(f"{value!r} has more than one line")
         return value
-    raise ValueError(f"{value!r} is neither a number nor a text nor a list of them")
+    raise ValueError(f"{value!r} is neither a number nor a string nor a list of them")
 
 
 def as_text(value: Value) -> str:
@@ -177,14 +177,14 @@ def as_text(value: Value) -> str:
 
 
 def as_toml(value: Value) -> str:
-    """A value as it stands in a scene."""
+    """A value in the syntax of a scene."""
     if isinstance(value, list):
         return f"[{', '.join(as_toml(item) for item in value)}]"
     return json.dumps(value, ensure_ascii=False)
 
 
 def expand(parameters: Any, problems: list[str]) -> tuple[list[str], list[list[Value]]]:
-    """Names and points; what is wrong with them is added to the problems."""
+    """Names and points; adds mistakes to the problems."""
     found: list[str] = []
     points: list[dict[str, Value]] = []
     if isinstance(parameters, Mapping):
@@ -233,7 +233,7 @@ def _listed(parameters: Sequence[Any], problems: list[str]) -> list[dict[str, Va
             continue
         if points and set(point) != set(points[0]):
             odd = sorted(map(str, set(point) ^ set(points[0])))
-            problems.append(f"point {number}: has not the same keys as the first; only one has {', '.join(odd)}")
+            problems.append(f"point {number}: does not have the same keys as the first; only one has {', '.join(odd)}")
             continue
         values = {name: _values(f"point {number}, {name}", [value], problems) for name, value in point.items()}
         names = points[0] if points else values
@@ -242,7 +242,7 @@ def _listed(parameters: Sequence[Any], problems: list[str]) -> list[dict[str, Va
 
 
 def _values(name: str, values: list[Any], problems: list[str]) -> list[Value]:
-    """Values that can be written; the others are problems."""
+    """The valid values; the others become problems."""
     found: list[Value] = []
     for value in values:
         try:

@@ -1,11 +1,11 @@
-"""One point of a sweep: how it is run, and how it fares.
+"""One point of a sweep: running it, and its status.
 
-Its folder is that of `sinew run -o DIR --resume`, with three small files more:
+Its folder is that of `sinew run -o DIR --resume`, with three more small files:
 
 | file | what |
 |---|---|
 | `attempts.txt` | one line per attempt: seconds since 1970, host, process |
-| `error.txt` | why the last attempt failed; absent while all is well |
+| `error.txt` | why the last attempt failed; absent without a failure |
 | `result.json` | final values of all probes and the seconds they took, as `sinew run --json` prints them |
 """
 
@@ -32,16 +32,16 @@ RESULT = "result.json"
 PROBES = "probes.csv"
 
 ONLY_TO_CONTINUE = ("recording.sinew", "checkpoint.bin", "previous-recording.sinew", "previous-checkpoint.bin")
-"""Files that are large and of no use once a point is done, unless its files are wanted."""
+"""Large files that are useless once a point is done, unless the user keeps files."""
 
 LONGEST_WAIT = 2.0
-"""Seconds between two looks at a folder in which somebody else computes."""
+"""Polling interval for a folder in which another process computes [s]."""
 
 
 def run_point(task: Task) -> str | None:
-    """Brings a point to its end, wherever it stands; returns why that failed, or `None`.
+    """Completes a point from its current state; returns the reason of a failure, or `None`.
 
-    Runs on a worker. Whatever happens to the process, a second call continues at the last checkpoint.
+    Runs on a worker. If the process dies, a second call continues at the last checkpoint.
     """
     folder = Path(task.folder)
     if is_done(folder):
@@ -55,7 +55,7 @@ def run_point(task: Task) -> str | None:
         _run_alone(scene, folder, task.files)
     except (KeyboardInterrupt, SystemExit):
         raise
-    # A panic of the engine is no `Exception`, but a point that failed all the same.
+    # A panic of the engine is not an `Exception`, but the point failed all the same.
     except BaseException as error:
         reason = str(error).strip() or type(error).__name__
         note_error(folder, reason)
@@ -64,7 +64,7 @@ def run_point(task: Task) -> str | None:
 
 
 def _scene(task: Task) -> Any:
-    """The scene of a point, if it still is what was planned."""
+    """The scene of a point, if unchanged since it was planned."""
     sweep = Path(task.sweep)
     if not (sweep / PLAN).is_file():
         where = f"{sweep} is not there on {socket.gethostname()}"
@@ -88,7 +88,7 @@ def _run_alone(scene: Any, folder: Path, files: bool) -> None:
                 time.sleep(wait)
                 wait = min(2.0 * wait, LONGEST_WAIT)
             elif engine.is_not_resumable(error) and resume:
-                # Half a file after a failure of power, or another version: what is there is of no use.
+                # A truncated file after a power failure, or another version: the contents are useless.
                 resume = False
             else:
                 raise
@@ -105,9 +105,9 @@ def _run_alone(scene: Any, folder: Path, files: bool) -> None:
 
 
 def note_error(folder: Path, reason: str) -> None:
-    """Leaves the reason of a failure in the folder of a point.
+    """Stores the reason of a failure in the folder of a point.
 
-    A disk that is full must not hide it, and where the sweep is not to be seen, no folders are made.
+    A full disk must not hide it. If the sweep's folder is not visible, creates no folders.
     """
     if not (folder.parents[1] / PLAN).is_file():
         return
@@ -123,7 +123,7 @@ def is_done(folder: Path) -> bool:
 
 @dataclass
 class Fate:
-    """How a point fares."""
+    """The status of a point."""
 
     status: str = "waiting"
     passed: bool = False
@@ -136,7 +136,7 @@ class Fate:
 
 
 def fate(folder: Path) -> Fate:
-    """How the point in a folder fares: waiting, running, killed, interrupted, failed or done."""
+    """The status of the point in a folder: waiting, running, killed, interrupted, failed or done."""
     manifest = _json(folder / MANIFEST)
     attempts = _text(folder / ATTEMPTS).splitlines()
     error = _text(folder / ERROR).strip()
@@ -158,18 +158,18 @@ def fate(folder: Path) -> Fate:
 
 
 def _unfinished(manifest: dict[str, Any], attempts: list[str]) -> str:
-    """The status of a point that has begun and has neither ended well nor left a reason."""
+    """The status of a point that has begun, but neither finished nor left a reason."""
     began, host, process = (attempts[-1].split() if attempts else ["0", socket.gethostname(), "0"])[:3]
     has_written = bool(manifest) and manifest["updated"] >= float(began)
     if has_written and manifest["status"] != "running":
         return str(manifest["status"])
-    # Who looks from another machine cannot know.
+    # Unknown from another machine.
     is_elsewhere = host != socket.gethostname()
     return "running" if is_elsewhere or is_alive(manifest["process"] if has_written else int(process)) else "killed"
 
 
 def is_alive(process: int) -> bool:
-    """Whether there is such a process on this machine; on Windows, where asking would be a signal, yes."""
+    """Whether the process exists on this machine; always true on Windows, where the check would send a signal."""
     if os.name == "nt":
         return True
     try:
@@ -182,7 +182,7 @@ def is_alive(process: int) -> bool:
 
 
 def history(folder: Path) -> dict[str, Any]:
-    """Probes over time of a point that is done, with `time`; nothing when they cannot be read."""
+    """Probes over time of a finished point, with `time`; empty if they cannot be read."""
     import numpy
 
     try:
@@ -195,14 +195,14 @@ def history(folder: Path) -> dict[str, Any]:
 
 
 def _last_row(path: Path) -> dict[str, float]:
-    """Final values, where a run was started by hand and left no result."""
+    """Final values of a run that was started by hand and left no result."""
     probes = history(path.parent)
     probes.pop("time", None)
     return {name: float(values[-1]) for name, values in probes.items()}
 
 
 def _numbers(values: dict[str, Any]) -> dict[str, float]:
-    """JSON has no word for what is not a number."""
+    """Converts null to NaN, which JSON cannot store."""
     return {name: float("nan") if value is None else float(value) for name, value in values.items()}
 
 
@@ -214,7 +214,7 @@ def _text(path: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """An object, empty when the file is missing or being written."""
+    """An object; empty if the file is missing or being written."""
     try:
         content = json.loads(_text(path) or "{}")
     except ValueError:

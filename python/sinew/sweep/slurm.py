@@ -1,4 +1,4 @@
-"""A sweep as an array job of Slurm, or as lines for any other scheduler."""
+"""A sweep as a Slurm array job, or as command lines for any other scheduler."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ def prepare_sweep(
 ) -> Path:
     """Writes a sweep for a scheduler and returns the path of `job.sh`, an array job for `sbatch`.
 
-    Beside it lie `sweep.json`, and `commands.txt` with one line for sh per point. `sinew.collect(folder)` makes the
-    table, at any time. Submitting the job once more retries what is missing or failed.
+    Also writes `sweep.json`, and `commands.txt` with one line for sh per point. `sinew.collect(folder)` builds the table
+    at any time. Submit the job again to retry missing or failed points.
 
     scene, parameters, files: as in `sinew.sweep`.
     folder: on a disk that the nodes share.
-    program: how `sinew` is called on the nodes, for example `"apptainer exec sinew.sif sinew"`.
-    points_per_job: points that a task of the array computes one after the other; as many as keep the array below
-        1000 tasks when left out.
+    program: the command for `sinew` on the nodes, for example `"apptainer exec sinew.sif sinew"`.
+    points_per_job: points that a task of the array computes in sequence. Default: enough to keep the array below 1000
+        tasks.
     sbatch: options of the job, for example `["--time=01:00:00", "--partition=short"]`.
 
     Raises `SweepError` with all problems before anything is written.
     """
     place = Path(folder)
-    problems = [f"{option!r} is no option of sbatch" for option in sbatch if not option.startswith("-")]
+    problems = [f"{option!r} is not an option of sbatch" for option in sbatch if not option.startswith("-")]
     if points_per_job is not None and points_per_job < 1:
         problems.append(f"points_per_job must be at least 1, got {points_per_job}")
     if "\n" in str(place.absolute()):
@@ -120,14 +120,14 @@ def prepare_sweep(
 
 
 def _as_file(scene: Any, folder: Path) -> Any:
-    """Refuses a scene that only exists as a text if its files would not be found from the folder of the sweep."""
+    """Rejects a scene given as text if its files cannot be found from the folder of the sweep."""
     if isinstance(scene, str | os.PathLike) or scene.path:
         return scene
     try:
-        # `sinew run` looks for files beside the scene, and that will be in the folder of the sweep.
+        # `sinew run` looks for files beside the scene, which will be in the folder of the sweep.
         return engine.read(scene.text, folder, engine.overrides(scene))
     except Exception as error:
-        hint = "hint: write the scene to a file beside the files it names, and give its path"
+        hint = "hint: write the scene to a file beside its other files, and pass its path"
         raise SweepError([f"{error}\n{hint}"]) from None
 
 

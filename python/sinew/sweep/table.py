@@ -18,10 +18,10 @@ from .plan import Plan, SweepError, as_text, point_folder
 from .point import Fate, fate, history
 
 STATUSES = ("done", "failed", "running", "interrupted", "killed", "waiting")
-"""In the order in which they are told."""
+"""In the order of the summary."""
 
 MOST_SHOWN = 10
-"""Failed points in a summary."""
+"""Most failed points to list in a summary."""
 
 
 class FailedPoint(NamedTuple):
@@ -37,13 +37,13 @@ class FailedPoint(NamedTuple):
 class Sweep:
     """The table of a sweep.
 
-    table: column -> array with one value per point: `point`; each parameter, as numbers or as texts; `status` (waiting,
-        running, interrupted, killed, failed, done), `passed` (everything the scene expects came true; False unless
-        done), `frames`, `seconds` of computing, `hash` of the final state, `error`, `attempts`; and one column per
+    table: column -> array with one value per point: `point`; each parameter, as numbers or strings; `status` (waiting,
+        running, interrupted, killed, failed, done), `passed` (all expectations of the scene hold; False unless done),
+        `frames`, `seconds` of computing, `hash` of the final state, `error`, `attempts`; and one column per
         measure, NaN unless done.
     parameters, measures: names of the columns that are parameters and measures.
     scene: name of the scene.
-    folder: where the points are, or `None` if they were temporary.
+    folder: the folder of the points, or `None` if it was temporary.
     """
 
     table: dict[str, numpy.ndarray]
@@ -100,7 +100,7 @@ class Sweep:
         refuted = counts["done"] - int(self.table["passed"].sum())
         lines = [f"Sweep of {self.scene}: {len(self)} points, {told}; {seconds:.3g} s of computing"]
         if refuted:
-            lines.append(f"  in {refuted} points something the scene expects did not come true")
+            lines.append(f"  in {refuted} points an expectation of the scene failed")
         lines.append(f"  parameters: {', '.join(self.parameters)}")
         lines.append(f"  measures: {_some(self.measures)}")
         failed = self.failed
@@ -109,21 +109,21 @@ class Sweep:
             lines.append(f"  failed: point {point.point} ({values}) after {point.attempts} attempts")
             lines.extend(f"    {line}" for line in point.error.splitlines()[:2])
         if len(failed) > MOST_SHOWN:
-            lines.append(f"  and {len(failed) - MOST_SHOWN} failed points more")
+            lines.append(f"  and {len(failed) - MOST_SHOWN} more failed points")
         return "\n".join(lines)
 
 
 def collect(folder: str | os.PathLike[str], *, measures: Measures | None = None) -> Sweep:
-    """The table of the sweep in a folder, at any time: also while it runs, and however it was started.
+    """The table of the sweep in a folder, at any time, even while it runs.
 
-    folder: where `sweep.json` is.
+    folder: the folder with `sweep.json`.
     measures: as in `sinew.sweep`.
     """
     return tabulate(Path(folder), measures, {})
 
 
 def tabulate(place: Path, measures: Measures | None, reasons: dict[int, str]) -> Sweep:
-    """The table of a sweep; `reasons` are failures that could not be written into the folders of their points."""
+    """The table of a sweep; `reasons` are failures that could not be written to the folders of their points."""
     plan = Plan.read(place)
     fates = [fate(point_folder(place, number)) for number in range(len(plan.points))]
     for number, reason in reasons.items():
@@ -148,14 +148,14 @@ def tabulate(place: Path, measures: Measures | None, reasons: dict[int, str]) ->
 
 
 def _column(values: list[Value]) -> numpy.ndarray:
-    """Numbers as numbers; as soon as one of them is a text, all as texts."""
+    """Values as numbers, or all as strings if one of them is a string."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return numpy.array(values, dtype=float)
     return numpy.array([as_text(value) for value in values])
 
 
 def _all_probes(fates: list[Fate], taken: dict[str, Any]) -> dict[str, numpy.ndarray]:
-    """Final values of whatever probes there are; not every point needs to have the same."""
+    """Final values of all probes; points may have different ones."""
     names = dict.fromkeys(name for one in fates for name in one.probes if name not in taken)
     return {name: numpy.array([one.probes.get(name, numpy.nan) for one in fates]) for name in names}
 
@@ -174,7 +174,7 @@ def _chosen(folder: Path, fates: list[Fate], measures: Measures) -> dict[str, nu
 
 
 def _measure(folder: Path, number: int, one: Fate, what: Callable[[dict[str, Any]], float]) -> float:
-    """What a function of the user makes of a point. Its mistakes must not cost the table of a night."""
+    """The result of a user function for a point. Its mistakes must not lose the table of a long run."""
     if one.status != "done":
         return float("nan")
     try:

@@ -1,4 +1,4 @@
-"""The program of a worker on this machine: points come in as lines of JSON, reasons go out the same way."""
+"""A worker process on this machine: reads points as lines of JSON, and writes reasons the same way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .point import run_point
 
 def main() -> None:
     """Runs points until there are no more."""
-    # Whatever else is printed in this process must not get between the answers.
+    # Other output of this process must not mix with the answers.
     answers = os.dup(1)
     os.dup2(2, 1)
     for line in sys.stdin:
@@ -24,5 +24,5 @@ if __name__ == "__main__":
     try:
         main()
     except (KeyboardInterrupt, BrokenPipeError):
-        # The sweep that started this process was interrupted, which it tells itself, or is no more.
+        # The sweep that started this process was interrupted, and reports that itself, or is gone.
         sys.exit(130)

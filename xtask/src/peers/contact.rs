@@ -1,7 +1,9 @@
 //! `cargo xtask bench peers contact`: two mats in contact, in our program, ipctk and MuJoCo, in one run.
 //!
-//! - ipctk finds contacts of the moment that `sinew bench contact --write` writes, so that both answer for the same surface; the answers must agree.
-//! - MuJoCo steps the same mats in the same frames by its own contact, beside our penalty; both must bring the upper mat to rest.
+//! - ipctk detects contacts at the instant that `sinew bench contact --write` writes, so that both see the same
+//!   surface; the results must agree.
+//! - MuJoCo steps the same mats in the same frames by its own contact, compared with our penalty; both must bring the
+//!   upper mat to rest.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,30 +15,31 @@ use super::options;
 use super::others::Others;
 use super::report::{short, threads_text};
 
-/// Who can be compared with, as `--only` takes it.
+/// Names of the peers, as in `--only`.
 const PEERS: [&str; 2] = ["ipctk", "mujoco"];
 
-/// What is asked of detection: near pairs in one place, and the free share of two ways.
+/// Detection queries: near pairs at one position, and the free fraction of two motions.
 const QUESTIONS: [&str; 3] = ["static", "swept", "ahead"];
 
-/// Free shares may differ by this part: both stop before the collision, each by a margin of its own.
+/// Relative tolerance of free fractions: both stop before the collision, each by its own margin.
 const SHARE_TOLERANCE: f64 = 0.2;
 
-/// Mean heights of the upper mat may differ by this much [m], a tenth of its thickness: barriers keep a gap of half of it, and penalties give way.
+/// Tolerance of the mean height of the upper mat \[m\], a tenth of its thickness: barriers keep a gap of half of it,
+/// and penalties yield.
 const HEIGHT_TOLERANCE: f64 = 1e-3;
 
-/// Loads may differ by this part.
+/// Relative tolerance of loads.
 const LOAD_TOLERANCE: f64 = 0.03;
 
-/// Seconds of stepping that MuJoCo gets.
+/// Limit on MuJoCo's stepping \[s\].
 const CAP_SECONDS: f64 = 120.0;
 
-/// Cores that other programs may take while ours runs before the report speaks of it.
+/// Processor use of other programs, in cores, above which the report mentions it.
 const QUIET_CORES: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
 struct Options {
-    /// Along each mat.
+    /// Cells along each mat.
     cells: usize,
     frames: usize,
     only: Vec<String>,
@@ -74,7 +77,7 @@ impl Options {
     }
 }
 
-/// Runs the comparison and prints it; 1 when no peer could be run, 2 when our own program could not.
+/// Runs the comparison and prints it; exits with 1 if no peer could run, with 2 if our own program could not.
 pub fn run(arguments: &[String]) -> ExitCode {
     let report = Options::parse(arguments).and_then(|options| {
         let report = compare(&options)?;
@@ -99,7 +102,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 fn compare(options: &Options) -> Result<Report, String> {
     let program = super::own_program(options.program.as_deref())?;
     let version = super::version(&program)?;
-    // Installing first: downloads shall not run while something is timed.
+    // Install first: downloads must not run during timing.
     let environments = PEERS.map(|name| {
         if !options.wants(name) {
             return Err("not asked for".to_string());
@@ -126,13 +129,13 @@ fn compare(options: &Options) -> Result<Report, String> {
     Ok(Report { version, cells: options.cells, frames: options.frames, ours, ipctk, mujoco })
 }
 
-/// What our program reports: the frame by barriers, with detection on the moment, and the frame by penalty.
+/// Our program's reports: the frame by barriers, with detection at the instant, and the frame by penalty.
 #[derive(Clone, Debug)]
 struct Ours {
     barrier: Value,
     penalty: Value,
     threads: f64,
-    /// Cores that other programs took meanwhile, where that is known.
+    /// Cores that other programs used meanwhile, if known.
     others: Option<f64>,
 }
 
@@ -152,7 +155,7 @@ impl Ours {
         Ok(Self { threads: number(&barrier, "threads")?, barrier, penalty, others: watch.cores() })
     }
 
-    /// The lesser time of each part of two runs.
+    /// The shorter time of each part of two runs.
     fn or_faster(mut self, other: Self) -> Self {
         self.others = self.others.zip(other.others).map(|(a, b)| a.min(b));
         let pairs = [(&mut self.barrier, other.barrier), (&mut self.penalty, other.penalty)];
@@ -187,7 +190,7 @@ fn number(json: &Value, key: &str) -> Result<f64, String> {
     json[key].as_f64().ok_or(format!("the report has no \"{key}\""))
 }
 
-/// What a peer reports.
+/// A peer's report.
 #[derive(Clone, Debug)]
 struct Peer {
     /// Name and version.
@@ -205,14 +208,14 @@ impl Peer {
         Ok(Self { title: format!("{} {}", text("engine")?, text("version")?), json })
     }
 
-    /// Its runs, where it was run with several settings.
+    /// Its runs, if it has several settings.
     fn runs(&self) -> impl Iterator<Item = FrameRun<'_>> {
         self.json["runs"].as_array().into_iter().flatten().map(FrameRun)
     }
 }
 
 impl FrameRun<'_> {
-    /// The time of a frame that counts [s].
+    /// The time per frame that counts \[s\].
     fn seconds(self) -> Option<f64> {
         Some(counted_seconds(self.0["seconds_per_frame"].as_f64()?, self.0["cores"].as_f64()?))
     }
@@ -225,7 +228,7 @@ impl FrameRun<'_> {
         })
     }
 
-    /// The setting, and what was complained about.
+    /// The setting, and the notes.
     fn to_text(self) -> String {
         let mut text = self.0["setting"].as_str().unwrap_or_default().to_string();
         for note in self.0["notes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -244,7 +247,7 @@ fn detection_agrees(ours: &Value, theirs: &Value) -> bool {
     if both("free_share").is_some() {
         is_near("free_share", SHARE_TOLERANCE)
     } else {
-        // The last bits of distances decide about pairs at the rim of the gap.
+        // The last bits of distances decide about pairs at the edge of the gap.
         is_near("near_pairs", 1e-4) && is_near("least_distance", 1e-9)
     }
 }
@@ -268,7 +271,7 @@ struct Report {
     mujoco: Result<Peer, String>,
 }
 
-/// How many times as fast as a peer we are, and whether it solved the same problem.
+/// Our speed relative to a peer, and whether it solved the same problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ratio {
     value: f64,
@@ -276,7 +279,7 @@ struct Ratio {
 }
 
 impl Ratio {
-    /// Ratios of different problems stand in brackets.
+    /// Ratios of different problems are in parentheses.
     fn to_text(self) -> String {
         let text = short(self.value);
         if self.is_same_problem { text } else { format!("({text})") }
@@ -302,7 +305,7 @@ impl Report {
         least(true).or_else(|| least(false))
     }
 
-    /// Two tables in Markdown, and the share of detection.
+    /// Two Markdown tables, and the share of detection.
     fn to_markdown(&self) -> String {
         let threads = threads_text(self.ours.threads as usize);
         let cell = |value: Option<f64>| value.map_or("–".into(), short);
@@ -491,7 +494,7 @@ mod tests {
         let report = report();
         assert_eq!(report.detection_ratio("static"), Some(Ratio { value: 2.0, is_same_problem: true }));
         assert_eq!(report.detection_ratio("ahead"), Some(Ratio { value: 1.5, is_same_problem: false }));
-        // 4 s at half a core are 2 s of work; the quicker run let the mat fall through.
+        // 4 s at half a core are 2 s of work; in the faster run the mat fell through.
         assert_eq!(report.frame_ratio(&report.ours.penalty), Some(Ratio { value: 2.0, is_same_problem: true }));
         let table = report.to_markdown();
         assert!(table.contains("| ipctk 1 | ahead | 75.0 | (1.50) |"), "{table}");

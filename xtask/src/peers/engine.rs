@@ -1,4 +1,4 @@
-//! The engines, how a script of `benches/peers/` is run, and what it reports.
+//! The engines, running a script of `benches/peers/`, and its report.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use serde_json::Value;
 use crate::step::{root, target};
 use crate::venv::Environment;
 
-/// An engine; its script is `benches/peers/run_NAME.py`, its packages stand in `benches/peers/requirements/NAME.txt`.
+/// An engine; its script is `benches/peers/run_NAME.py`, its packages are in `benches/peers/requirements/NAME.txt`.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
-    /// Name, as `--only` takes it.
+    /// Name, as in `--only`.
     pub name: &'static str,
-    /// What `--setting` of the script is set to, one row of the table each; a script with one setting does not ask.
+    /// Values for `--setting` of the script, one row of the table each; none for a script with one setting.
     pub settings: &'static [Option<&'static str>],
 }
 
-/// All engines. The second setting of an engine is the one that solves the problem where its usual one does not.
+/// All engines. The second setting of an engine solves the problem where its default does not.
 pub const ENGINES: [Engine; 5] = [
     Engine { name: "felupe", settings: &[None] },
     Engine { name: "genesis", settings: &[None] },
@@ -28,11 +28,11 @@ pub const ENGINES: [Engine; 5] = [
     Engine { name: "newton", settings: &[Some("10"), Some("20")] },
 ];
 
-/// Seconds that a script may take beside its steps: importing packages and compiling kernels take up to two minutes, compiling the model of
-/// the mats four.
+/// Limit on the setup time of a script \[s\]: importing packages and compiling kernels takes up to two minutes,
+/// compiling the model of the mats four.
 const SETUP_SECONDS: f64 = 600.0;
 
-/// Where environments, files of engines and reports are.
+/// Folder of environments, engine files and reports.
 pub fn folder() -> PathBuf {
     target().join("peers")
 }
@@ -42,17 +42,17 @@ fn scripts() -> PathBuf {
     root().join("benches/peers")
 }
 
-/// The environment of an engine, installed where it is not.
+/// The environment of an engine; installs it if needed.
 pub fn environment(name: &str) -> Result<Environment, String> {
     let environment = Environment::new(folder().join(name));
     environment.install(&scripts().join("requirements").join(format!("{name}.txt")), &[])?;
     Ok(environment)
 }
 
-/// Vertical displacement of the free end, mean over its nodes [m].
+/// Vertical displacement of the free end, mean over its nodes \[m\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tip {
-    /// The lowest of all frames: the first swing.
+    /// Minimum over all frames: the first swing.
     pub min: f64,
     /// In the last frame.
     pub end: f64,
@@ -64,25 +64,25 @@ impl Tip {
         Some(Self { min: json["tip_min"].as_f64()?, end: json["tip_end"].as_f64()? })
     }
 
-    /// The larger of both differences [m]; infinite when one of them is no number, which `max` would pass over.
+    /// The larger of both differences \[m\]; infinite if one of them is NaN, which `max` would ignore.
     pub fn distance(&self, other: &Tip) -> f64 {
         let difference = |a: f64, b: f64| if (a - b).is_finite() { (a - b).abs() } else { f64::INFINITY };
         difference(self.min, other.min).max(difference(self.end, other.end))
     }
 }
 
-/// What a script reports of its run.
+/// A script's report of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Engine as it writes itself.
+    /// The engine's own spelling of its name.
     pub engine: String,
     /// Its version.
     pub version: String,
     /// Solver and its settings.
     pub solver: String,
-    /// Elastic law, by our names where we have it.
+    /// Elastic law, by our names if we have it.
     pub law: String,
-    /// Whether the rotations of the law are those of the step before.
+    /// Whether the law uses the rotations of the previous step.
     pub is_lagged: bool,
     /// Scheme in time: `implicit_euler`, `explicit` or `newmark BETA GAMMA`.
     pub scheme: String,
@@ -90,24 +90,24 @@ pub struct Run {
     pub substeps: usize,
     /// Number of tetrahedra.
     pub tets: usize,
-    /// Frames that were computed before the cap.
+    /// Frames computed before the time limit.
     pub frames: usize,
-    /// Mean over the frames [s].
+    /// Mean over the frames \[s\].
     pub seconds_per_frame: f64,
-    /// Median over the frames [s].
+    /// Median over the frames \[s\].
     pub median_frame_seconds: f64,
     /// Processor time per wall-clock time.
     pub cores: f64,
-    /// Where the tip went; absent when it left the finite numbers.
+    /// Motion of the tip; absent if it became non-finite.
     pub tip: Option<Tip>,
-    /// What the engine complained about.
+    /// Warnings of the engine.
     pub notes: Vec<String>,
 }
 
-/// Below this share of a core the machine was busy with something else.
+/// Below this fraction of a core the machine was busy with something else.
 const BUSY: f64 = 0.9;
 
-/// The time that counts [s]: wall-clock time, or processor time where the machine was busy, which errs in favour of the engine.
+/// The time that counts \[s\]: wall-clock time, or processor time if the machine was busy, which favors the engine.
 pub fn counted_seconds(seconds: f64, cores: f64) -> f64 {
     if cores < BUSY { seconds * cores } else { seconds }
 }
@@ -118,7 +118,7 @@ impl Run {
         self.cores < BUSY
     }
 
-    /// The time of a frame that counts [s].
+    /// The time per frame that counts \[s\].
     pub fn counted_seconds(&self) -> f64 {
         counted_seconds(self.seconds_per_frame, self.cores)
     }
@@ -147,7 +147,7 @@ impl Run {
     }
 }
 
-/// Runs a script and returns the line it ends with; it is stopped when it takes much longer than its steps may.
+/// Runs a script and returns its last line; stops it if it takes much longer than its steps may.
 pub fn run_script(
     environment: &Environment,
     script: &str,
@@ -173,15 +173,15 @@ fn last_report(stdout: &str) -> Option<Value> {
     stdout.lines().rev().filter(|line| line.starts_with('{')).find_map(|line| serde_json::from_str(line).ok())
 }
 
-/// The last thing a failed script said.
+/// The last message of a failed script.
 fn complaint(stdout: &str, stderr: &str) -> String {
-    // Codes that switch off colours have a letter too.
+    // Escape codes that reset colors contain a letter too.
     let says_something = |line: &&str| line.chars().filter(|c| c.is_alphabetic()).count() > 3;
     let line = stderr.lines().rfind(says_something).or_else(|| stdout.lines().rfind(says_something));
     line.unwrap_or("it broke off without a word").trim().chars().take(200).collect()
 }
 
-/// Whether a command succeeded, with what it wrote; a command that takes longer is killed.
+/// Whether a command succeeded, with its output; kills a command that takes too long.
 fn output_within(command: &mut Command, limit: Duration) -> Result<(bool, String, String), String> {
     let start = Instant::now();
     let mut child = command
@@ -196,7 +196,7 @@ fn output_within(command: &mut Command, limit: Duration) -> Result<(bool, String
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) if start.elapsed() > limit => {
-                // It may have ended in this moment; either way it is waited for.
+                // It may have ended just now; wait for it in either case.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("it was stopped after {:.0} s", limit.as_secs_f64()));
@@ -213,7 +213,7 @@ fn output_within(command: &mut Command, limit: Duration) -> Result<(bool, String
 
 fn drain(mut pipe: impl Read) -> String {
     let mut bytes = Vec::new();
-    // What was read before an error is still worth telling.
+    // Output before an error is still useful.
     let _ = pipe.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

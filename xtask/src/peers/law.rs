@@ -1,6 +1,7 @@
-//! Where the tip must go: a converged solve of the law, the scheme and the steps that an engine says it takes.
+//! The correct motion of the tip: a converged solve of the law, scheme and steps that an engine claims to use.
 //!
-//! Backward Euler damps, more so in longer steps, so a tip can only be compared with a solve in the same steps by the same scheme.
+//! Backward Euler damps, and more so in longer steps, so a tip can only be compared with a solve with the same steps
+//! and scheme.
 
 use std::path::Path;
 
@@ -8,26 +9,27 @@ use serde_json::Value;
 
 use super::engine::{Run, Tip, environment, run_ours, run_script};
 
-/// Differences of the tip up to this are put down to lumping, rounding to f32 and tolerances: 1 % of the first swing [m].
+/// Tolerance of the tip for lumping, rounding to f32 and solver tolerances: 1 % of the first swing \[m\].
 pub const TOLERANCE: f64 = 0.004;
 
-/// Seconds that the reference of a law which we do not have may take.
+/// Time limit for the reference of a law that we do not have \[s\].
 const REFERENCE_SECONDS: f64 = 900.0;
 
-/// How an engine fared against its own law.
+/// Comparison of an engine with its own law.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The tip is where the law says, up to `miss` [m].
+    /// The tip agrees with the law, up to `miss` \[m\].
     OnLaw { miss: f64 },
-    /// The same of a run that the cap ended early: the first frames tell laws and solvers hardly apart.
+    /// The same for a run that the time limit ended early: the first frames hardly distinguish laws and solvers.
     SoFar { miss: f64 },
-    /// It solved the law with the rotations of the step before, which for steps of this length is `miss` [m] away from the law.
+    /// It solved the law with the rotations of the previous step, which at this step length is `miss` \[m\] away from
+    /// the law.
     Lags { miss: f64 },
     /// It did not solve the problem.
     Misses { miss: f64 },
-    /// The tip left the finite numbers.
+    /// The tip became non-finite.
     Diverged,
-    /// There is no reference, with the reason.
+    /// There is no reference, for this reason.
     Unjudged(String),
 }
 
@@ -37,7 +39,7 @@ impl Verdict {
         matches!(self, Verdict::OnLaw { .. })
     }
 
-    /// The verdict on a run that did not get through all frames.
+    /// The verdict on an incomplete run.
     fn of_part(self) -> Self {
         if let Verdict::OnLaw { miss } = self { Verdict::SoFar { miss } } else { self }
     }
@@ -56,7 +58,7 @@ impl Verdict {
     }
 }
 
-/// Computes the reference for as many frames as the engine got through, and compares.
+/// Computes the reference for the frames that the engine completed, and compares.
 pub fn judge(program: &Path, size: &str, run: &Run, frames: usize) -> (Option<Tip>, Verdict) {
     let (reference, verdict) = judge_frames(program, size, run);
     (reference, if run.frames < frames { verdict.of_part() } else { verdict })
@@ -105,7 +107,7 @@ fn has_notes(json: &Value) -> bool {
     json["notes"].as_array().is_some_and(|notes| !notes.is_empty())
 }
 
-/// Changes to `scenes/bench/beam.toml` that give a law, a scheme, steps per frame and frames; none where we do not have them.
+/// Overrides of `scenes/bench/beam.toml` for a law, a scheme, steps per frame and frames; none if we do not have them.
 fn overrides(law: &str, scheme: &str, substeps: usize, frames: usize) -> Option<Vec<String>> {
     let material = match law {
         "neo_hookean" | "stable_neo_hookean" | "corotated" | "stvk" | "linear" => {

@@ -1,6 +1,7 @@
-//! Options of both comparisons, written `--name value` or `--name=value`.
+//! Options of both comparisons, as `--name value` or `--name=value`.
 
-/// Calls `set(name, value)` for every option and returns whether `--json` is among them; `names` are those that take a value.
+/// Calls `set(name, value)` for every option and returns whether `--json` is among them; `names` lists the options with
+/// a value.
 pub fn read(
     arguments: &[String],
     names: &[&str],
@@ -26,13 +27,13 @@ pub fn read(
     Ok(is_json)
 }
 
-/// Seconds above zero.
+/// A positive number of seconds.
 pub fn seconds(name: &str, value: &str) -> Result<f64, String> {
     let seconds = value.parse().ok().filter(|seconds: &f64| *seconds > 0.0 && *seconds <= 86400.0);
     seconds.ok_or(format!("{name} is a number of seconds above 0, not \"{value}\""))
 }
 
-/// Names out of `known`, between commas.
+/// Comma-separated names from `known`.
 pub fn listed(what: &str, value: &str, known: &[&str]) -> Result<Vec<String>, String> {
     let parts = value.split(',').map(str::trim);
     let check = |part: &str| match known.contains(&part) {

@@ -1,32 +1,33 @@
-//! How much of the machine other programs took while something was timed, where the system tells (Linux).
+//! Processor use of other programs during timing, if the system reports it (Linux).
 //!
-//! Wall-clock times of a program that uses all cores are too long by what others take; its processor time would not tell of parts that run on one core.
+//! Other programs lengthen the wall-clock time of a program that uses all cores; its processor time would hide parts
+//! that run on one core.
 
 use std::time::Instant;
 
-/// Ticks per second of the counters below, the same on all of Linux.
+/// Ticks per second of the counters below, the same on all Linux systems.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A stopwatch for others.
+/// Measures the processor use of other programs.
 pub struct Others {
     begin: Instant,
     ticks: Option<f64>,
 }
 
 impl Others {
-    /// Begins to count.
+    /// Starts counting.
     pub fn watch() -> Self {
         Self { begin: Instant::now(), ticks: ticks_of_others() }
     }
 
-    /// Cores that others took since then, on average; none where the system does not tell.
+    /// Average number of cores that others used since then; none if the system does not report it.
     pub fn cores(&self) -> Option<f64> {
         let ticks = ticks_of_others()? - self.ticks?;
         Some((ticks / TICKS_PER_SECOND / self.begin.elapsed().as_secs_f64()).max(0.0))
     }
 }
 
-/// What all processors did since the start of the system, less what we and our finished children did.
+/// Busy time of all processors since boot, minus our own and that of our finished children.
 fn ticks_of_others() -> Option<f64> {
     let all = busy_ticks(&std::fs::read_to_string("/proc/stat").ok()?)?;
     let own = own_ticks(&std::fs::read_to_string("/proc/self/stat").ok()?)?;
@@ -42,7 +43,8 @@ fn busy_ticks(stat: &str) -> Option<f64> {
     (ticks.len() == 8).then(|| (0..8).filter(is_busy).map(|index| ticks[index]).sum())
 }
 
-/// Fields 14 to 17: time of the process in user and system mode, and of its finished children. The name in field 2 may contain spaces.
+/// Fields 14 to 17: user and system time of the process, and of its finished children. The name in field 2 may contain
+/// spaces.
 fn own_ticks(stat: &str) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let ticks: Vec<f64> = rest.split_whitespace().skip(11).take(4).map_while(|word| word.parse().ok()).collect();

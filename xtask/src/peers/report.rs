@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::engine::{Run, Tip};
 use super::law::Verdict;
 
-/// Our own times, the best of before and after the others [s].
+/// Our own times, the best from before and after the others \[s\].
 #[derive(Clone, Copy, Debug)]
 pub struct Ours {
     /// Threads of the first time.
@@ -16,7 +16,7 @@ pub struct Ours {
     pub all: f64,
     /// Seconds per frame on one thread.
     pub one: f64,
-    /// Where the tip goes.
+    /// Motion of the tip.
     pub tip: Tip,
 }
 
@@ -25,25 +25,25 @@ pub struct Ours {
 pub enum Row {
     /// An engine that ran, the tip of its law, and the verdict.
     Ran {
-        /// The run with the least time per frame.
+        /// The run with the smallest time per frame.
         run: Box<Run>,
-        /// Median over the runs of the seconds per frame that count.
+        /// Median over the runs of the counted seconds per frame.
         median_seconds: f64,
         /// Tip of the reference.
         reference: Option<Tip>,
-        /// Comparison with it.
+        /// Comparison with the reference.
         verdict: Verdict,
     },
     /// An engine that could not be installed or run, with the reason.
     Skipped { name: String, reason: String },
 }
 
-/// A comparison: what was computed, and by whom in which time.
+/// A comparison: the problem, and the times of all engines.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// `S` or `L`.
     pub size: &'static str,
-    /// Frames that were asked for.
+    /// Requested frames.
     pub frames: usize,
     /// Version of our program.
     pub version: String,
@@ -87,7 +87,7 @@ fn verdict_text(verdict: &Verdict, run: &Run, frames: usize) -> String {
 }
 
 impl Report {
-    /// The table in Markdown. Ratios of engines that did not solve the problem, or not all of it, stand in brackets.
+    /// The table in Markdown. Ratios of engines that did not solve all of the problem are in parentheses.
     pub fn to_markdown(&self) -> String {
         let ours = &self.ours;
         let mut text = format!(

@@ -1,14 +1,14 @@
-//! Which block belongs to which part, and where the parts stand.
+//! Assigns blocks to parts, and places the parts.
 
 use sinew_math::Vec3;
 
 use super::blocks::Block;
 use crate::error::ReadError;
 
-/// Blocks by where they stand.
+/// Blocks by part.
 #[derive(Default)]
 pub(super) struct Outline<'a> {
-    /// Outside of parts: a model without parts, or what the assembly adds.
+    /// Outside of parts: a model without parts, or additions of the assembly.
     pub(super) global: Vec<&'a Block<'a>>,
     pub(super) parts: Vec<Named<'a>>,
     pub(super) instances: Vec<Instance<'a>>,
@@ -71,7 +71,7 @@ impl<'a> Outline<'a> {
                 }
             }
         }
-        // Parts that nobody placed stand where they are.
+        // Parts without an instance stay in place.
         if outline.instances.is_empty() {
             for (part, named) in outline.parts.iter().enumerate() {
                 let name = named.name.clone();
@@ -86,12 +86,12 @@ impl<'a> Outline<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Motion {
     translation: Option<Vec3>,
-    /// A point of the axis, its direction of length 1, the angle [rad].
+    /// A point of the axis, its direction of length 1, the angle \[rad\].
     rotation: Option<(Vec3, Vec3, f64)>,
 }
 
 impl Motion {
-    /// From the data lines of `*INSTANCE`: `x, y, z`, then two points of the axis and an angle in degrees.
+    /// Parses the data lines of `*INSTANCE`: `x, y, z`, then two points of the axis and an angle in degrees.
     fn read(block: &Block<'_>) -> Result<Motion, ReadError> {
         let mut motion = Motion::default();
         for (index, row) in block.rows().take(2).enumerate() {
@@ -115,8 +115,8 @@ impl Motion {
         Ok(motion)
     }
 
-    /// Where a point goes: $p' = a + \cos\theta\,d + \sin\theta\,k\times d + (1-\cos\theta)(k\cdot d)\,k$ with $d = p - a$
-    /// [Rodrigues 1840].
+    /// Maps a point: $p' = a + \cos\theta\,d + \sin\theta\,k\times d + (1-\cos\theta)(k\cdot d)\,k$ with $d = p - a$
+    /// \[Rodrigues 1840\].
     pub(super) fn apply(&self, point: Vec3) -> Vec3 {
         let p = self.translation.map_or(point, |translation| point + translation);
         let Some((a, k, angle)) = self.rotation else { return p };

@@ -1,14 +1,14 @@
-//! Keyword lines, each with the data lines behind it.
+//! Keyword lines and the data lines that follow each.
 
 use crate::error::{Place, ReadError};
 use crate::text::{Words, not_a, parse_f64, parse_i64};
 
-/// A keyword line and what follows up to the next.
+/// A keyword line and everything up to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Block<'a> {
-    /// In capitals, with single blanks and without the star.
+    /// In capitals, with single spaces and without the asterisk.
     pub(super) keyword: String,
-    /// Names in capitals; values as written, without quotes; empty where there is none.
+    /// Names in capitals; values as written, without quotes, or empty.
     parameters: Vec<(String, String)>,
     /// Line of the keyword.
     pub(super) line: usize,
@@ -22,7 +22,7 @@ impl<'a> Block<'a> {
         self.parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Value of a parameter that must be there.
+    /// Value of a required parameter.
     pub(super) fn required(&self, name: &str) -> Result<&str, ReadError> {
         let missing = || ReadError::line(self.line, format!("*{} without {name}=", self.keyword));
         self.parameter(name).filter(|value| !value.is_empty()).ok_or_else(missing)
@@ -66,7 +66,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// What stands between the commas; an empty field at the end says that the next line continues.
+    /// Text between the commas. An empty last field means that the next line continues.
     #[inline]
     pub(super) fn fields(self) -> impl Iterator<Item = &'a [u8]> {
         self.text.split(|&b| b == b',').map(<[u8]>::trim_ascii)
@@ -97,7 +97,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Splits a file into blocks; what stands before the first keyword must be empty or comment.
+/// Splits a file into blocks; text before the first keyword must be blank or comments.
 pub(super) fn split(bytes: &[u8]) -> Result<Vec<Block<'_>>, ReadError> {
     let mut lines = Words::new(bytes, 0, 1, None);
     let mut blocks: Vec<Block<'_>> = Vec::new();
@@ -112,7 +112,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Vec<Block<'_>>, ReadError> {
             continue;
         }
         if let Some(before) = blocks.last_mut() {
-            // So far it held the rest of the file.
+            // Until now it extended to the end of the file.
             let length = before.data.len() - (bytes.len() - start);
             before.data = &before.data[..length];
         }
@@ -147,7 +147,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Vec<Block<'_>>, ReadError> {
     Ok(blocks)
 }
 
-/// Parts between commas that stand outside of quotes.
+/// Splits at commas outside of quotes.
 fn split_outside_quotes(text: &str) -> Vec<&str> {
     let mut is_quoted = false;
     text.split(|c: char| {

@@ -1,19 +1,19 @@
-//! Element types, and the faces by which surfaces name their sides.
+//! Element types, and the face numbers that surfaces use.
 
 use crate::mesh_data::CellShape;
 
-/// What becomes of an element type.
+/// Meaning of an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A cell of that shape; the order takes its nodes from those of the file, `None` when the orders agree.
+    /// A cell of that shape, and its node order in the file; `None` if the orders agree.
     Cell(CellShape, Option<&'static [usize]>),
-    /// No part of the mesh: springs, masses, connectors.
+    /// Not part of the mesh: springs, masses, connectors.
     LeftOut,
     /// Not known.
     Unknown,
 }
 
-/// Families whose number is that of the nodes, by dimension.
+/// Families whose number is the node count, by dimension.
 const SOLIDS: [&str; 9] = ["C3D", "DC3D", "DCC3D", "AC3D", "EMC3D", "FC3D", "Q3D", "COH3D", "SC"];
 const FACES: [&str; 21] = [
     "CPS", "CPE", "CPEG", "CAX", "CGAX", "DC2D", "DCC2D", "DCAX", "DCCAX", "AC2D", "ACAX", "COH2D", "COHAX", "S", "DS",
@@ -39,9 +39,9 @@ const LEFT_OUT: [&str; 14] = [
     "DISTRIBUTING",
 ];
 
-/// Beams have their middle node between the ends.
+/// Beams list their middle node between the ends.
 const BEAM_ORDER: [usize; 3] = [0, 2, 1];
-/// The middle of the volume comes first, then those of the faces S1 to S6.
+/// The center node of the volume comes first, then those of the faces S1 to S6.
 const HEX27_ORDER: [usize; 27] =
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 26, 24, 23, 25, 21, 22, 20];
 
@@ -98,7 +98,7 @@ pub(super) fn kind_of(name: &str) -> Kind {
     Kind::Cell(shape, None)
 }
 
-/// The type under which a shape is written, and the places of its nodes there.
+/// Element type to write for a shape, and its node order.
 pub(super) fn type_of(shape: CellShape) -> Option<(&'static str, Option<[usize; 27]>)> {
     let name = match shape {
         CellShape::Line2 => "T3D2",
@@ -128,7 +128,7 @@ pub(super) fn type_of(shape: CellShape) -> Option<(&'static str, Option<[usize; 
     Some((name, None))
 }
 
-/// Corners of the faces S1, S2, … seen from outside (Abaqus lists them as seen from inside).
+/// Corners of the faces S1, S2, … seen from outside (Abaqus lists them seen from inside).
 const TET_FACES: [&[usize]; 4] = [&[0, 2, 1], &[0, 1, 3], &[1, 2, 3], &[0, 3, 2]];
 const HEX_FACES: [&[usize]; 6] =
     [&[0, 3, 2, 1], &[4, 5, 6, 7], &[0, 1, 5, 4], &[1, 2, 6, 5], &[2, 3, 7, 6], &[3, 0, 4, 7]];
@@ -138,21 +138,21 @@ const PYRAMID_FACES: [&[usize]; 5] = [&[0, 3, 2, 1], &[0, 1, 4], &[1, 2, 4], &[2
 const TRI_SIDES: [&[usize]; 5] = [&[0, 1, 2], &[0, 2, 1], &[0, 1], &[1, 2], &[2, 0]];
 const QUAD_SIDES: [&[usize]; 6] = [&[0, 1, 2, 3], &[0, 3, 2, 1], &[0, 1], &[1, 2], &[2, 3], &[3, 0]];
 
-/// A side of an element as surfaces name it.
+/// A side of an element, as surfaces name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Not named.
+    /// No side given.
     Any,
     /// SPOS.
     Front,
     /// SNEG.
     Back,
-    /// S1 or E1 is 0.
+    /// Zero-based number: S1 or E1 is 0.
     Number(usize),
 }
 
 impl Side {
-    /// The side of a name.
+    /// Parses the name of a side.
     pub(super) fn from_name(name: &[u8]) -> Option<Side> {
         match name.to_ascii_uppercase().as_slice() {
             b"" => Some(Side::Any),
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Every edge of a closed, consistently oriented surface is passed once in each direction.
+    /// A closed, consistently oriented surface uses every edge once in each direction.
     #[test]
     fn faces_of_solids_close() {
         for faces in [&TET_FACES[..], &HEX_FACES, &WEDGE_FACES, &PYRAMID_FACES] {

@@ -1,17 +1,17 @@
-//! Numbers of nodes and elements, which files choose freely.
+//! Node and element numbers, which files choose freely.
 
 use std::collections::HashMap;
 
-/// From the numbers of a file to ours: a table where they are dense, else a map.
+/// Maps file numbers to indices: a table if they are dense, else a hash map.
 #[derive(Debug)]
 pub(crate) enum Numbering {
-    /// Ours by theirs; `u32::MAX` where there is none.
+    /// Index by file number; `u32::MAX` for none.
     Table(Vec<u32>),
     Map(HashMap<u32, u32>),
 }
 
 impl Numbering {
-    /// Ours follow the order of `theirs`; where a number comes twice, the first counts.
+    /// Assigns indices in the order of `theirs`; of duplicate numbers the first counts.
     pub(crate) fn new(theirs: &[u32]) -> Numbering {
         let largest = theirs.iter().copied().max().unwrap_or(0) as usize;
         let ours = |index: usize| index as u32;
@@ -25,7 +25,7 @@ impl Numbering {
         Numbering::Map(theirs.iter().enumerate().rev().map(|(index, &number)| (number, ours(index))).collect())
     }
 
-    /// Our number for theirs.
+    /// Index of a file number.
     #[inline]
     pub(crate) fn get(&self, number: i64) -> Option<u32> {
         match self {
@@ -36,7 +36,7 @@ impl Numbering {
         }
     }
 
-    /// Every number of theirs within bounds, with ours, in ascending order of theirs for tables.
+    /// File numbers within bounds and their indices; ascending for tables.
     pub(crate) fn within(&self, first: i64, last: i64) -> Vec<(i64, u32)> {
         let is_within = |number: &i64| (first..=last).contains(number);
         match self {
@@ -53,7 +53,7 @@ impl Numbering {
         }
     }
 
-    /// How many entries a walk over all numbers takes.
+    /// Number of entries that an iteration over all numbers visits.
     pub(crate) fn walk_len(&self) -> usize {
         match self {
             Numbering::Table(table) => table.len(),

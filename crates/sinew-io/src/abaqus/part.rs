@@ -10,7 +10,7 @@ use super::numbering::Numbering;
 use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellGroup, MeshData};
 
-/// Members of a set that a block of nodes or elements declares, by the name as written.
+/// Set members declared by a block of nodes or elements, by the name as written.
 type DeclaredSets = Vec<(String, Vec<u32>)>;
 
 /// The mesh of a part.
@@ -22,18 +22,18 @@ pub(super) struct Part {
     pub(super) groups: Vec<CellGroup>,
     pub(super) cells: Numbering,
     pub(super) cell_sets: DeclaredSets,
-    /// Number of elements that are no part of the mesh, by type.
+    /// Number of skipped elements, by type.
     pub(super) left_out: BTreeMap<String, usize>,
 }
 
-/// A number of a node or element in the file.
+/// A valid node or element number of the file.
 fn positive(number: i64, line: usize, what: &str) -> Result<u32, ReadError> {
     let fits = u32::try_from(number).ok().filter(|&number| number > 0 && number < u32::MAX);
     fits.ok_or_else(|| ReadError::line(line, format!("{what} {number}: numbers go from 1 to 2³²")))
 }
 
 impl Part {
-    /// Reads nodes first, then elements, wherever they stand.
+    /// Reads nodes first, then elements, in any block order.
     pub(super) fn read(blocks: &[&Block<'_>]) -> Result<Part, ReadError> {
         let mut points = Vec::new();
         let mut numbers: Vec<u32> = Vec::new();
@@ -58,7 +58,7 @@ impl Part {
         for (index, &number) in numbers.iter().enumerate() {
             let first = nodes.get(number.into()).map_or(index, |first| first as usize);
             if first != index && points[first] != points[index] {
-                let reason = format!("node {number} has another place already");
+                let reason = format!("node {number} already exists at another position");
                 return Err(ReadError::line(lines[index] as usize, reason));
             }
         }
@@ -124,7 +124,7 @@ impl Part {
     }
 }
 
-/// Groups of which no two neighbours have the same shape.
+/// Merges adjacent groups of the same shape.
 fn merged(groups: Vec<CellGroup>) -> Vec<CellGroup> {
     let mut mesh = MeshData::default();
     for group in groups {
@@ -136,7 +136,7 @@ fn merged(groups: Vec<CellGroup>) -> Vec<CellGroup> {
     mesh.groups
 }
 
-/// Elements of one block on their way into a group.
+/// Parser state for the elements of one block.
 struct Elements<'a> {
     nodes: &'a Numbering,
     group: &'a mut CellGroup,
@@ -147,7 +147,7 @@ struct Elements<'a> {
 impl Elements<'_> {
     fn read(&mut self, block: &Block<'_>, order: Option<&[usize]>) -> Result<(), ReadError> {
         let count = self.group.shape.nodes().unwrap_or(0);
-        // Nodes that the current element has; it is complete at first.
+        // Nodes of the current element so far; complete initially.
         let mut found = count;
         for row in block.rows() {
             let mut fields = row.fields();
@@ -158,7 +158,7 @@ impl Elements<'_> {
                 found = 0;
             }
             for field in fields {
-                // Behind the last comma.
+                // After the last comma.
                 if field.is_empty() {
                     continue;
                 }
@@ -194,7 +194,7 @@ impl Elements<'_> {
     }
 }
 
-/// Nodes in other files or coordinates would come out wrong.
+/// Nodes from other files or in other coordinates would be read incorrectly.
 fn refuse_other_sources(block: &Block<'_>) -> Result<(), ReadError> {
     let place = Place::Line(block.line);
     if block.parameter("INPUT").is_some() {

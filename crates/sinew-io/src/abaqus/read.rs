@@ -12,7 +12,7 @@ use crate::error::{Place, ReadError};
 use crate::mesh_data::MeshData;
 use crate::obj::MATERIAL;
 
-/// Keywords that make nodes or elements in ways which are not followed here: without them the mesh would have holes.
+/// Unsupported keywords that create nodes or elements: ignoring them would leave holes in the mesh.
 const REFUSED: [(&str, &str); 8] = [
     ("INCLUDE", "paste the file into this one"),
     ("NGEN", "write the nodes out, for instance by saving the mesh from Abaqus/CAE"),
@@ -36,7 +36,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let outline = Outline::new(&blocks)?;
     let mut mesh = MeshData::default();
     let mut assembly = Assembly { placed: Vec::new(), budget: Budget::new(bytes.len()) };
-    // The blocks that hold sets of each placed part, in the same order.
+    // The set blocks of each placed part, in the same order.
     let mut blocks_of = Vec::new();
     place(&mut mesh, &mut assembly, String::new(), Rc::new(Part::read(&outline.global)?), |p| p, 1)?;
     blocks_of.push(outline.global.clone());
@@ -67,7 +67,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     if mesh.cell_count() == 0 {
         return Err(ReadError::Missing { what: "elements" });
     }
-    // Instances first: sets of the assembly may name theirs.
+    // Instances first: sets of the assembly may refer to theirs.
     let order = || (1..blocks_of.len()).chain([0]);
     let index = CellIndex::new(&mesh);
     for own in order() {
@@ -166,13 +166,13 @@ fn nodes_of_elements(
     Ok(())
 }
 
-/// `*SOLID SECTION, ELSET=…, MATERIAL=…` and its kin.
+/// `*SOLID SECTION, ELSET=…, MATERIAL=…` and similar.
 fn add_material(mesh: &mut MeshData, assembly: &mut Assembly, block: &Block<'_>, own: usize) -> Result<(), ReadError> {
     if !block.keyword.ends_with("SECTION") {
         return Ok(());
     }
     let (Some(elset), Some(material)) = (block.parameter("ELSET"), block.parameter("MATERIAL")) else { return Ok(()) };
-    // A section of elements that are no part of the mesh has no set here, which is no mistake of the mesh.
+    // A section of skipped elements has no set here. That is not an error in the mesh.
     if let Some(set) = assembly.placed[own].cell_sets.get(&elset.to_uppercase()) {
         assembly.budget.spend(set.members.len(), block.line)?;
         mesh.cell_sets.entry(format!("{MATERIAL}{material}")).or_default().extend(&set.members);
@@ -189,7 +189,7 @@ fn note_left_out(mesh: &mut MeshData, assembly: &Assembly) {
     mesh.notes.extend(notes);
 }
 
-/// Gives the sets to the mesh under names that are unique.
+/// Adds the sets to the mesh under unique names.
 fn name_sets(mesh: &mut MeshData, assembly: Assembly) {
     let mut all: [Vec<(String, Sets)>; 3] = [Vec::new(), Vec::new(), Vec::new()];
     for placed in assembly.placed {
@@ -216,7 +216,7 @@ fn name_sets(mesh: &mut MeshData, assembly: Assembly) {
     mesh.cell_sets.retain(|_, members| !members.is_empty());
 }
 
-/// Sets of all instances, with the name of the instance before those that several have.
+/// Sets of all instances; names that several instances share get the instance name as prefix.
 fn unique(scopes: Vec<(String, Sets)>) -> Vec<(String, Vec<u32>)> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     for key in scopes.iter().flat_map(|(_, sets)| sets.keys()) {
@@ -241,7 +241,7 @@ mod tests {
     use crate::mesh_data::CellShape;
     use crate::volume::VolumeOptions;
 
-    /// Two unit cubes on each other, nodes and elements numbered with gaps, everything in odd capitals.
+    /// Two stacked unit cubes, with gaps in the numbering, and odd capitalization throughout.
     const CUBES: &str = "*Heading\n two cubes, 1, 2\n** nothing\n*Node, nset=All\n10, 0., 0., 0.\n20, 1., 0., 0.\n\
         30, 1., 1., 0.\n40, 0., 1., 0.\n50, 0,0,1\n60,1,0,1\n70,1,1,1\n80,,1.,1.\n*NODE\n90,0,0,2\n100,1,0,2\n\
         110,1,1,2\n 120 , 0 , 1 , 2\n*ELEMENT, type=c3d8R,\n elset=lower\n 5, 10,20,30,40,\n 50,60,70,80\n\
@@ -269,14 +269,14 @@ mod tests {
         assert_eq!(mesh.node_sets["All"], (0..8).collect::<Vec<u32>>());
         assert_eq!(mesh.node_sets["both"], [0, 1, 2, 3, 8, 9, 10, 11]);
         assert_eq!((&mesh.node_sets["feet"], mesh.node_sets["low"].len()), (&vec![0, 1, 2, 3], 8));
-        // Facets look outward: the top is seen from above.
+        // Facets face outward: the top is counterclockwise seen from above.
         assert_eq!(mesh.groups[1].cell(0), [8, 9, 10, 11]);
         let volume = mesh.into_volume(&VolumeOptions::default()).unwrap().mesh;
         assert_eq!((volume.node_count(), volume.cell_count()), (12, 2));
         assert_eq!(volume.node_sets()["top"], [8, 9, 10, 11]);
     }
 
-    /// A tetrahedron in a part, placed three times: as it is, moved, and moved and turned by 90° about the vertical.
+    /// A tetrahedron in a part, placed three times: in place, moved, and moved and rotated by 90° about the vertical.
     const PARTS: &str = "*PART, NAME=Bone\n*NODE\n1, 0,0,0\n2, 1,0,0\n3, 0,1,0\n4, 0,0,1\n*ELEMENT, TYPE=C3D4, ELSET=all\n\
         1, 1,2,3,4\n*NSET, NSET=tip\n4\n*END PART\n*PART, NAME=Other\n*NODE\n1, 5,5,5\n2,6,5,5\n3,5,6,5\n4,5,5,6\n\
         *ELEMENT, TYPE=C3D4, ELSET=single\n9, 1,2,3,4\n*END PART\n*ASSEMBLY, NAME=A\n\
@@ -289,7 +289,7 @@ mod tests {
     fn parts_stand_where_their_instances_put_them() {
         let mesh = read(PARTS.as_bytes()).unwrap();
         assert_eq!((mesh.points.len(), mesh.groups[0].len()), (12, 3));
-        // (1, 0, 0) moved by 10 is turned to (0, 11, 0).
+        // (1, 0, 0) moved by 10 rotates to (0, 11, 0).
         let turned = mesh.points[5];
         assert!((turned - sinew_math::Vec3::new(0.0, 11.0, 0.0)).norm() < 1e-14, "{turned:?}");
         let names: Vec<&str> = mesh.cell_sets.keys().chain(mesh.node_sets.keys()).map(String::as_str).collect();
@@ -308,7 +308,7 @@ mod tests {
             (with("20, 1.,", "20, 1.x,"), "line 6: node: `1.x` is not a number"),
             (with("20, 1.,", "20, inf,"), "line 6: node is not finite"),
             (with("20, 1.,", "-20, 1.,"), "line 6: node -20"),
-            (with("20, 1.,", "10, 1.,"), "line 6: node 10 has another place"),
+            (with("20, 1.,", "10, 1.,"), "line 6: node 10 already exists at another"),
             (with("90,100,110,120", "90,100,110,121"), "line 23: node 121 does not exist"),
             (with("90,100,110,120", "90,100,110"), "line 23: 7 nodes where a hexahedron has 8"),
             (with("90,100,110,120", "90,100,110,120,50"), "line 23: more than 8 nodes"),
@@ -324,7 +324,7 @@ mod tests {
             (PARTS.replace("PART=bone\n10", "PART=bones\n10"), "line 24: there is no part bones"),
             (PARTS.replace("0,0,2, 90", "0,0,0, 90"), "line 26: the axis"),
             (PARTS.replace("INSTANCE=right\n2", "INSTANCE=rigth\n2"), "there is no instance rigth"),
-            ("hello".into(), "not a Abaqus file"),
+            ("hello".into(), "not a valid Abaqus file"),
             ("*HEADING\n".into(), "no nodes"),
             ("*NODE\n1,0,0,0\n".into(), "no elements"),
         ];

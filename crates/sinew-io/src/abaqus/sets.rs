@@ -8,7 +8,7 @@ use super::part::Part;
 use crate::error::{Place, ReadError};
 use crate::text::{parse_i64, shown};
 
-/// Memory and time that a file may take beyond its size: sets of sets, ranges and instances repeat what they name.
+/// Limit on memory and time beyond the file size: sets of sets, ranges and instances repeat their members.
 pub(super) struct Budget {
     left: usize,
 }
@@ -16,14 +16,14 @@ pub(super) struct Budget {
 impl Budget {
     /// 16 words of 4 bytes per byte of the file: room for 80 instances of one part.
     const WORDS_PER_BYTE: usize = 16;
-    /// 16 MB for files of any size: a thousand small screws are an honest model.
+    /// 16 MB for files of any size: a thousand small screws are a legitimate model.
     const ALWAYS: usize = 4 << 20;
 
     pub(super) fn new(bytes: usize) -> Budget {
         Budget { left: bytes.saturating_mul(Self::WORDS_PER_BYTE).saturating_add(Self::ALWAYS) }
     }
 
-    /// Takes some, or refuses what stands in `line`.
+    /// Spends some of the budget, or rejects `line`.
     pub(super) fn spend(&mut self, words: usize, line: usize) -> Result<(), ReadError> {
         self.left = self.left.checked_sub(words).ok_or_else(|| ReadError::Unsupported {
             place: Place::Line(line),
@@ -40,14 +40,14 @@ pub(super) struct Set {
     /// As written.
     pub(super) name: String,
     pub(super) members: Vec<u32>,
-    /// Made by Abaqus for its own use.
+    /// Created by Abaqus for internal use.
     pub(super) is_internal: bool,
 }
 
-/// Sets by their names in capitals: Abaqus does not tell `A` from `a`.
+/// Sets by their names in capitals, since Abaqus names are case-insensitive.
 pub(super) type Sets = BTreeMap<String, Set>;
 
-/// Adds members to a set, which is made if needed.
+/// Adds members to a set; creates it if needed.
 pub(super) fn extend(sets: &mut Sets, name: &str, members: impl IntoIterator<Item = u32>, is_internal: bool) {
     let set = sets.entry(name.to_uppercase()).or_default();
     if set.name.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn extend(sets: &mut Sets, name: &str, members: impl IntoIterator<Ite
     set.members.extend(members);
 }
 
-/// What a set is of.
+/// Kind of member of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Member {
     Node,
@@ -73,9 +73,9 @@ impl Member {
     }
 }
 
-/// A part at its place, with our numbers.
+/// A placed part, with our indices.
 pub(super) struct Placed {
-    /// Name of the instance; empty for what stands outside of parts.
+    /// Name of the instance; empty outside of parts.
     pub(super) name: String,
     pub(super) part: Rc<Part>,
     pub(super) first_node: u32,
@@ -94,7 +94,7 @@ impl Placed {
         }
     }
 
-    /// Our number of a node or element of the part.
+    /// Index of a node or element of the part.
     fn number(&self, member: Member, theirs: i64) -> Option<u32> {
         match member {
             Member::Node => Some(self.first_node + self.part.nodes.get(theirs)?),
@@ -103,24 +103,24 @@ impl Placed {
     }
 }
 
-/// Names with more dots are not looked for behind each of them.
+/// Limit on the dots in a name that may separate an instance.
 const MOST_DOTS: usize = 8;
 
-/// All placed parts; the first is what stands outside of parts.
+/// All placed parts; the first holds everything outside of parts.
 pub(super) struct Assembly {
     pub(super) placed: Vec<Placed>,
     pub(super) budget: Budget,
 }
 
 impl Assembly {
-    /// The placed part that a block speaks of: its own, or the one its parameter INSTANCE names.
+    /// The placed part that a block refers to: its own, or the one given by INSTANCE.
     pub(super) fn scope(&self, block: &Block<'_>, own: usize) -> Result<usize, ReadError> {
         let Some(name) = block.parameter("INSTANCE") else { return Ok(own) };
         let found = self.placed.iter().position(|placed| placed.name.eq_ignore_ascii_case(name));
         found.ok_or_else(|| ReadError::line(block.line, format!("there is no instance {name}")))
     }
 
-    /// What a field of a data line names, a number or a set, possibly as `INSTANCE.NAME`.
+    /// Resolves a field of a data line: a number or a set, possibly as `INSTANCE.NAME`.
     pub(super) fn members(
         &mut self,
         scope: usize,
@@ -130,7 +130,7 @@ impl Assembly {
     ) -> Result<Vec<u32>, ReadError> {
         let text = String::from_utf8_lossy(field);
         let mut candidates = vec![(scope, unquoted(&text))];
-        // Names may hold dots themselves: every dot could be the one behind the instance.
+        // Names may contain dots: any of them could follow the instance.
         for (dot, _) in text.match_indices('.').take(MOST_DOTS) {
             let (instance, rest) = (unquoted(&text[..dot]), unquoted(&text[dot + 1..]));
             let is_named = |placed: &Placed| !placed.name.is_empty() && placed.name.eq_ignore_ascii_case(instance);
@@ -142,7 +142,7 @@ impl Assembly {
                 if let Some(index) = placed.number(member, number) {
                     return Ok(vec![index]);
                 }
-                // Elements that are no part of the mesh may be in sets.
+                // Sets may contain skipped elements.
                 if member == Member::Element && !placed.part.left_out.is_empty() {
                     return Ok(Vec::new());
                 }
@@ -171,7 +171,7 @@ impl Assembly {
                 continue;
             }
             for field in row.fields().filter(|field| !field.is_empty()) {
-                // Most fields are numbers that exist; only the others need a search.
+                // Most fields are existing numbers; only the others need a lookup.
                 match parse_i64(field).and_then(|number| self.placed[scope].number(member, number)) {
                     Some(index) => members.push(index),
                     None => members.extend(self.members(scope, member, field, row.line)?),
@@ -185,7 +185,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// `first, last, step`; numbers in between that do not exist are left out, as Abaqus does.
+    /// `first, last, step`; skips missing numbers in between, as Abaqus does.
     fn generated(
         &mut self,
         scope: usize,
@@ -207,7 +207,7 @@ impl Assembly {
             Member::Element => (&placed.part.cells, placed.first_cell),
         };
         let before = members.len();
-        // Walking over what exists is shorter than over a range that reaches far beyond.
+        // Iterating over existing numbers is faster than over a much longer range.
         let steps = usize::try_from((last - first) / step).unwrap_or(usize::MAX).saturating_add(1);
         if steps <= numbering.walk_len() {
             self.budget.spend(steps, row.line)?;

@@ -1,4 +1,4 @@
-//! Surfaces as facets behind the elements, or as node sets.
+//! Surfaces as facets after the elements, or as node sets.
 
 use super::blocks::Block;
 use super::elements::Side;
@@ -7,7 +7,7 @@ use crate::error::ReadError;
 use crate::mesh_data::{CellShape, MeshData};
 use crate::text::not_a;
 
-/// Where each cell lies in its group.
+/// Group and position of each cell.
 pub(super) struct CellIndex {
     /// First cell of each group.
     starts: Vec<usize>,
@@ -31,12 +31,12 @@ impl CellIndex {
     }
 }
 
-/// Facets on their way behind the elements.
+/// Facets to append after the elements.
 #[derive(Default)]
 pub(super) struct Facets {
-    /// Shape and corners of each, one after another.
+    /// Shape and corners of each facet.
     cells: Vec<(CellShape, [u32; 4])>,
-    /// Sides that could not be made, as sentences.
+    /// Notes on sides that could not be created.
     pub(super) notes: Vec<String>,
 }
 

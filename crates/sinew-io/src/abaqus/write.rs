@@ -10,8 +10,8 @@ use crate::text::{push_f64, push_u64};
 /// Members per line of a set.
 const PER_LINE: usize = 16;
 
-/// Bytes of an input file without parts: nodes, elements and sets. Labels are written as element sets `label-N`; other fields
-/// have no place in the format.
+/// Encodes an input file without parts: nodes, elements and sets. Labels become element sets `label-N`; the format
+/// cannot store other fields.
 pub fn write(mesh: &MeshData) -> Result<Vec<u8>, WriteError> {
     let corner_count: usize = mesh.groups.iter().map(|group| group.nodes.len()).sum();
     let guess = 70 * mesh.points.len() + 10 * (corner_count + mesh.cell_count()) + 256;
@@ -41,7 +41,7 @@ pub fn write(mesh: &MeshData) -> Result<Vec<u8>, WriteError> {
             number += 1;
             push_u64(&mut out, number);
             for (index, &node) in nodes.iter().enumerate() {
-                // Lines hold 16 numbers at most; a comma at the end continues one.
+                // A line holds at most 16 numbers; a trailing comma continues it.
                 out.extend_from_slice(if (index + 1) % PER_LINE == 0 { b",\n" } else { b", " });
                 let node = order.as_ref().map_or(node, |order| nodes[order[index]]);
                 push_u64(&mut out, u64::from(node) + 1);
@@ -73,7 +73,7 @@ pub(crate) fn cells_by_label(mesh: &MeshData) -> BTreeMap<i64, Vec<u32>> {
     cells
 }
 
-/// A name that stays in its line and differs from those before in more than capitals.
+/// A name without line breaks that is unique ignoring case.
 fn free_name(name: &str, names: &mut HashSet<String>) -> String {
     let is_kept = |c: char| !c.is_control() && !matches!(c, ',' | '"' | '=' | '*');
     let mut name: String = name.trim().chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
@@ -126,7 +126,7 @@ mod tests {
         let mut back = read(&write(&mesh).unwrap()).unwrap();
         let first = back.cell_sets.remove("label-1").unwrap();
         assert!(first.iter().all(|cell| cell % 3 == 1) && back.cell_sets.remove("label-2").is_some());
-        // Names that differ in capitals only would be one set.
+        // Names that differ only in case would merge into one set.
         assert_eq!(back.cell_sets.remove("SOME of them"), Some(vec![1]));
         assert_eq!(back.cell_sets.remove("some of them_"), Some((3..30).collect()));
         assert_eq!(back.node_sets, expected.node_sets);

@@ -2,7 +2,7 @@
 
 use crate::mesh_data::CellShape;
 
-/// Shapes and their names; the first of a shape is the one that is written.
+/// Shapes and their names; the writer uses the first name of a shape.
 const NAMES: [(&str, CellShape); 19] = [
     ("line2", CellShape::Line2),
     ("line3", CellShape::Line3),
@@ -25,11 +25,11 @@ const NAMES: [(&str, CellShape); 19] = [
     ("hex27", CellShape::Hex27),
 ];
 
-/// Our nodes by theirs: the middles of the faces go around the sides first.
+/// Our node order by FEBio's: FEBio lists the face centers of the sides first.
 pub(super) const HEX27_ORDER: [usize; 27] =
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 23, 21, 20, 22, 24, 25, 26];
 
-/// The shape of an element type, which may name its integration rule too: `TET10G8`.
+/// The shape of an element type, whose name may include its integration rule: `TET10G8`.
 pub(super) fn shape_of(name: &str) -> Option<CellShape> {
     let name = name.to_ascii_lowercase();
     let is_rule = |rest: &str| rest.strip_prefix('g').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));

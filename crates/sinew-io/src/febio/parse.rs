@@ -1,4 +1,4 @@
-//! What stands in a FEBio file, with the numbers of the file.
+//! Parsed contents of a FEBio file, with the file's numbering.
 
 use sinew_math::Vec3;
 
@@ -8,14 +8,14 @@ use crate::mesh_data::{CellGroup, CellShape};
 use crate::text::{not_a, parse_f64, parse_i64};
 use crate::xml::{Element, Event, Reader};
 
-/// A number of the file, and the byte where it stands.
+/// A number of the file, and its byte offset.
 pub(super) type Reference = (u32, usize);
 
-/// Cells whose nodes have the numbers of the file.
+/// Cells with the node numbers of the file.
 #[derive(Default)]
 pub(super) struct RawCells {
     pub(super) groups: Vec<CellGroup>,
-    /// Byte of each cell.
+    /// Byte offset of each cell.
     pub(super) offsets: Vec<usize>,
 }
 
@@ -30,10 +30,10 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Contents {
     pub(super) points: Vec<Vec3>,
-    /// Number and place of each node.
+    /// Number and offset of each node.
     pub(super) nodes: Vec<Reference>,
     pub(super) elements: RawCells,
-    /// Number and place of each element.
+    /// Number and offset of each element.
     pub(super) element_numbers: Vec<Reference>,
     pub(super) facets: RawCells,
     pub(super) parts: Vec<Part>,
@@ -44,11 +44,11 @@ pub(super) struct Contents {
     pub(super) element_sets: Vec<(String, Vec<Reference>)>,
     /// Sets of parts.
     pub(super) part_lists: Vec<(String, Vec<String>)>,
-    /// Material of a part, by their names.
+    /// Part and material, by name.
     pub(super) domains: Vec<(String, String)>,
     /// Number and name of each material.
     pub(super) materials: Vec<(String, String)>,
-    /// Names of the sections that were passed over.
+    /// Names of the skipped sections.
     pub(super) left_out: Vec<String>,
     pub(super) has_mesh: bool,
 }
@@ -126,9 +126,9 @@ struct Parser<'a> {
     section: Section,
     item: Item,
     entry: Option<Entry>,
-    /// Of the current node.
+    /// Coordinates of the current node.
     coordinates: Vec<f64>,
-    /// Of the current element or facet.
+    /// Nodes of the current element or facet.
     corners: Vec<u32>,
 }
 
@@ -210,7 +210,7 @@ impl Parser<'_> {
         self.item = match element.name {
             "Nodes" => {
                 let next = self.contents.points.len();
-                // Unnamed ones are not kept, but ended as well.
+                // Unnamed ones are discarded, but must be closed too.
                 self.contents.named_nodes.push((name.unwrap_or_default(), next..next));
                 Item::Nodes
             }
@@ -262,7 +262,7 @@ impl Parser<'_> {
             Item::Nodes => CellShape::Vertex,
             Item::Elements(shape) => shape,
             Item::NodeSet | Item::ElementSet => {
-                // `<node id="1"/>` in a list of members; anything else in there is a reference to another set.
+                // `<node id="1"/>` in a list of members; anything else there refers to another set.
                 if let Some(id) = element.attribute("id") {
                     let number = self.number(id.as_bytes(), offset)?;
                     let contents = &mut self.contents;
@@ -286,7 +286,7 @@ impl Parser<'_> {
         };
         let number = match element.attribute("id") {
             Some(id) => self.number(id.as_bytes(), offset)?,
-            // Nobody refers to facets.
+            // Nothing refers to facets.
             None if self.item == Item::Surface => 1,
             None => return Err(self.error(offset, format!("<{}> without id", element.name))),
         };
@@ -411,7 +411,7 @@ impl Parser<'_> {
     }
 }
 
-/// Words between commas and blanks, with their places in `bytes`.
+/// Words separated by commas and whitespace, with their offsets in `bytes`.
 fn words(bytes: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
     let mut next = 0;
     bytes.split(|&b| b == b',' || b.is_ascii_whitespace()).filter_map(move |word| {

@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     Ok(mesh)
 }
 
-/// Ours by theirs; no number may come twice.
+/// Maps file numbers to indices; rejects duplicates.
 fn numbering(bytes: &[u8], references: &[Reference], what: &'static str) -> Result<Numbering, ReadError> {
     let numbers: Vec<u32> = references.iter().map(|(number, _)| *number).collect();
     let numbering = Numbering::new(&numbers);
@@ -68,7 +68,7 @@ fn numbering(bytes: &[u8], references: &[Reference], what: &'static str) -> Resu
     Ok(numbering)
 }
 
-/// Replaces the file's numbers of nodes by ours.
+/// Replaces node numbers of the file by indices.
 fn renumber(bytes: &[u8], cells: &mut RawCells, nodes: &Numbering) -> Result<(), ReadError> {
     let mut offsets = cells.offsets.iter();
     for group in &mut cells.groups {
@@ -84,7 +84,7 @@ fn renumber(bytes: &[u8], cells: &mut RawCells, nodes: &Numbering) -> Result<(),
     Ok(())
 }
 
-/// Our numbers of the members of a set.
+/// Indices of the members of a set.
 fn resolved(
     bytes: &[u8],
     members: &[Reference],
@@ -98,7 +98,7 @@ fn resolved(
     members.iter().map(ours).collect()
 }
 
-/// Sets of the parts, of their materials and of lists of them; returns the label of every element.
+/// Adds sets of the parts, of their materials and of part lists; returns the label of every element.
 fn add_parts(mesh: &mut MeshData, contents: &Contents) -> Vec<f64> {
     let materials: HashMap<&str, &str> =
         contents.materials.iter().map(|(number, name)| (number.as_str(), name.as_str())).collect();
@@ -137,7 +137,7 @@ fn add_parts(mesh: &mut MeshData, contents: &Contents) -> Vec<f64> {
     labels
 }
 
-/// Adds a set, with its kind before the name if that is taken.
+/// Adds a set, with its kind as prefix if the name is taken.
 fn add_set(sets: &mut BTreeMap<String, Vec<u32>>, kind: &str, name: String, members: Vec<u32>) {
     let name = if sets.contains_key(&name) { format!("{kind}:{name}") } else { name };
     sets.entry(name).or_default().extend(members);
@@ -198,7 +198,7 @@ mod tests {
             ("<tri3", "<tri7", "line 18: the facet <tri7> cannot be read"),
             ("<Surface name=\"a\"", "<Surface", "line 17: <Surface> without name"),
             ("4.0", "1.2", "line 1: version 1.2"),
-            ("<febio_spec", "<html", "not a FEBio file"),
+            ("<febio_spec", "<html", "not a valid FEBio file"),
             ("<Mesh>", "<Mesh from=\"b.feb\">", "line 2: a mesh in another file"),
             ("<Nodes>", "<Part>", "line 3: <Part> in the geometry"),
         ];
@@ -207,7 +207,7 @@ mod tests {
             assert!(error.contains(part), "{error}, not {part}");
         }
         for (text, part) in [
-            ("", "not a FEBio file"),
+            ("", "not a valid FEBio file"),
             ("<febio_spec version=\"4.0\"/>", "no section"),
             ("<febio_spec version=\"4.0\"><Mesh/></febio_spec>", "no nodes"),
         ] {

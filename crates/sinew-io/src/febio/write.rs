@@ -8,10 +8,10 @@ use crate::mesh_data::{CellShape, MeshData};
 use crate::obj::MATERIAL;
 use crate::text::{push_f64, push_u64};
 
-/// Bytes of a FEBio 4.0 file that holds a mesh and nothing else.
+/// Encodes a FEBio 4.0 file with a mesh and nothing else.
 ///
-/// Cells of one shape and label form a part, which bears the name of a set that is exactly this part. In a mesh with volumes,
-/// faces are surfaces, one for each set they are in. Fields have no place in the format.
+/// Cells of one shape and label form a part. A set with exactly these cells gives the part its name. In a mesh with
+/// volumes, faces become surfaces, one per set. The format cannot store fields.
 pub fn write(mesh: &MeshData) -> Result<Vec<u8>, WriteError> {
     if let Some(group) = mesh.groups.iter().find(|group| name_of(group.shape).is_none()) {
         return Err(WriteError::Unsupported {
@@ -39,7 +39,7 @@ pub fn write(mesh: &MeshData) -> Result<Vec<u8>, WriteError> {
 
     let cells: Vec<(CellShape, &[u32])> = mesh.cells().collect();
     let plan = Plan::new(mesh, &cells);
-    // Number of each element in the file; 0 for facets, which no set refers to.
+    // File number of each element; 0 for facets, which no set refers to.
     let mut numbers = vec![0u64; cells.len()];
     let mut next = 1;
     for part in &plan.parts {
@@ -78,12 +78,12 @@ struct Part {
     cells: Vec<u32>,
 }
 
-/// What goes where.
+/// Assignment of cells to parts and surfaces.
 struct Plan<'a> {
     parts: Vec<Part>,
-    /// In the order of their first facets.
+    /// Ordered by first facet.
     surfaces: Vec<(String, Vec<u32>)>,
-    /// Sets that are written as the name of a part.
+    /// Sets written as part names.
     named: HashSet<&'a str>,
 }
 
@@ -168,7 +168,7 @@ fn push_set(out: &mut Vec<u8>, tag: &str, name: &str, members: impl ExactSizeIte
         if index > 0 {
             out.push(b',');
         }
-        // Lines that people and editors can bear.
+        // Short lines, for people and editors.
         if index % 16 == 0 {
             out.extend_from_slice(b"\n\t\t\t");
         }
@@ -177,7 +177,7 @@ fn push_set(out: &mut Vec<u8>, tag: &str, name: &str, members: impl ExactSizeIte
     out.extend_from_slice(format!("\n\t\t</{tag}>\n").as_bytes());
 }
 
-/// A name as it may stand in quotes.
+/// A name escaped for quotes.
 fn escaped(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for c in name.chars() {
@@ -209,7 +209,7 @@ mod tests {
         };
         let nodes: Vec<u32> = (0..27).rev().collect();
         for shape in CellShape::all().filter(|shape| name_of(*shape).is_some()) {
-            // Without volumes faces are shells, with them surfaces; both have to come back.
+            // Without volumes faces are shells, with volumes they are surfaces; both must survive.
             let mut single = MeshData { points: mesh.points.clone(), ..MeshData::default() };
             let corners = &nodes[..shape.nodes().unwrap_or(0)];
             single.push_cell(shape, corners);
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(back.groups, mesh.groups);
         assert_eq!(back.cell_sets["<all> & more"], (0..volumes as u32).collect::<Vec<u32>>());
         assert_eq!(back.cell_sets["surface:<all> & more"], [volumes as u32]);
-        // A facet without a set goes by its label.
+        // A facet without a set is named after its label.
         assert_eq!(back.cell_sets["surface-4"], [volumes as u32 + 1]);
     }
 

@@ -1,4 +1,4 @@
-//! Numbers from buffers: strides, sparse corrections, quantised components.
+//! Numbers from buffers: strides, sparse values, quantized components.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -10,17 +10,17 @@ use crate::error::{Place, ReadError};
 use crate::format::Companions;
 use crate::gltf::document::{Accessor, Document, Numbers, View};
 
-/// An accessor of zeros takes memory that no byte of the file stands for; this many bytes per byte of the file are allowed.
+/// Limit on the memory for all-zero accessors, which need no bytes in the file: this many bytes per byte of the file.
 const ZEROS_PER_BYTE: usize = 16;
 
-/// The buffers of a file, opened when they are first used: a missing picture or animation does not matter here.
+/// The buffers of a file, opened on first use: a missing picture or animation does not matter here.
 pub(super) struct Buffers<'d, 't, 'a> {
     document: &'d Document<'t, 'a>,
     companions: &'d dyn Companions,
     opened: Vec<OnceCell<Cow<'a, [u8]>>>,
-    /// The first buffer with each URI: a file that names another a thousand times must not hold it a thousand times.
+    /// The first buffer with each URI, so that a file named a thousand times is held only once.
     first_of: BTreeMap<&'d str, usize>,
-    /// Bytes of the buffers that are not part of the file as it is.
+    /// Bytes of buffers outside the file itself.
     opened_bytes: Cell<usize>,
 }
 
@@ -92,14 +92,14 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         })
     }
 
-    /// A file beside this one. Its bytes count as those of buffers do.
+    /// Opens a companion file. Its bytes count like those of buffers.
     pub(super) fn open_companion(&self, uri: &str, place: Place) -> Result<Vec<u8>, ReadError> {
         let bytes = self.companions.open(&percent_decoded(uri), place)?;
         self.opened_bytes.set(self.opened_bytes.get().saturating_add(bytes.len()));
         Ok(bytes)
     }
 
-    /// The bytes from the first to the last element, and the distance between elements.
+    /// The bytes from the first to the last element, and the stride.
     fn elements(
         &self,
         numbers: Numbers,
@@ -134,7 +134,7 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
     pub(super) fn floats(&self, index: usize) -> Result<Vec<f64>, ReadError> {
         let accessor = &self.document.accessors[index];
         self.values(index, |kind, bytes, stride| match (kind, accessor.normalized) {
-            // The factors of the specification; the lowest signed number stands for −1 as the second lowest does.
+            // The scale factors of the specification; the lowest two signed integers both mean −1.
             (NumberKind::I8, true) => {
                 spread(bytes, stride, accessor, |b| (f64::from(i8::from_le_bytes(b)) / 127.0).max(-1.0))
             }
@@ -162,7 +162,7 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         self.whole_numbers(index)
     }
 
-    /// The joints of vertices: numbers in the list of a skin, four each.
+    /// The joint indices of vertices in a skin's list, four per vertex.
     pub(super) fn joints(&self, index: usize) -> Result<Vec<u32>, ReadError> {
         let accessor = &self.document.accessors[index];
         if accessor.width != 4 || !matches!(accessor.numbers.kind, NumberKind::U8 | NumberKind::U16) {
@@ -181,25 +181,25 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         })
     }
 
-    /// Refuses an accessor that promises more than there is, before anyone counts on it.
+    /// Rejects an accessor that promises more than its bytes hold.
     pub(super) fn check(&self, index: usize) -> Result<(), ReadError> {
         self.found(index).map(|_| ())
     }
 
-    /// The bytes of an accessor from its first to its last element, and the distance between elements; zeros have none.
+    /// The bytes of an accessor from its first to its last element, and the stride; none for all-zero accessors.
     fn found(&self, index: usize) -> Result<(&[u8], usize), ReadError> {
         let accessor = &self.document.accessors[index];
         let size = accessor.width * accessor.numbers.kind.size();
         let found = self.known_bytes().saturating_mul(ZEROS_PER_BYTE) / size.max(1);
         if accessor.numbers.view.is_none() && accessor.count > found {
             let place = self.document.container.place(accessor.offset);
-            let what = format!("accessors[{index}], which has no bytes of its own: elements");
+            let what = format!("accessors[{index}], which has no buffer view: elements");
             return Err(ReadError::Count { place, what, promised: accessor.count as u64, found: found as u64 });
         }
         self.elements(accessor.numbers, accessor.count, size, &|| format!("accessors[{index}]"), accessor.offset)
     }
 
-    /// What an accessor holds, `decode`d from bytes, with its sparse corrections.
+    /// The values of an accessor, decoded by `decode`, with its sparse values.
     fn values<T: Copy + Default>(
         &self,
         index: usize,
@@ -251,7 +251,8 @@ impl<'d, 't, 'a> Buffers<'d, 't, 'a> {
         ReadError::Syntax { place, reason: format!("accessors[{index}] {reason}") }
     }
 
-    /// Where an element of an accessor stands: its byte in a GLB, the accessor where the bytes are encoded or in another file.
+    /// Position of an element of an accessor: its byte in a GLB, or the accessor if the bytes are encoded or in another
+    /// file.
     pub(super) fn place(&self, index: usize, element: usize) -> Place {
         let Document { container, accessors, views, buffers, .. } = self.document;
         let accessor = &accessors[index];
@@ -289,7 +290,7 @@ fn strided<T, const N: usize>(bytes: &[u8], stride: usize, width: usize, convert
     values
 }
 
-/// The bytes of a `data:` URI; errors say what is wrong with it.
+/// The bytes of a `data:` URI; errors describe the problem.
 pub(super) fn decode_data_uri(uri: &str) -> Result<Vec<u8>, String> {
     let (kind, text) = uri.split_once(',').ok_or("is data without a comma")?;
     if !kind.ends_with(";base64") {
@@ -304,7 +305,7 @@ pub(super) fn decode_data_uri(uri: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// A URI as the name of a file: `my%20mesh.bin` is `my mesh.bin`.
+/// Decodes a URI to a file name: `my%20mesh.bin` is `my mesh.bin`.
 fn percent_decoded(uri: &str) -> Cow<'_, str> {
     if !uri.contains('%') {
         return Cow::Borrowed(uri);

@@ -1,4 +1,4 @@
-//! A shot in motion as GLB: deforming bodies as morph targets, rigid bodies as moving nodes, one animation for all.
+//! An animated shot as GLB: deforming bodies as morph targets, rigid bodies as moving nodes, one animation for all.
 
 use std::f32::consts::FRAC_1_SQRT_2;
 
@@ -40,7 +40,7 @@ pub struct Shot<'a> {
     pub title: &'a str,
     /// Time of each frame \[s\], ascending from 0 or later.
     pub frame_times: &'a [f64],
-    /// The axis that points up; a node at the top turns it to glTF's +Y.
+    /// The axis that points up; a root node rotates it to glTF's +Y.
     pub up: UpAxis,
     /// The bodies.
     pub parts: Vec<Part<'a>>,
@@ -51,7 +51,7 @@ pub struct Shot<'a> {
 pub struct Part<'a> {
     /// Name of its node and mesh.
     pub name: &'a str,
-    /// Linear red, green and blue in [0, 1].
+    /// Linear red, green and blue in \[0, 1\].
     pub color: [f32; 3],
     /// Its surface, seen from outside counterclockwise.
     pub triangles: &'a [[u32; 3]],
@@ -62,9 +62,9 @@ pub struct Part<'a> {
 /// How a body moves.
 #[derive(Clone, Debug)]
 pub enum PartMotion<'a> {
-    /// By shapes that are added with changing weights.
+    /// By morph targets with animated weights.
     Deforming(&'a MorphFit),
-    /// As a whole.
+    /// As a rigid body.
     Rigid {
         /// Positions \[m\] in the body's own frame.
         positions: &'a [[f32; 3]],
@@ -73,11 +73,11 @@ pub enum PartMotion<'a> {
     },
 }
 
-/// The bytes of a GLB with one animation.
+/// Encodes a GLB with one animation.
 ///
-/// Between frames, viewers interpolate linearly. Normals are fitted to those of the frames. Bodies without triangles are
-/// left out. Refused are frame times that do not ascend in single precision, numbers of frames that disagree, vertices that do
-/// not exist, and positions that are not finite.
+/// Viewers interpolate linearly between frames. Normals are fitted to those of the frames. Skips bodies without
+/// triangles. Rejects frame times that do not ascend in single precision, inconsistent frame counts, invalid vertex
+/// indices, and non-finite positions.
 pub fn encode_shot(shot: &Shot) -> Result<Vec<u8>, WriteError> {
     let mut encoder = Encoder::default();
     let times = frame_times(shot)?;
@@ -162,17 +162,17 @@ pub fn encode_shot(shot: &Shot) -> Result<Vec<u8>, WriteError> {
     encoder.finish(root, true)
 }
 
-/// The animation as it grows.
+/// The animation under construction.
 struct Track<'a> {
     times: &'a [[f32; 1]],
-    /// The accessor of the times, once something moves.
+    /// The accessor of the times, created on first use.
     input: Option<usize>,
     samplers: Vec<Value>,
     channels: Vec<Value>,
 }
 
 impl Track<'_> {
-    /// Moves a property of a node, unless its `per_frame` vectors are the same at all frames.
+    /// Animates a property of a node, unless its `per_frame` vectors are the same in all frames.
     fn add<const N: usize>(
         &mut self,
         encoder: &mut Encoder,
@@ -233,17 +233,18 @@ fn check_part(part: &Part, positions: &[[f32; 3]], frame_count: usize) -> Result
     if !are_finite {
         return Err(refused(
             format!("positions of \"{name}\" that are not finite"),
-            "the simulation has failed before",
+            "the simulation must have failed earlier",
         ));
     }
     if !is_complete {
-        let what = format!("a motion of \"{name}\" that has not one entry for each of {frame_count} frames");
+        let what = format!("a motion of \"{name}\" whose number of entries is not {frame_count}, the number of frames");
         return Err(refused(what, "give as many frames as times"));
     }
     Ok(())
 }
 
-/// Unit quaternions, each on the side of the one before: q and −q are the same rotation, but between them lies a full turn.
+/// Unit quaternions, each in the hemisphere of the previous one: q and −q are the same rotation, but interpolating
+/// between them makes a full turn.
 fn continuous(name: &str, poses: &[([f32; 3], [f32; 4])]) -> Result<Vec<[f32; 4]>, WriteError> {
     let mut rotations: Vec<[f32; 4]> = Vec::with_capacity(poses.len());
     for (frame, (_, rotation)) in poses.iter().enumerate() {
@@ -309,7 +310,7 @@ mod tests {
         let glb = encode_shot(&shot(&[0.0, 0.5, 1.0], &fit, &POSES)).unwrap();
         let mesh = gltf::read(&glb, &NoCompanions).unwrap();
         assert_eq!((mesh.points.len(), mesh.cell_sets["soft"].len(), mesh.cell_sets["hard"].len()), (8, 4, 4));
-        // Z up becomes Y up: (x, y, z) at (x, z, −y).
+        // Z up becomes Y up: (x, y, z) maps to (x, z, −y).
         for (corner, point) in CORNERS.iter().zip(&mesh.points[4..]) {
             let [x, y, z] = corner.map(f64::from);
             let wanted = sinew_math::Vec3::new(x + 2.0, z, -y);
@@ -360,7 +361,7 @@ mod tests {
         let fit = stretched();
         let refusal = |shot: &Shot| encode_shot(shot).unwrap_err().to_string();
         assert!(refusal(&shot(&[0.0, 0.5], &fit, &POSES[..2])).contains("\"soft\""));
-        assert!(refusal(&shot(&[0.0, 0.5, 1.0], &fit, &POSES[..2])).contains("\"hard\" that has not one entry"));
+        assert!(refusal(&shot(&[0.0, 0.5, 1.0], &fit, &POSES[..2])).contains("\"hard\" whose number of entries"));
         assert!(refusal(&shot(&[0.0, 0.5, 0.5], &fit, &POSES)).contains("frame 2"));
         assert!(refusal(&shot(&[-1.0, 0.5, 1.0], &fit, &POSES)).contains("-1 s of frame 0"));
         let mut poses = POSES;

@@ -1,4 +1,4 @@
-//! The two wrappings of a glTF: plain JSON text, and GLB, which carries the JSON and one buffer as binary chunks.
+//! The two containers of glTF: plain JSON text, and GLB, which holds the JSON and one buffer as binary chunks.
 
 use crate::binary::{Cursor, Endian};
 use crate::error::{Place, ReadError};
@@ -11,7 +11,7 @@ pub(super) struct Container<'a> {
     /// Length of the whole file.
     pub file_bytes: usize,
     pub json: &'a str,
-    /// Byte of the file at which the JSON begins.
+    /// Byte of the file where the JSON begins.
     json_at: usize,
     /// The binary chunk and its first byte in the file.
     pub bin: Option<(&'a [u8], usize)>,
@@ -25,7 +25,8 @@ impl<'a> Container<'a> {
         Ok(Container { file_bytes: bytes.len(), json, json_at, bin })
     }
 
-    /// Where in the file a byte of the JSON stands. Text is shown by line if it has lines: many writers put all on one.
+    /// Position in the file of a byte of the JSON: a line if the text has line breaks (many writers put everything on
+    /// one line).
     pub(super) fn place(&self, offset: usize) -> Place {
         let before = &self.json.as_bytes()[..offset.min(self.json.len())];
         if self.json_at < 4 && self.json.trim_end().contains('\n') {
@@ -77,7 +78,7 @@ fn open_glb(bytes: &[u8]) -> Result<Parts<'_>, ReadError> {
             (JSON_CHUNK, false) => json = Some((chunk, start)),
             (_, false) => return Err(ReadError::byte(at, "the first chunk must be the JSON")),
             (BIN_CHUNK, true) if bin.is_none() => bin = Some((chunk, start)),
-            // Chunks of other kinds are to be skipped.
+            // The specification says to skip chunks of other kinds.
             _ => {}
         }
     }

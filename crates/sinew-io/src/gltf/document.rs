@@ -1,4 +1,4 @@
-//! What the JSON says, checked so far that every index exists; ranges of bytes are checked when they are used.
+//! The JSON as typed lists with valid indices. Byte ranges are checked on use.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use crate::error::{Place, ReadError};
 use crate::gltf::container::Container;
 use crate::gltf::json::{Json, Value};
 
-/// Attributes of a vertex that are read, in the order of [`Primitive::attributes`].
+/// Vertex attributes to read, in the order of [`Primitive::attributes`].
 pub(super) const ATTRIBUTES: [&str; 4] = ["POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"];
 
-/// Required extensions that do not move a vertex begin like this; besides them [`QUANTIZATION`] is understood.
+/// Prefixes of required extensions that do not affect vertex positions. [`QUANTIZATION`] is supported too.
 const HARMLESS: [&str; 8] = [
     "KHR_materials_",
     "KHR_texture_",
@@ -28,7 +28,7 @@ pub(super) const DRACO: &str = "KHR_draco_mesh_compression";
 pub(super) struct Document<'t, 'a> {
     pub container: &'t Container<'a>,
     pub root: Value<'t, 'a>,
-    /// Nodes are read where the tree visits them, which is once.
+    /// Nodes, parsed during the tree traversal, once each.
     pub nodes: Vec<Value<'t, 'a>>,
     pub scenes: Vec<Value<'t, 'a>>,
     pub meshes: Vec<Mesh<'a>>,
@@ -63,16 +63,16 @@ pub(super) struct Accessor {
     pub offset: usize,
     pub numbers: Numbers,
     pub count: usize,
-    /// Numbers per element; 0 for the matrices that nothing here uses, whose columns may have gaps.
+    /// Numbers per element; 0 for unused matrix types, whose columns may be padded.
     pub width: usize,
     pub normalized: bool,
     pub sparse: Option<Box<Sparse>>,
 }
 
-/// Where numbers lie.
+/// Location of numbers in buffers.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers {
-    /// Zeros without a view.
+    /// All zeros without a view.
     pub view: Option<usize>,
     pub byte_offset: usize,
     pub kind: NumberKind,
@@ -94,13 +94,13 @@ pub(super) struct View {
 }
 
 pub(super) struct Buffer<'a> {
-    /// Byte in the JSON; of the URI, if there is one.
+    /// Byte in the JSON; of the URI, if present.
     pub offset: usize,
     pub uri: Option<Cow<'a, str>>,
     pub byte_length: usize,
 }
 
-/// An object of the JSON and its path.
+/// A JSON object and its path.
 pub(super) struct Object<'t, 'a> {
     container: &'t Container<'a>,
     pub value: Value<'t, 'a>,
@@ -117,12 +117,12 @@ impl<'t, 'a> Object<'t, 'a> {
         if value.is_object() { Ok(object) } else { Err(object.wrong("must be an object")) }
     }
 
-    /// The object itself is wrong.
+    /// An error about the object.
     pub(super) fn wrong(&self, reason: &str) -> ReadError {
         ReadError::Syntax { place: self.place(), reason: format!("{} {reason}", self.path) }
     }
 
-    /// A member is wrong.
+    /// An error about a member.
     pub(super) fn wrong_at(&self, value: Value, key: &str, reason: &str) -> ReadError {
         let place = self.container.place(value.offset());
         ReadError::Syntax { place, reason: format!("{} {reason}", self.path_of(key)) }
@@ -155,7 +155,7 @@ impl<'t, 'a> Object<'t, 'a> {
         self.value.get(key).map(|value| Object::new(self.container, value, self.path_of(key))).transpose()
     }
 
-    /// Where the object stands.
+    /// Position of the object.
     pub(super) fn place(&self) -> Place {
         self.container.place(self.value.offset())
     }
@@ -166,17 +166,17 @@ impl<'t, 'a> Object<'t, 'a> {
         format!("{}{dot}{key}", self.path)
     }
 
-    /// The name, empty where there is none.
+    /// The name, or an empty string.
     pub(super) fn name_or_empty(&self) -> String {
         self.name().map(Cow::into_owned).unwrap_or_default()
     }
 
-    /// An index that must be there.
+    /// A required index.
     pub(super) fn needed_index(&self, key: &str, what: &str, count: usize) -> Result<usize, ReadError> {
         self.index(key, what, count)?.ok_or_else(|| self.wrong(&format!("has no `{key}`")))
     }
 
-    /// The values of a list, none where it is missing.
+    /// The values of a list; none if it is missing.
     pub(super) fn list(&self, key: &str) -> Result<Vec<Value<'t, 'a>>, ReadError> {
         match self.value.get(key) {
             Some(value) if !value.is_array() => Err(self.wrong_at(value, key, "must be a list")),
@@ -184,7 +184,7 @@ impl<'t, 'a> Object<'t, 'a> {
         }
     }
 
-    /// The objects of a list, none where it is missing.
+    /// The objects of a list; none if it is missing.
     pub(super) fn objects(&self, key: &str) -> Result<Vec<Object<'t, 'a>>, ReadError> {
         let values = self.list(key)?.into_iter().enumerate();
         values.map(|(i, value)| Object::new(self.container, value, self.path_of(&format!("{key}[{i}]")))).collect()
@@ -197,7 +197,7 @@ impl<'t, 'a> Object<'t, 'a> {
         self.value.get(key).map(|value| finite(value).ok_or_else(|| wrong(value))).transpose()
     }
 
-    /// As many finite numbers as there are.
+    /// A list of finite numbers of any length.
     pub(super) fn number_list(&self, key: &str) -> Result<Option<Vec<f64>>, ReadError> {
         if self.value.get(key).is_none() {
             return Ok(None);
@@ -295,7 +295,7 @@ impl<'t, 'a> Document<'t, 'a> {
             *slot = attributes.index(name, "accessor", self.accessors.len())?.map(|index| index as u32);
         }
         if let Some(packed) = primitive.value.get("extensions").and_then(|extensions| extensions.get(DRACO)) {
-            // An accessor without a view would be read as zeros although its numbers exist, packed.
+            // Without a view this accessor would be read as zeros, although its numbers exist in compressed form.
             let has_plain_copy =
                 accessors[0].is_some_and(|position| self.accessors[position as usize].numbers.view.is_some());
             if !has_plain_copy {
@@ -383,7 +383,7 @@ fn parse_accessor(accessor: &Object, view_count: usize) -> Result<Accessor, Read
         Some("VEC2") => 2,
         Some("VEC3") => 3,
         Some("VEC4") => 4,
-        // Four numbers of any kind fill whole words, so that the columns follow one another.
+        // Four numbers of any type fill whole words, so the columns are contiguous.
         Some("MAT4") => 16,
         Some("MAT2" | "MAT3") => 0,
         _ => return Err(accessor.wrong("has no known `type`")),

@@ -1,22 +1,22 @@
-//! The parts that all written files share: one buffer, its views and accessors, and the wrapping.
+//! Shared parts of all writers: one buffer, its views and accessors, and the container.
 
 use serde_json::{Value, json};
 
 use crate::base64;
 use crate::error::WriteError;
 
-/// What a part of the buffer is for.
+/// Purpose of a part of the buffer.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Use {
     /// Attributes of vertices.
     Vertices,
     /// Indices of primitives.
     Indices,
-    /// Keys of animations and matrices of skins, which no viewer keeps in buffers of its own.
+    /// Animation keys and skin matrices, which viewers do not upload to vertex buffers.
     Keys,
 }
 
-/// Fills the buffer of a file.
+/// Builds the buffer of a file.
 #[derive(Default)]
 pub(super) struct Encoder {
     buffer: Vec<u8>,
@@ -26,13 +26,13 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn with_capacity(bytes: usize) -> Encoder {
-        // Room for the JSON of a GLB is not known yet; the buffer is copied behind it once.
+        // The size of a GLB's JSON is not known yet; the buffer is copied after it once.
         Encoder { buffer: Vec::with_capacity(bytes), ..Encoder::default() }
     }
 
-    /// Adds an accessor of everything that `fill` writes to the end of the buffer.
+    /// Adds an accessor for everything that `fill` appends to the buffer.
     fn accessor(&mut self, mut description: Value, purpose: Use, fill: impl FnOnce(&mut Vec<u8>)) -> usize {
-        // All elements have a multiple of four bytes, so that the end of one part is aligned for the next.
+        // All elements are multiples of four bytes, so every part ends aligned for the next.
         let start = self.buffer.len();
         fill(&mut self.buffer);
         let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": self.buffer.len() - start});
@@ -58,7 +58,7 @@ impl Encoder {
         }
         let kind = ["SCALAR", "VEC2", "VEC3", "VEC4"][N - 1];
         let mut description = json!({"componentType": 5126, "count": vectors.len(), "type": kind});
-        // As JSON knows no infinity, nothing at all is better than bounds of nothing.
+        // JSON has no infinity, so an empty list gets no bounds.
         if !vectors.is_empty() {
             (description["min"], description["max"]) = (json!(low.as_slice()), json!(high.as_slice()));
         }
@@ -77,7 +77,7 @@ impl Encoder {
         self.accessor(description, Use::Vertices, |buffer| extend(buffer, joints.as_flattened(), |x| x.to_le_bytes()))
     }
 
-    /// Adds vectors that are all zero, which take no bytes.
+    /// Adds vectors that are all zero, which need no bytes.
     pub(super) fn zeros(&mut self, count: usize) -> usize {
         let zero = [0.0; 3];
         let description = json!({"componentType": 5126, "count": count, "type": "VEC3", "min": zero, "max": zero});
@@ -85,7 +85,7 @@ impl Encoder {
         self.accessors.len() - 1
     }
 
-    /// Adds the bytes of a file; the number is that of the view.
+    /// Adds the bytes of a file; returns the index of the view.
     pub(super) fn file(&mut self, bytes: &[u8]) -> usize {
         self.views.push(json!({"buffer": 0, "byteOffset": self.buffer.len(), "byteLength": bytes.len()}));
         self.buffer.extend_from_slice(bytes);
@@ -99,11 +99,11 @@ impl Encoder {
         self.accessor(description, Use::Indices, |buffer| extend(buffer, indices, |x| x.to_le_bytes()))
     }
 
-    /// The file with the members of `root` besides asset, buffers, views and accessors.
+    /// Finishes the file with the members of `root` besides asset, buffers, views and accessors.
     pub(super) fn finish(self, mut root: Value, glb: bool) -> Result<Vec<u8>, WriteError> {
         let Encoder { mut buffer, views, accessors } = self;
         root["asset"] = json!({"version": "2.0", "generator": "Sinew"});
-        // glTF has no empty lists, and no buffer of no bytes.
+        // glTF forbids empty lists and empty buffers.
         if !views.is_empty() {
             root["bufferViews"] = views.into();
             root["buffers"] = json!([{"byteLength": buffer.len()}]);
@@ -119,7 +119,7 @@ impl Encoder {
             return Ok(root.to_string().into_bytes());
         }
         let mut json = root.to_string().into_bytes();
-        // Chunks end at multiples of four: JSON with blanks, the buffer with zeros.
+        // Chunks are padded to multiples of four: JSON with spaces, the buffer with zeros.
         json.resize(json.len().next_multiple_of(4), b' ');
         buffer.resize(buffer.len().next_multiple_of(4), 0);
         let chunks = [(b"JSON", &json), (b"BIN\0", &buffer)];
@@ -127,7 +127,7 @@ impl Encoder {
         let length = 12 + chunks.clone().map(|(_, chunk)| 8 + chunk.len()).sum::<usize>();
         let Ok(total) = u32::try_from(length) else {
             let (what, hint) =
-                (format!("{length} bytes"), "GLB ends at 4 GiB: write fewer vertices, or another format");
+                (format!("{length} bytes"), "GLB files are limited to 4 GiB: write fewer vertices, or another format");
             return Err(WriteError::Unsupported { format: "glTF", what, hint });
         };
         let mut file = Vec::with_capacity(length);

@@ -1,12 +1,12 @@
-//! JSON whose values know their bytes.
+//! JSON whose values know their byte offsets.
 //!
-//! `serde_json` forgets where a value stood, and a semantic mistake (an index that does not exist, a lying count) could only be
-//! named, not shown. Here a document is a flat list of values in the order of the text, 16 bytes each: memory stays within a
-//! small multiple of the text whatever it nests, and buffers embedded as text are not copied.
+//! `serde_json` does not keep the position of a value, so semantic errors (an invalid index, a wrong count) could not
+//! show it. Here a document is a flat list of values in the order of the text, 16 bytes each: memory stays within a
+//! small multiple of the text for any nesting, and buffers embedded as text are not copied.
 
 use std::borrow::Cow;
 
-/// Nesting that no real file comes near; the limit of `serde_json` as well.
+/// Deeper than any real file; also the limit of `serde_json`.
 const DEEPEST: usize = 128;
 
 /// A parsed document.
@@ -15,14 +15,14 @@ pub(super) struct Json<'a> {
     nodes: Vec<Node>,
 }
 
-/// A value, or the name of a member in front of its value.
+/// A value, or a member name followed by its value.
 struct Node {
     kind: Kind,
-    /// First byte; of strings the one after the quote.
+    /// First byte; for strings, the one after the opening quote.
     start: u32,
-    /// Byte after the last; of strings the one of the closing quote.
+    /// One past the last byte; for strings, the closing quote.
     end: u32,
-    /// The node after this one and everything inside it.
+    /// Index of the node after this one and its contents.
     after: u32,
 }
 
@@ -39,7 +39,7 @@ enum Kind {
     Object,
 }
 
-/// What may come next.
+/// What the parser expects next.
 #[derive(Clone, Copy, PartialEq)]
 enum Expected {
     Value,
@@ -48,12 +48,12 @@ enum Expected {
     Name,
     /// A name or `}`.
     FirstName,
-    /// A comma or the end of what is open.
+    /// A comma, or the end of the open array or object.
     Comma,
     Nothing,
 }
 
-/// The byte and the reason.
+/// Byte offset and reason.
 pub(super) type JsonError = (usize, String);
 
 impl<'a> Json<'a> {
@@ -221,7 +221,7 @@ impl Parser<'_> {
     }
 }
 
-/// The character of an escape and its length in the text.
+/// The character of an escape sequence, and the sequence's length.
 fn escape(bytes: &[u8]) -> Option<(char, usize)> {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 6)?;
@@ -277,7 +277,7 @@ impl<'t, 'a> Value<'t, 'a> {
         self.node().kind == Kind::Object
     }
 
-    /// Items of an array; of everything else there are none.
+    /// Items of an array; none for other values.
     pub(super) fn items(self) -> impl Iterator<Item = Value<'t, 'a>> + use<'t, 'a> {
         let Node { kind, after, .. } = *self.node();
         let mut next = if kind == Kind::Array { self.node + 1 } else { after };
@@ -328,22 +328,22 @@ impl<'t, 'a> Value<'t, 'a> {
         }
     }
 
-    /// A number; infinite where it exceeds double precision.
+    /// A number; infinite if it exceeds double precision.
     pub(super) fn number(self) -> Option<f64> {
         if self.node().kind == Kind::Number { self.slice().parse().ok() } else { None }
     }
 
-    /// A whole number that is not negative; `3.0` is one too.
+    /// A nonnegative integer; accepts `3.0`.
     pub(super) fn whole(self) -> Option<usize> {
         let number = self.number()?;
         if let Ok(exact) = self.slice().parse() {
             return Some(exact);
         }
-        // 2^53: above it, doubles skip whole numbers.
+        // 2^53: above it, doubles skip integers.
         (number >= 0.0 && number.fract() == 0.0 && number <= 9_007_199_254_740_992.0).then_some(number as usize)
     }
 
-    /// The same in the terms of `serde_json`. The error is the byte of a number that no double can hold.
+    /// Converts to `serde_json`. The error is the byte offset of a number that no double can hold.
     pub(super) fn to_serde(self) -> Result<serde_json::Value, usize> {
         Ok(match self.node().kind {
             Kind::Null => serde_json::Value::Null,
@@ -354,7 +354,7 @@ impl<'t, 'a> Value<'t, 'a> {
             Kind::Array => serde_json::Value::Array(self.items().map(Value::to_serde).collect::<Result<_, _>>()?),
             Kind::Object => {
                 let mut members = serde_json::Map::new();
-                // Of equal names the first counts, as everywhere here.
+                // Of duplicate names the first counts, as everywhere here.
                 for (name, value) in self.members() {
                     if let serde_json::map::Entry::Vacant(slot) = members.entry(name) {
                         slot.insert(value.to_serde()?);
@@ -378,7 +378,7 @@ impl<'t, 'a> Value<'t, 'a> {
 mod tests {
     use super::*;
 
-    /// The same document in the terms of `serde_json`.
+    /// Converts the document to `serde_json`.
     fn convert(value: Value) -> serde_json::Value {
         match value.node().kind {
             Kind::Null => serde_json::Value::Null,
@@ -388,7 +388,7 @@ mod tests {
             Kind::Array => value.items().map(convert).collect(),
             Kind::Object => {
                 let mut members: Vec<_> = value.members().map(|(k, v)| (k.into_owned(), convert(v))).collect();
-                // Of equal names we take the first, serde_json the last.
+                // Of duplicate names we take the first, serde_json the last.
                 members.reverse();
                 serde_json::Value::Object(members.into_iter().collect())
             }
@@ -402,7 +402,7 @@ mod tests {
     fn documents_agree_with_serde_json() {
         let json = Json::parse(SAMPLE).unwrap();
         let mut expected: serde_json::Value = serde_json::from_str(SAMPLE).unwrap();
-        // Whole numbers and doubles are different things to serde_json.
+        // serde_json distinguishes integers from doubles.
         for item in expected["a"].as_array_mut().unwrap() {
             if let Some(number) = item.as_f64() {
                 *item = number.into();
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(&SAMPLE[items[1].offset()..][..4], "-2.5");
     }
 
-    /// Every single-byte change of a document is accepted by both or refused by both.
+    /// Both parsers accept or both reject every single-byte change of a document.
     #[test]
     fn refuses_exactly_what_serde_json_refuses() {
         let mut refused = 0;

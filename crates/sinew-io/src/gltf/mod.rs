@@ -1,9 +1,9 @@
 //! glTF 2.0, as JSON text (`.gltf`) and as GLB (`.glb`).
 //!
-//! Read are the surfaces of the default scene, placed by its node tree, in glTF's own axes: metres, +Y up. Written are still
-//! surfaces ([`write`]) and shots in motion ([`animated`]). Characters with joints, weights and key frames are read and written
-//! as a whole ([`read_rig`], [`write_rig`]). Every mistake is shown at its byte or line, with the path of the JSON value that is
-//! wrong.
+//! Reads the surfaces of the default scene, placed by its node tree, in glTF's axes: meters, +Y up. Writes static
+//! surfaces ([`write()`]) and animated shots ([`animated`]). Reads and writes whole characters with joints, weights and
+//! key frames ([`read_rig`], [`write_rig`]). Every error gives the byte or line, and the path of the invalid JSON
+//! value.
 
 pub mod animated;
 
@@ -28,49 +28,51 @@ mod write;
 use crate::format::{Companions, NoCompanions};
 use crate::{CellShape, MeshData, ReadError, WriteError};
 
-/// What the names of cell sets begin with that come from materials.
+/// Prefix of cell sets that come from materials.
 pub(crate) const MATERIAL: &str = "material:";
 
 /// Reads the surfaces of the default scene.
 ///
-/// Names of meshes, nodes and materials become cell sets, those of materials with `material:` in front. `NORMAL`, `TEXCOORD_0`
-/// and `COLOR_0` become point fields when all vertices have them. Positions keep glTF's axes.
+/// Names of meshes, nodes and materials become cell sets, those of materials with the prefix `material:`. `NORMAL`,
+/// `TEXCOORD_0` and `COLOR_0` become point fields if all vertices have them. Positions keep glTF's axes.
 pub fn read(bytes: &[u8], companions: &dyn Companions) -> Result<MeshData, ReadError> {
     read::read(bytes, companions)
 }
 
-/// Writes a surface, as GLB or as JSON text with the buffer inside.
+/// Writes a surface, as GLB or as JSON text with an embedded buffer.
 ///
-/// Quads and polygons become fans of triangles, positions single precision. Cell sets that do not overlap become meshes, those
-/// with `material:` in front of their name materials. Of the point fields `NORMAL`, `TEXCOORD_0` and `COLOR_0` are kept.
+/// Quads and polygons become triangle fans, positions single precision. Disjoint cell sets become meshes, those with
+/// the prefix `material:` materials. Keeps the point fields `NORMAL`, `TEXCOORD_0` and `COLOR_0`.
 pub fn write(mesh: &MeshData, glb: bool) -> Result<Vec<u8>, WriteError> {
     write::write(mesh, glb)
 }
 
 /// Reads a character: all nodes, surfaces with weights and morph targets, skins, animations, materials and pictures.
 ///
-/// Everything is as the file has it, in metres, seconds and +Y up. Weights that do not sum to one stay so and are noted, as is
-/// what a [`sinew_rig::Rig`] has no place for: tangents, cameras, points and lines. Pictures that are not found have no bytes.
+/// Everything stays as in the file, in meters, seconds and +Y up. Weights that do not sum to one stay so, with a note.
+/// Notes also list content that a [`sinew_rig::Rig`] cannot hold: tangents, cameras, points and lines. Missing pictures
+/// have no bytes.
 ///
 /// # Errors
-/// At the byte or line that is wrong, with the path of the JSON value.
+/// Gives the byte or line, and the path of the invalid JSON value.
 pub fn read_rig(bytes: &[u8], companions: &dyn Companions) -> Result<sinew_rig::Rig, ReadError> {
     rig_read::read_rig(bytes, companions)
 }
 
-/// Writes a character, as GLB or as JSON text with the buffer inside; pictures are inside too.
+/// Writes a character, as GLB or as JSON text with an embedded buffer; pictures are embedded too.
 ///
-/// Numbers become single precision, weights stay as they are. Materials are those of [`sinew_rig::Appearance::gltf`] where they
-/// are as many as [`sinew_rig::Appearance::materials`], and made from the latter otherwise. Left out is what glTF has no place
-/// for: surfaces without triangles, animations without channels. The scene has the nodes without parent that are shown.
+/// Numbers become single precision, weights stay unchanged. Writes the materials of [`sinew_rig::Appearance::gltf`] if
+/// their number matches [`sinew_rig::Appearance::materials`], otherwise materials made from the latter. Skips content
+/// that glTF cannot hold: surfaces without triangles, animations without channels. The scene contains the visible nodes
+/// without a parent.
 ///
 /// # Errors
-/// Where the parts of the character do not fit one another, or numbers exceed single precision.
+/// If the parts of the character are inconsistent, or numbers exceed single precision.
 pub fn write_rig(rig: &sinew_rig::Rig, glb: bool) -> Result<Vec<u8>, WriteError> {
     rig_write::write_rig(rig, glb)
 }
 
-/// Reads any bytes; a mesh or a character among them must survive being written and read again.
+/// Reads arbitrary bytes; a mesh or character among them must survive a round trip.
 pub fn fuzz_one(bytes: &[u8]) {
     fuzz_mesh(bytes);
     fuzz_rig(bytes);
@@ -82,13 +84,13 @@ fn fuzz_mesh(bytes: &[u8]) {
         let Ok(written) = write(&mesh, glb) else { continue };
         let again = match read(&written, &NoCompanions) {
             Ok(again) => again,
-            Err(error) => panic!("what was written cannot be read: {error}"),
+            Err(error) => panic!("round trip: {error}"),
         };
         let single =
             |mesh: &MeshData| -> Vec<[f32; 3]> { mesh.points.iter().map(|x| x.to_array().map(|x| x as f32)).collect() };
         assert_eq!(single(&mesh), single(&again), "points");
         if mesh.cell_count() > 0 {
-            // Sets that are scattered over the file are gathered by writing.
+            // Writing gathers sets that are scattered over the file.
             let sorted = |mesh: &MeshData| {
                 let mut cells: Vec<(CellShape, Vec<u32>)> = mesh.cells().map(|(s, n)| (s, n.to_vec())).collect();
                 cells.sort_unstable();
@@ -105,7 +107,7 @@ fn fuzz_rig(bytes: &[u8]) {
         let Ok(written) = write_rig(&rig, glb) else { continue };
         let again = match read_rig(&written, &NoCompanions) {
             Ok(again) => again,
-            Err(error) => panic!("what was written cannot be read: {error}"),
+            Err(error) => panic!("round trip: {error}"),
         };
         assert_eq!(rig_counts(&rig), rig_counts(&again), "counts");
     }

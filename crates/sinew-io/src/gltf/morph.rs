@@ -1,48 +1,48 @@
-//! Motion as a few shapes: x(t) ≈ b + Σₖ wₖ(t) Tₖ.
+//! Motion as a few morph targets: x(t) ≈ b + Σₖ wₖ(t) Tₖ.
 //!
-//! The best shapes in the sense of least squares are the principal components of D, whose row f holds the displacements of frame f
-//! from the mean shape b. They follow from the small matrix G = D Dᵀ of frame by frame products (method of snapshots
-//! [Sirovich87]): an eigenvector v of G gives the shape Dᵀv and its weights v.
+//! The best shapes in the least-squares sense are the principal components of D, whose row f holds the displacements of
+//! frame f from the mean shape b. They follow from the small matrix G = D Dᵀ of products between frames (method of
+//! snapshots \[Sirovich87\]): an eigenvector v of G gives the shape Dᵀv and its weights v.
 
 use rayon::prelude::*;
 use sinew_math::eigen::symmetric_eigen;
 
-/// Frames that the shapes are fitted to. Longer shots are sampled evenly: neighbouring frames are alike, and the work grows with
-/// the square of the number. The error is measured at all frames.
+/// Largest number of frames to fit. Longer shots are sampled evenly: adjacent frames are similar, and the work grows
+/// quadratically with the number. The error is measured over all frames.
 const SNAPSHOTS: usize = 512;
 
-/// An error that nobody sees, in units of the size of the body.
+/// Invisible error, relative to the size of the body.
 const ENOUGH: f64 = 1e-6;
 
-/// Vertices that are worked on at a time: the displacements of all snapshots then fit the cache.
+/// Vertices per chunk: the displacements of all snapshots then fit in the cache.
 const BLOCK: usize = 128;
 
-/// Vectors beyond the wanted ones, which make the last wanted ones converge.
+/// Extra vectors, which speed up the convergence of the last wanted ones.
 const GUARDS: usize = 16;
 
-/// A motion as a base shape and shapes that are added with weights.
+/// A motion as a base shape and weighted morph targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MorphFit {
-    /// The shape without weights. It need not look like the body: see `weights`.
+    /// The shape at zero weights. It may differ from every frame: see `weights`.
     pub base: Vec<[f32; 3]>,
-    /// Displacements of all vertices for a weight of one; the largest come first.
+    /// Displacements of all vertices for a weight of one, largest target first.
     pub targets: Vec<Vec<[f32; 3]>>,
-    /// The weights of all targets at the first frame, then at the second, and so on. Those of each target span [0, 1]: sliders
-    /// of other programs end there, and Blender cuts off what lies outside.
+    /// The weights of all targets at the first frame, then at the second, and so on. Those of each target span \[0,
+    /// 1\]: sliders of other programs end there, and Blender clamps values outside.
     pub weights: Vec<f32>,
-    /// Largest distance of a vertex from where it should be, over all frames, as a viewer would compute it in single precision.
+    /// Largest distance of a vertex from its position in any frame, as a viewer computes it in single precision.
     pub largest_error: f32,
-    /// Root of the mean square of these distances.
+    /// Root mean square of these distances.
     pub rms_error: f32,
 }
 
-/// Fits at most `most` morph targets to the positions of the vertices at each frame. Fewer are used when they keep every vertex
-/// within a millionth of the size of the body.
+/// Fits at most `most` morph targets to the vertex positions of each frame. Uses fewer if they keep every vertex within
+/// a millionth of the size of the body.
 ///
-/// The result does not depend on the number of threads. Positions that are not finite give no targets and an infinite error.
+/// The result does not depend on the number of threads. Non-finite positions give no targets and an infinite error.
 ///
 /// # Panics
-/// When two frames have different numbers of vertices.
+/// If two frames have different numbers of vertices.
 pub fn fit_morph_targets(frames: &[Vec<[f32; 3]>], most: usize) -> MorphFit {
     let Some(first) = frames.first() else { return MorphFit::default() };
     assert!(frames.iter().all(|frame| frame.len() == first.len()), "frames of one body have the same vertices");
@@ -64,7 +64,7 @@ pub fn fit_morph_targets(frames: &[Vec<[f32; 3]>], most: usize) -> MorphFit {
     } else {
         project(frames, &base, &modes, &values)
     };
-    // The root mean square is never above the largest error: below the first number of targets that could be enough, none is.
+    // The root mean square error never exceeds the largest error, so fewer targets than this cannot be enough.
     let enough = ENOUGH * extent(first);
     let entries = (count * first.len()).max(1) as f64;
     let (mut rest, mut kept) = (trace, 0);
@@ -122,7 +122,7 @@ fn panel(snapshots: &[&[[f32; 3]]], base: &[[f32; 3]], start: usize, end: usize)
     panel
 }
 
-/// G = D Dᵀ, row after row. Every entry is summed over the vertices in their order.
+/// G = D Dᵀ, row by row. Every entry is summed over the vertices in order.
 fn gram_matrix(snapshots: &[&[[f32; 3]]], base: &[[f32; 3]]) -> Vec<f64> {
     let quads: Vec<&[&[[f32; 3]]]> = snapshots.chunks(4).collect();
     // Row i holds the 4 × 4 blocks (i, 0..=i).
@@ -130,7 +130,7 @@ fn gram_matrix(snapshots: &[&[[f32; 3]]], base: &[[f32; 3]]) -> Vec<f64> {
     for start in (0..base.len()).step_by(BLOCK) {
         let end = (start + BLOCK).min(base.len());
         let panels: Vec<Panel> = quads.par_iter().map(|quad| panel(quad, base, start, end)).collect();
-        // The last rows are the longest: they go first.
+        // The last rows are the longest, so they go first.
         rows.par_iter_mut().enumerate().rev().for_each(|(i, row)| {
             for (block, other) in row.iter_mut().zip(&panels) {
                 add_products(block, &panels[i], other);
@@ -148,7 +148,7 @@ fn gram_matrix(snapshots: &[&[[f32; 3]]], base: &[[f32; 3]]) -> Vec<f64> {
     gram
 }
 
-/// Sixteen scalar products at once, which stay in registers.
+/// Sixteen dot products at once, kept in registers.
 fn add_products(block: &mut [[f64; 4]; 4], a: &Panel, b: &Panel) {
     let mut sums = *block;
     for (x, y) in a.iter().zip(b) {
@@ -161,9 +161,9 @@ fn add_products(block: &mut [[f64; 4]; 4], a: &Panel, b: &Panel) {
     *block = sums;
 }
 
-/// The eigenpairs of the largest eigenvalues, descending, by subspace iteration; those at the level of rounding are left out.
+/// The eigenpairs of the largest eigenvalues, descending, by subspace iteration; drops those at rounding level.
 ///
-/// Jacobi rotations on the whole matrix would take most of the time of a fit, for 500 eigenvectors of which 32 are used.
+/// Jacobi rotations on the whole matrix would dominate the time of a fit, for 500 eigenvectors of which 32 are used.
 fn largest_eigenpairs(matrix: &[f64], size: usize, most: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
     let product = |v: &[f64]| {
         let mut image = vec![0.0; size];
@@ -183,7 +183,7 @@ fn largest_eigenpairs(matrix: &[f64], size: usize, most: usize) -> (Vec<f64>, Ve
     let mut basis: Vec<Vec<f64>> = (0..size.min(most + GUARDS)).map(|_| (0..size).map(|_| noise()).collect()).collect();
     orthonormalize(&mut basis);
     let (mut values, mut before) = (Vec::new(), f64::NEG_INFINITY);
-    // What converges slowly is as good as what it converges to: their eigenvalues are close.
+    // Slow convergence does no harm: it means that the eigenvalues are close.
     for _ in 0..100 {
         let mut images: Vec<Vec<f64>> = basis.iter().map(|v| product(v)).collect();
         let width = basis.len();
@@ -223,12 +223,12 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Makes vectors orthonormal one after another; what is nothing but rounding beside the longest is dropped.
+/// Orthonormalizes vectors in order; drops those that are only rounding error relative to the longest.
 fn orthonormalize(vectors: &mut Vec<Vec<f64>>) {
     let longest = vectors.iter().map(|v| dot(v, v).sqrt()).fold(0.0, f64::max);
     let mut done: Vec<Vec<f64>> = Vec::with_capacity(vectors.len());
     for mut vector in vectors.drain(..) {
-        // Twice is enough: the second round removes what rounding left in the first.
+        // Twice is enough: the second pass removes the rounding errors of the first.
         for _ in 0..2 {
             for other in &done {
                 let overlap = dot(other, &vector);
@@ -270,7 +270,7 @@ fn modes(snapshots: &[&[[f32; 3]]], base: &[[f32; 3]], vectors: &[Vec<f64>]) -> 
     modes
 }
 
-/// Weights of the shapes M = Dᵀv, whose squared length is the eigenvalue, at frames that were no snapshots.
+/// Weights of the shapes M = Dᵀv, whose squared length is the eigenvalue, at frames outside the snapshots.
 fn project(frames: &[Vec<[f32; 3]>], base: &[[f32; 3]], modes: &[Vec<f64>], values: &[f64]) -> Vec<f64> {
     let base = base.as_flattened();
     let weights = |frame: &Vec<[f32; 3]>| -> Vec<f64> {
@@ -281,19 +281,19 @@ fn project(frames: &[Vec<[f32; 3]>], base: &[[f32; 3]], modes: &[Vec<f64>], valu
     frames.par_iter().map(weights).collect::<Vec<_>>().concat()
 }
 
-/// A fit in double precision, before its weights are spread.
+/// A fit in double precision, before scaling its weights.
 struct Motion<'a> {
     mean: &'a [[f32; 3]],
     /// Shapes, flat.
     modes: &'a [Vec<f64>],
-    /// Factors of all shapes, frame after frame.
+    /// Coefficients of all shapes, frame by frame.
     coefficients: &'a [f64],
 }
 
-/// The weights of a target.
+/// Range of a target's weights.
 #[derive(Clone, Copy, PartialEq)]
 enum Span {
-    /// Around the mean: any number of targets has the same base.
+    /// Around the mean: the base is the same for any number of targets.
     Centered,
     /// From 0 to 1.
     Unit,
@@ -399,7 +399,7 @@ mod tests {
         largest
     }
 
-    /// x + sin(τt) a(x) + cos(2τt) b(x) + t² c(x): three shapes, whatever the number of frames.
+    /// x + sin(τt) a(x) + cos(2τt) b(x) + t² c(x): three shapes, for any number of frames.
     #[test]
     fn a_motion_of_three_shapes_needs_three_targets() {
         let motion = |t: f64, [x, y, z]: [f64; 3]| {
@@ -410,7 +410,7 @@ mod tests {
             let frames = film(frame_count, &tube(vertex_count), motion);
             let fit = fit_morph_targets(&frames, 32);
             assert_eq!((fit.targets.len(), fit.weights.len()), (3, 3 * frame_count));
-            // A millionth of a body two long.
+            // A millionth of a body of length two.
             assert!(fit.largest_error < 2.2e-6 && fit.rms_error <= fit.largest_error, "{}", fit.largest_error);
             assert!((measured(&frames, &fit) - fit.largest_error).abs() < 1e-7);
             for k in 0..3 {
@@ -420,7 +420,8 @@ mod tests {
         }
     }
 
-    /// A wave that travels needs as many targets as there are; the error falls with their number, and is what it says it is.
+    /// A traveling wave needs all available targets; the error falls with their number, and the reported error is the
+    /// actual one.
     #[test]
     fn the_error_falls_with_the_number_of_targets_and_is_the_true_one() {
         let wave = |t: f64, [x, y, z]: [f64; 3]| [x, y + 0.2 * (-30.0 * (x - 2.0 * t).powi(2)).exp(), z];

@@ -15,9 +15,8 @@ use crate::gltf::json::Json;
 use crate::gltf::tree::{Placed, place_meshes};
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
 
-/// A mesh may stand at many places, and its vertices are then read many times: so many vertices and indices per byte of the
-/// file and its companions, and as many as [`PLACED_ALWAYS`] in any case. A vertex takes 12 bytes, so that everything may
-/// stand at 48 places.
+/// Limit on repeated placements, each of which reads the vertices again: vertices and indices per byte of the file and
+/// its companions, or [`PLACED_ALWAYS`] if that is more. A vertex takes 12 bytes, so everything may be placed 48 times.
 const PLACED_PER_BYTE: usize = 4;
 const PLACED_ALWAYS: usize = 1 << 20;
 
@@ -59,9 +58,9 @@ struct Assembly<'d, 't, 'a> {
     cell_count: u32,
     /// Vertices and indices read so far.
     spent: usize,
-    /// First point of vertices that were read before: primitives of a mesh often share theirs, and are connected by that.
+    /// First point of vertices that were read before: primitives of a mesh often share theirs, which connects them.
     first_point: HashMap<PointKey, u32>,
-    /// NORMAL, TEXCOORD_0 and COLOR_0 as long as all vertices have them.
+    /// NORMAL, TEXCOORD_0 and COLOR_0, as long as all vertices have them.
     fields: [Option<Vec<f64>>; 3],
     widths: [usize; 3],
     cells_of_mesh: Vec<Vec<u32>>,
@@ -73,7 +72,7 @@ impl Assembly<'_, '_, '_> {
         self.document.container.place(primitive.offset)
     }
 
-    /// Counts vertices or indices before memory is taken for them.
+    /// Counts vertices or indices before memory is allocated for them.
     fn spend(&mut self, count: usize, primitive: &Primitive) -> Result<(), ReadError> {
         self.spent = self.spent.saturating_add(count).saturating_add(1);
         let limit = self
@@ -139,7 +138,7 @@ impl Assembly<'_, '_, '_> {
             }
             None => (0..vertex_count as u32).collect(),
         };
-        // The points of all primitives together fit 32 bits (see `spend`), so the sums do.
+        // The points of all primitives together fit in 32 bits (see `spend`), so the sums do.
         nodes.iter_mut().for_each(|node| *node += first);
         let Some((shape, mut nodes)) = cells_of_mode(primitive.mode, nodes) else {
             let reason = match primitive.mode {
@@ -155,7 +154,7 @@ impl Assembly<'_, '_, '_> {
         Ok((shape, nodes))
     }
 
-    /// The first of the points that are the vertices of a primitive.
+    /// The first point of a primitive's vertices.
     fn points(&mut self, primitive: &Primitive, position: usize, scene_from_mesh: &Affine) -> Result<u32, ReadError> {
         let mut bits = [0; 12];
         let Affine { linear, translation } = scene_from_mesh;
@@ -193,7 +192,7 @@ impl Assembly<'_, '_, '_> {
             if k == 0 && !is_identity {
                 transform_normals(&mut new, scene_from_mesh);
             }
-            // Colours with and without opacity in one file: all get one.
+            // Colors with and without alpha in one file: all get alpha.
             if self.widths[k] != width && first > 0 {
                 let shorter = if width == 3 { &mut new } else { &mut values };
                 *shorter = shorter.as_chunks::<3>().0.iter().flat_map(|[r, g, b]| [*r, *g, *b, 1.0]).collect();
@@ -234,7 +233,7 @@ impl Assembly<'_, '_, '_> {
         let has_targets = document.primitives.iter().any(|primitive| primitive.has_targets);
         note(
             placed.iter().any(|placed| placed.has_skin),
-            "skins are left out: the rest pose is read, where its node stands",
+            "skins are left out: the rest pose is read, where its node is",
         );
         note(is_there("animations"), "animations are left out: the rest pose is read");
         note(has_targets, "morph targets are left out: the base shape is read");
@@ -260,7 +259,7 @@ impl Assembly<'_, '_, '_> {
         for (name, mut cells) in meshes.chain(materials) {
             data.cell_sets.entry(name).or_default().append(&mut cells);
         }
-        // A node and its mesh often have the same name.
+        // A node and its mesh often share a name.
         for cells in data.cell_sets.values_mut() {
             cells.sort_unstable();
             cells.dedup();
@@ -270,7 +269,7 @@ impl Assembly<'_, '_, '_> {
     }
 }
 
-/// Normals stay normal under the inverse transpose, which is the matrix of cofactors over the determinant.
+/// Normals transform by the inverse transpose, which is the cofactor matrix over the determinant.
 fn transform_normals(normals: &mut [f64], scene_from_mesh: &Affine) {
     let cofactor = scene_from_mesh.linear.cofactor() * scene_from_mesh.linear.determinant().signum();
     for normal in normals.as_chunks_mut::<3>().0 {
@@ -282,10 +281,10 @@ fn transform_normals(normals: &mut [f64], scene_from_mesh: &Affine) {
     }
 }
 
-/// Shape and nodes of the cells that a list of nodes means in a mode; `None` for unknown modes and incomplete cells.
+/// Shape and nodes of the cells of a primitive mode; `None` for unknown modes and incomplete cells.
 pub(super) fn cells_of_mode(mode: usize, nodes: Vec<u32>) -> Option<(CellShape, Vec<u32>)> {
     let count = nodes.len();
-    // Strips join their parts by triangles without area.
+    // Strips join their parts by degenerate triangles.
     let is_real = |[a, b, c]: &[u32; 3]| a != b && b != c && c != a;
     match mode {
         0 => Some((CellShape::Vertex, nodes)),
@@ -298,7 +297,7 @@ pub(super) fn cells_of_mode(mode: usize, nodes: Vec<u32>) -> Option<(CellShape, 
         4 if count.is_multiple_of(3) => Some((CellShape::Tri3, nodes)),
         5 if count > 2 => {
             let triangles = nodes.windows(3).enumerate().map(|(i, window)| {
-                // Every second one turns the other way.
+                // Every second triangle has the opposite orientation.
                 if i % 2 == 0 { [window[0], window[1], window[2]] } else { [window[0], window[2], window[1]] }
             });
             Some((CellShape::Tri3, triangles.filter(is_real).flatten().collect()))

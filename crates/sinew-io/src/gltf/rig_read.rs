@@ -1,4 +1,4 @@
-//! Characters: their nodes and skins. Surfaces, animations and looks are read in the files beside this one.
+//! Characters: nodes and skins. The modules beside this one read surfaces, animations and materials.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +14,16 @@ use crate::gltf::document::{Document, Object};
 use crate::gltf::json::Json;
 use crate::gltf::tree::{check_tree, roots, transform};
 
-/// Accessors may be named many times, and their numbers are then read many times: so many elements per byte of the file and its
-/// companions, and as many as [`ELEMENTS_ALWAYS`] in any case. A vertex with all its attributes takes 56 bytes and is five
-/// elements, so that 80 parts may share all of them.
+/// Limit on repeated accessors, each use of which reads the numbers again: elements per byte of the file and its
+/// companions, or [`ELEMENTS_ALWAYS`] if that is more. A vertex with all its attributes takes 56 bytes and five
+/// elements, so 80 parts may share all of them.
 const ELEMENTS_PER_BYTE: usize = 8;
 const ELEMENTS_ALWAYS: usize = 1 << 20;
 
-/// Numbers that an element holds at most; larger ones, such as matrices, count as several.
+/// Most numbers per element; larger ones, such as matrices, count as several.
 const ELEMENT_WIDTH: usize = 4;
 
-/// Single precision loses this much of a product of matrices whose entries are in the thousands.
+/// Rounding error of single precision in a product of matrices with entries in the thousands.
 const LAST_ROW_TOLERANCE: f64 = 1e-4;
 
 pub(super) fn read_rig(bytes: &[u8], companions: &dyn Companions) -> Result<Rig, ReadError> {
@@ -49,7 +49,7 @@ pub(super) fn read_rig(bytes: &[u8], companions: &dyn Companions) -> Result<Rig,
     Ok(rig)
 }
 
-/// Reads a document; counts what it takes, and remembers what deserves attention.
+/// Reads a document; counts its elements, and collects notes.
 pub(super) struct RigReader<'d, 't, 'a> {
     pub document: &'d Document<'t, 'a>,
     /// The whole file.
@@ -58,18 +58,18 @@ pub(super) struct RigReader<'d, 't, 'a> {
     /// Elements read so far.
     spent: usize,
     pub notes: Vec<String>,
-    /// What the file has and a rig does not.
+    /// Content of the file that a rig cannot hold.
     pub left_out: BTreeSet<String>,
 }
 
-/// How many joints the vertices of a surface can name.
+/// Number of joints that the vertices of a surface can refer to.
 #[derive(Clone, Copy)]
 pub(super) struct JointLimit {
     pub skin: usize,
     pub joint_count: usize,
 }
 
-/// Of each surface the skin with the fewest joints among those that move it.
+/// For each surface, the skin with the fewest joints among those that move it.
 fn joint_limits(rig: &Rig) -> Vec<Option<JointLimit>> {
     let last = rig.nodes.iter().filter_map(|node| node.surface).max();
     let mut limits: Vec<Option<JointLimit>> = vec![None; last.map_or(0, |last| last + 1)];
@@ -85,13 +85,13 @@ fn joint_limits(rig: &Rig) -> Vec<Option<JointLimit>> {
     limits
 }
 
-/// Morph targets of a surface; all its parts have as many.
+/// Morph targets of a surface; the same number for all its parts.
 pub(super) fn target_count(surface: &Surface) -> usize {
     surface.parts.first().map_or(0, |part| part.morph_targets.len())
 }
 
 impl RigReader<'_, '_, '_> {
-    /// Counts elements before memory is taken for them.
+    /// Counts elements before memory is allocated for them.
     pub(super) fn spend(&mut self, count: usize, offset: usize) -> Result<(), ReadError> {
         self.spent = self.spent.saturating_add(count).saturating_add(1);
         let limit = self.buffers.known_bytes().saturating_mul(ELEMENTS_PER_BYTE).saturating_add(ELEMENTS_ALWAYS);
@@ -105,14 +105,14 @@ impl RigReader<'_, '_, '_> {
         Ok(())
     }
 
-    /// Makes sure that an accessor has what it promises, and counts it.
+    /// Checks that an accessor's data exists, and counts it.
     pub(super) fn take(&mut self, index: usize) -> Result<(), ReadError> {
         let accessor = &self.document.accessors[index];
         self.buffers.check(index)?;
         self.spend(accessor.count.saturating_mul(accessor.width.div_ceil(ELEMENT_WIDTH)), accessor.offset)
     }
 
-    /// The finite numbers of an accessor whose elements have one of some widths; `path` is what names it.
+    /// The finite numbers of an accessor whose elements have one of these widths; `path` refers to it.
     pub(super) fn floats(&mut self, index: usize, path: &str, widths: &[usize]) -> Result<Vec<f64>, ReadError> {
         let accessor = &self.document.accessors[index];
         if !widths.contains(&accessor.width) {
@@ -212,12 +212,12 @@ impl RigReader<'_, '_, '_> {
             }
         }
         if let Some(i) = rig.pose(None, 0.0).iter().position(|world_from_node| !world_from_node.is_finite()) {
-            return Err(self.node(i)?.wrong("has a transform beyond all numbers"));
+            return Err(self.node(i)?.wrong("has a transform that overflows"));
         }
         Ok(())
     }
 
-    /// Nodes have as many weights as their surface has morph targets, or none.
+    /// Nodes have one weight per morph target of their surface, or none.
     fn check_node_weights(&self, rig: &mut Rig) -> Result<(), ReadError> {
         for i in 0..rig.nodes.len() {
             let Some(weight_count) = rig.nodes[i].morph_weights.as_ref().map(Vec::len) else { continue };

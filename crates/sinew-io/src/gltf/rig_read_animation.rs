@@ -9,7 +9,7 @@ use crate::error::ReadError;
 use crate::gltf::document::Object;
 use crate::gltf::rig_read::{RigReader, target_count};
 
-/// Lengths of quaternions that can be made one, as for those of nodes.
+/// Quaternion lengths that can be normalized, as for those of nodes.
 const QUATERNION_LENGTHS: std::ops::RangeInclusive<f64> = 0.1..=10.0;
 
 impl RigReader<'_, '_, '_> {
@@ -38,7 +38,7 @@ impl RigReader<'_, '_, '_> {
         Ok(animations)
     }
 
-    /// A channel, or `None` with a note where nothing here is moved by it.
+    /// A channel, or `None` with a note if it moves nothing here.
     fn channel(&mut self, channel: &Object, samplers: &[Object], rig: &Rig) -> Result<Option<Channel>, ReadError> {
         let sampler = &samplers[channel.needed_index("sampler", "sampler", samplers.len())?];
         let target = channel.object("target")?.ok_or_else(|| channel.wrong("has no `target`"))?;
@@ -48,7 +48,7 @@ impl RigReader<'_, '_, '_> {
         };
         let path = target.value.get("path").and_then(|path| path.text()).unwrap_or_default();
         let targets = rig.nodes[node].surface.map_or(0, |surface| target_count(&rig.surfaces[surface]));
-        // Numbers of an element, and elements per key.
+        // Numbers per element, and elements per key.
         let (width, per_key) = match &*path {
             "translation" | "scale" => (3, 1),
             "rotation" => (4, 1),
@@ -97,7 +97,7 @@ impl RigReader<'_, '_, '_> {
         Ok(times)
     }
 
-    /// Quaternions with the real part in front; glTF has it last.
+    /// Quaternions with the real part first; glTF has it last.
     fn rotations(
         &self,
         numbers: &[f64],
@@ -107,7 +107,7 @@ impl RigReader<'_, '_, '_> {
     ) -> Result<Vec<[f64; 4]>, ReadError> {
         let mut rotations = Vec::with_capacity(numbers.len() / 4);
         for (k, &[x, y, z, w]) in numbers.as_chunks::<4>().0.iter().enumerate() {
-            // Slopes of splines are no rotations.
+            // Slopes of splines are not rotations.
             let is_rotation = interpolation != Interpolation::CubicSpline || k % 3 == 1;
             let length = (x * x + y * y + z * z + w * w).sqrt();
             if is_rotation && !QUATERNION_LENGTHS.contains(&length) {

@@ -1,4 +1,4 @@
-//! What characters look like: materials and pictures.
+//! Appearance of characters: materials and pictures.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::gltf::accessor::decode_data_uri;
 use crate::gltf::document::Object;
 use crate::gltf::rig_read::RigReader;
 
-/// Bytes that count as one element read; a vertex takes about as many.
+/// Bytes that count as one element; a vertex takes about as many.
 const PICTURE_BYTES_PER_ELEMENT: usize = 32;
 
 impl RigReader<'_, '_, '_> {
@@ -37,16 +37,16 @@ impl RigReader<'_, '_, '_> {
         Ok(Appearance { materials, images, gltf })
     }
 
-    /// A list of the file as it is.
+    /// A list of the file, unchanged.
     fn verbatim(&self, key: &str) -> Result<SerdeValue, ReadError> {
         let wrong = |offset| ReadError::Syntax {
             place: self.document.container.place(offset),
-            reason: format!("{key} holds a number beyond all numbers"),
+            reason: format!("{key} holds a number that overflows"),
         };
         self.document.root.get(key).map_or(Ok(SerdeValue::Null), |value| value.to_serde().map_err(wrong))
     }
 
-    /// A picture; without bytes and with a note where they are not found. `first_of` has the first picture of each file.
+    /// A picture; without bytes and with a note if they are missing. `first_of` has the first picture of each file.
     fn image(
         &mut self,
         object: &Object,
@@ -95,7 +95,7 @@ impl RigReader<'_, '_, '_> {
     }
 }
 
-/// The kind of a picture by its first bytes; empty where it is unknown.
+/// MIME type of a picture by its first bytes; empty if unknown.
 pub(super) fn mime_of(bytes: &[u8]) -> &'static str {
     if bytes.starts_with(b"\x89PNG") {
         "image/png"
@@ -108,7 +108,7 @@ pub(super) fn mime_of(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The picture of a texture; extensions name others than PNG and JPEG.
+/// The picture of a texture; extensions use other formats than PNG and JPEG.
 fn source(texture: &Object, image_count: usize) -> Result<Option<usize>, ReadError> {
     if let Some(source) = texture.index("source", "image", image_count)? {
         return Ok(Some(source));

@@ -15,10 +15,10 @@ use crate::gltf::rig_read::{JointLimit, RigReader, target_count};
 /// Primitives of modes below this one are points and lines.
 const FIRST_TRIANGLE_MODE: usize = 4;
 
-/// Sums of weights that differ from one by more than this are told.
+/// Sums of weights that differ from one by more than this get a note.
 const SUM_TOLERANCE: f64 = 0.01;
 
-/// Vertices that are named where many have the same fault.
+/// Most vertices to list for one kind of problem.
 const SHOWN: usize = 8;
 
 /// Accessors of numbered attributes, such as `TEXCOORD_0`, by their number.
@@ -100,7 +100,7 @@ impl RigReader<'_, '_, '_> {
         }
         for (expected, (set, accessor)) in (0..).zip(texcoords) {
             if set != expected {
-                // Materials name sets by their number.
+                // Materials refer to sets by number.
                 self.left_out.insert(format!("TEXCOORD_{set} without TEXCOORD_{expected}"));
                 break;
             }
@@ -126,7 +126,7 @@ impl RigReader<'_, '_, '_> {
         Ok(part)
     }
 
-    /// The sets of `TEXCOORD`, `JOINTS` and `WEIGHTS`; other names are remembered as left out.
+    /// The sets of `TEXCOORD`, `JOINTS` and `WEIGHTS`; notes other names as left out.
     fn numbered_attributes(&mut self, object: &Object, attributes: &Object) -> Result<[Sets; 3], ReadError> {
         let mut sets = [Sets::new(), Sets::new(), Sets::new()];
         let packed = object.value.get("extensions").and_then(|extensions| extensions.get(DRACO));
@@ -152,7 +152,7 @@ impl RigReader<'_, '_, '_> {
         Ok(sets)
     }
 
-    /// Whether an attribute is a number per vertex under a name of its own.
+    /// Whether an attribute is a custom scalar per vertex.
     fn is_number(&self, name: &str, accessor: usize) -> bool {
         name.starts_with('_') && self.document.accessors[accessor].width == 1
     }
@@ -169,7 +169,7 @@ impl RigReader<'_, '_, '_> {
         Ok(numbers)
     }
 
-    /// Whether an accessor has neither bytes nor corrections.
+    /// Whether an accessor has neither bytes nor sparse values.
     fn is_zero(&self, accessor: usize) -> bool {
         let accessor = &self.document.accessors[accessor];
         accessor.numbers.view.is_none() && accessor.sparse.is_none()
@@ -228,7 +228,7 @@ impl RigReader<'_, '_, '_> {
         }
     }
 
-    /// What a morph target adds to each vertex; nothing where none moves.
+    /// Vertex displacements of a morph target; empty if none moves.
     fn displacements(&mut self, target: &Object, vertex_count: usize) -> Result<Vec<Vec3>, ReadError> {
         if target.value.members().any(|(name, _)| name != "POSITION") {
             self.left_out.insert("all but the positions of morph targets".into());
@@ -279,7 +279,7 @@ impl RigReader<'_, '_, '_> {
                             );
                             return Err(ReadError::Syntax { place, reason });
                         }
-                        // Nobody is moved by it.
+                        // It moves nothing.
                         (*joint, has_stray) = (0, true);
                     }
                     _ => {}
@@ -303,7 +303,7 @@ impl RigReader<'_, '_, '_> {
         Ok(all)
     }
 
-    /// The weights of a set: none is negative.
+    /// The weights of a set, which must not be negative.
     fn shares(&mut self, path: &str, index: usize, vertex_count: usize) -> Result<Vec<f32>, ReadError> {
         let accessor = &self.document.accessors[index];
         let is_share = match accessor.numbers.kind {
@@ -332,7 +332,7 @@ impl RigReader<'_, '_, '_> {
                 without.push(vertex);
             } else if (sum - 1.0).abs() > SUM_TOLERANCE {
                 off += 1;
-                // A tenth is as far from one as ten.
+                // A factor of ten counts the same up or down.
                 if sum.ln().abs() > worst.ln().abs() {
                     worst = sum;
                 }

@@ -1,4 +1,4 @@
-//! Characters: what survives writing, what handwritten files mean, and what is refused and where.
+//! Characters: round trips, the meaning of handwritten files, and errors with their positions.
 
 use serde_json::{Value, json};
 use sinew_math::{Mat3, Quaternion, Vec3};
@@ -20,7 +20,7 @@ fn bind(x: f64) -> Affine {
     Affine { linear: Mat3::identity() * 2.0, translation: Vec3::new(x, 0.5, -1.0) }
 }
 
-/// A square of four vertices whose numbers are exact in single precision.
+/// A square of four vertices whose coordinates are exact in single precision.
 fn square(weights: Weights) -> Part {
     let corner = |i: usize| Vec3::new((i % 2) as f64, (i / 2) as f64, 0.25);
     Part {
@@ -39,7 +39,7 @@ fn square(weights: Weights) -> Part {
     }
 }
 
-/// Everything that a file can hold.
+/// One of everything that a file can hold.
 fn sample() -> Rig {
     let half = Quaternion::from_parts(0.5, Vec3::new(0.5, -0.5, 0.5));
     let turned =
@@ -63,7 +63,7 @@ fn sample() -> Rig {
         Skin { name: "spare".into(), joints: vec![5, 6], inverse_binds: vec![bind(1.0), bind(2.0)] },
         Skin { name: "body".into(), joints: vec![2, 1, 0], inverse_binds: vec![bind(0.0), bind(0.5), bind(0.25)] },
     ];
-    // Eight joints per vertex, of which three count.
+    // Eight joints per vertex, three of them with a weight.
     let joints = [2, 1, 0, 0, 0, 0, 0, 1];
     let weights = [0.25, 0.25, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0];
     let eight = Weights { width: 8, joints: joints.repeat(4), weights: weights.repeat(4) };
@@ -131,7 +131,7 @@ fn sample() -> Rig {
     Rig { nodes, surfaces, skins, animations, appearance, notes: Vec::new() }
 }
 
-/// Everything except the lists that are kept word for word.
+/// Everything except the lists that stay verbatim.
 fn described(rig: &Rig) -> Vec<String> {
     let Rig { nodes, surfaces, skins, animations, appearance, notes } = rig;
     let Appearance { materials, images, .. } = appearance;
@@ -155,7 +155,7 @@ fn everything_survives_writing_and_reading() {
             assert_eq!(before, after);
         }
         assert_eq!(again.appearance.gltf.textures.as_array().unwrap().len(), 2);
-        // From then on nothing changes at all.
+        // From then on nothing changes.
         assert_eq!(write_rig(&again, is_glb).unwrap(), written);
         fuzz_one(&written);
     }
@@ -180,7 +180,7 @@ fn materials_are_kept_word_for_word() {
     let again = read_rig(&written, &NoCompanions).unwrap();
     assert_eq!(again.appearance.gltf, rig.appearance.gltf);
     assert_eq!(again.appearance.materials[1].base_color_image, Some(1));
-    // A material more, and they are made anew.
+    // With another material they are rebuilt.
     rig.appearance.materials.push(Material { name: "new".into(), ..Material::default() });
     let again = read_rig(&write_rig(&rig, true).unwrap(), &NoCompanions).unwrap();
     assert_eq!(again.appearance.materials, rig.appearance.materials);
@@ -225,7 +225,7 @@ fn what_gltf_has_no_place_for_is_left_out_and_the_rest_stays() {
     let again = read_rig(&write_rig(&rig, true).unwrap(), &NoCompanions).unwrap();
     assert_eq!((again.surfaces.len(), again.nodes[3].surface, again.nodes[4].surface), (1, None, Some(0)));
     assert_eq!((again.animations.len(), again.skins.len(), again.appearance.images.len()), (1, 2, 2));
-    // A white dot stands for the picture that is not there.
+    // A white pixel replaces the missing picture.
     assert!(again.appearance.images[0].bytes.starts_with(b"\x89PNG"));
     assert!(read_rig(&write_rig(&Rig::default(), true).unwrap(), &NoCompanions).unwrap().nodes.is_empty());
 }
@@ -237,7 +237,7 @@ struct Sketch {
 }
 
 impl Sketch {
-    /// Adds a view; the number is its own.
+    /// Adds a view; returns its index.
     fn view(&mut self, bytes: &[u8]) -> usize {
         let view = json!({"buffer": 0, "byteOffset": self.bin.len(), "byteLength": bytes.len()});
         self.bin.extend(bytes);
@@ -275,7 +275,7 @@ impl Sketch {
         read_rig(&file, &NoCompanions)
     }
 
-    /// The byte of the file where an accessor begins.
+    /// File offset of an accessor.
     fn byte_of(&self, accessor: usize) -> usize {
         let view = self.document["accessors"][accessor]["bufferView"].as_u64().unwrap() as usize;
         let offset = self.document["bufferViews"][view]["byteOffset"].as_u64().unwrap() as usize;
@@ -300,7 +300,7 @@ const BINDS: usize = 3;
 const TIMES: usize = 4;
 const ROTATIONS: usize = 5;
 
-/// A triangle that two joints move, of which the second turns. Accessors are numbered as the constants say.
+/// A triangle moved by two joints, the second of which rotates. The constants number the accessors.
 fn skinned_triangle() -> Sketch {
     let document = json!({
         "asset": {"version": "2.0"},
@@ -337,7 +337,7 @@ fn the_skinned_triangle_itself_is_read() {
     // The real part is first here, and last in the file.
     let Keys::Rotation(keys) = &rig.animations[0].channels[0].keys else { panic!() };
     assert_eq!(*keys, [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]);
-    // At the end the tip is turned by half a turn about x.
+    // At the end the tip is rotated by 180 degrees about x.
     let pose = rig.pose(rig.animations.first(), 1.0);
     assert!((pose[2].apply(Vec3::unit(1)) - Vec3::new(0.0, -1.0, 0.0)).norm() < 1e-12);
 }
@@ -352,7 +352,7 @@ fn sparse_accessors_correct_what_they_name() {
         "indices": {"bufferView": indices, "componentType": 5123},
         "values": {"bufferView": values},
     });
-    // One morph target corrects zeros, the other the positions.
+    // One morph target has sparse values over zeros, the other over the positions.
     let zeros = json!({"componentType": 5126, "type": "VEC3", "count": 3, "sparse": sparse});
     let mut moved = zeros.clone();
     moved["bufferView"] = sketch.document["accessors"][POSITION]["bufferView"].clone();
@@ -372,7 +372,7 @@ fn sparse_accessors_correct_what_they_name() {
 fn quantised_positions_and_weights_mean_what_they_stand_for() {
     let mut sketch = skinned_triangle();
     sketch.set("/extensionsRequired", json!(["KHR_mesh_quantization"]));
-    // Rows of eight bytes, of which six count.
+    // Rows of eight bytes, six of them used.
     let positions = sketch.accessor(5122, "VEC3", 3, &shorts(&[0, 0, 0, 9, 32767, 0, 0, 9, -32767, 16384, 0, 9]));
     sketch.set(&format!("/accessors/{positions}/normalized"), true.into());
     let view = sketch.document["accessors"][positions]["bufferView"].clone();
@@ -417,7 +417,7 @@ fn weights_stay_as_they_are_and_odd_sums_are_noted() {
     let at = sketch.byte_of(WEIGHTS) - sketch.byte_of(POSITION);
     sketch.bin[at..at + 4].copy_from_slice(&0.25f32.to_le_bytes());
     sketch.bin[at + 16..at + 20].copy_from_slice(&0.0f32.to_le_bytes());
-    // A joint that does not exist and moves nobody.
+    // A joint that does not exist and moves nothing.
     let joints = sketch.byte_of(JOINTS) - sketch.byte_of(POSITION);
     sketch.bin[joints + 3] = 200;
     let rig = sketch.read().unwrap();
@@ -462,7 +462,7 @@ fn nodes_beside_the_scene_are_read_but_not_shown() {
     assert_eq!(shown(&sketch), [true; 3]);
 }
 
-/// A picture is decoration: a character without it is still one.
+/// Pictures are optional: a character without them is still valid.
 #[test]
 fn pictures_are_found_where_they_are_and_missed_with_a_note() {
     struct Beside;
@@ -602,7 +602,7 @@ fn weights_of_morph_targets_are_as_many_as_they() {
 #[test]
 fn wrong_numbers_are_shown_at_the_byte_of_their_element() {
     let nan = f32::NAN.to_le_bytes();
-    // Accessor, byte in it, what stands there instead, byte of the element, what is said.
+    // Accessor, byte in it, replacement, byte of the element, expected message.
     for (accessor, at, bytes, element, reason) in [
         (POSITION, 16, &nan[..], 12, "attributes.POSITION: element 1 of accessors[0] is not finite"),
         (JOINTS, 4, &[2], 4, "attributes.JOINTS_0: vertex 1 names joint 2 of skins[0], which has 2"),
@@ -628,8 +628,8 @@ fn memory_that_no_byte_stands_for_is_refused() {
     let mut sketch = skinned_triangle();
     sketch.document["accessors"][0] = json!({"componentType": 5126, "count": 1_000_000_000, "type": "VEC3"});
     let said = sketch.read().unwrap_err().to_string();
-    assert!(said.contains("has no bytes of its own"), "{said}");
-    // As many primitives as fit in some kilobytes, with the same vertices.
+    assert!(said.contains("has no buffer view"), "{said}");
+    // As many primitives as fit in a few kilobytes, with the same vertices.
     let mut sketch = skinned_triangle();
     sketch.document["accessors"][0] = json!({"componentType": 5126, "count": 3000, "type": "VEC3"});
     sketch.document["meshes"][0]["primitives"] = vec![json!({"attributes": {"POSITION": 0}}); 2000].into();
@@ -643,7 +643,7 @@ fn memory_that_no_byte_stands_for_is_refused() {
     assert!(said.contains("repeats its numbers"), "{said}");
 }
 
-/// Every change of one byte is read or refused, and what is read survives writing.
+/// Every change of one byte is read or rejected, and everything that is read survives a round trip.
 #[test]
 fn changed_bytes_never_panic() {
     let sketch = skinned_triangle();

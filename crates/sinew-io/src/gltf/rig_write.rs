@@ -1,4 +1,4 @@
-//! Characters, written.
+//! Writer for characters.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::gltf::encode::{Encoder, Use};
 use crate::gltf::rig_write_appearance::add_appearance;
 use crate::gltf::rig_write_check::check_rig;
 
-/// Joints of a vertex in one attribute.
+/// Joints per vertex in one attribute.
 const SET_WIDTH: usize = 4;
 
 pub(super) fn write_rig(rig: &Rig, glb: bool) -> Result<Vec<u8>, WriteError> {
     check_rig(rig)?;
     let mut encoder = Encoder::default();
     let mut root = json!({});
-    // Meshes have at least one primitive, so that surfaces without triangles have no number there.
+    // A mesh needs at least one primitive, so surfaces without triangles get no mesh.
     let (mut meshes, mut mesh_of) = (Vec::new(), Vec::with_capacity(rig.surfaces.len()));
     for surface in &rig.surfaces {
         let mesh = write_surface(surface, &mut encoder);
@@ -55,7 +55,7 @@ pub(super) fn named(name: &str) -> Value {
     if name.is_empty() { json!({}) } else { json!({"name": name}) }
 }
 
-/// Morph targets of a surface; parts that have fewer get some that do nothing.
+/// Morph targets of a surface; parts with fewer get empty ones.
 pub(super) fn target_count(surface: &Surface) -> usize {
     surface.parts.iter().map(|part| part.morph_targets.len()).max().unwrap_or(0)
 }
@@ -109,7 +109,7 @@ fn resized(weights: &[f64], count: usize) -> Value {
     weights.iter().copied().chain(std::iter::repeat(0.0)).take(count).collect()
 }
 
-/// Columns of the matrix of a map.
+/// Columns of the matrix of an affine map.
 fn columns(affine: &Affine) -> [f64; 16] {
     let Affine { linear, translation } = affine;
     let mut numbers = [0.0; 16];
@@ -128,7 +128,7 @@ fn write_skin(skin: &Skin, encoder: &mut Encoder) -> Value {
     object
 }
 
-/// The mesh of a surface, or `None` where it has no triangles.
+/// The mesh of a surface, or `None` if it has no triangles.
 fn write_surface(surface: &Surface, encoder: &mut Encoder) -> Option<Value> {
     let targets = target_count(surface);
     let parts = surface.parts.iter().filter(|part| !part.triangles.is_empty());
@@ -179,7 +179,7 @@ fn write_part(part: &Part, target_count: usize, encoder: &mut Encoder) -> Value 
     if target_count > 0 {
         let nothing = MorphTarget::default();
         let targets = part.morph_targets.iter().chain(std::iter::repeat(&nothing)).take(target_count);
-        // All targets of a primitive have the same attributes, and normals change only where there are some.
+        // All targets of a primitive have the same attributes; normals change only if there are normals.
         let has_normals = !part.normals.is_empty() && part.morph_targets.iter().any(|t| !t.normals.is_empty());
         let write = |target: &MorphTarget| {
             let mut object = json!({"POSITION": match target.positions.is_empty() {
@@ -199,7 +199,7 @@ fn write_part(part: &Part, target_count: usize, encoder: &mut Encoder) -> Value 
     primitive
 }
 
-/// Joints and weights of one attribute; places beyond the width of the part have no weight.
+/// Joints and weights of one attribute; joints beyond the width of the part have no weight.
 fn weight_set(part: &Part, set: usize) -> (Vec<[u16; SET_WIDTH]>, Vec<[f32; SET_WIDTH]>) {
     let width = part.weights.width;
     let used = SET_WIDTH.min(width - SET_WIDTH * set);
@@ -219,10 +219,10 @@ fn single(vectors: &[Vec3]) -> Vec<[f32; 3]> {
     vectors.iter().map(|vector| vector.to_array().map(|x| x as f32)).collect()
 }
 
-/// A normal of length one, which the format demands; one without direction points up.
+/// Normalizes a normal, which the format requires; a zero vector becomes up.
 fn unit(normal: [f32; 3]) -> [f32; 3] {
     let length = normal.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
-    // Those of single precision stay as they are.
+    // Normals of unit length in single precision stay unchanged.
     if (length - 1.0).abs() < 1e-6 {
         normal
     } else if length > 0.0 {
@@ -232,8 +232,8 @@ fn unit(normal: [f32; 3]) -> [f32; 3] {
     }
 }
 
-/// An animation, or `None` where nothing moves. `inputs` has the accessors of times that were written before: channels mostly
-/// share theirs.
+/// An animation, or `None` if nothing moves. `inputs` has the accessors of times written before, which most channels
+/// share.
 fn write_animation(
     animation: &Animation,
     rig: &Rig,
@@ -270,7 +270,7 @@ fn write_animation(
 
 /// Name of the interpolation and accessor of the values.
 fn write_keys(channel: &Channel, encoder: &mut Encoder) -> (&'static str, usize) {
-    // Splines have at least two keys in glTF; with one, nothing is between keys, and its slopes say nothing.
+    // glTF splines need at least two keys. With one key there is nothing to interpolate, so its slopes do not matter.
     let is_constant = channel.interpolation == Interpolation::CubicSpline && channel.times.len() == 1;
     let interpolation = match channel.interpolation {
         Interpolation::Linear => "LINEAR",
@@ -287,7 +287,7 @@ fn write_keys(channel: &Channel, encoder: &mut Encoder) -> (&'static str, usize)
             let keys = if is_constant { &keys[1..2] } else { &keys[..] };
             let rotation = |(k, key): (usize, &[f64; 4])| {
                 let length = key.iter().map(|x| x * x).sum::<f64>().sqrt();
-                // The format demands length one, but not of slopes.
+                // The format requires unit length, but not of slopes.
                 let is_slope = is_spline && k % 3 != 1;
                 let [w, x, y, z] = if is_slope { *key } else { key.map(|x| x / length) };
                 [x, y, z, w].map(|x| x as f32)

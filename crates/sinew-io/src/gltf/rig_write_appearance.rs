@@ -1,4 +1,4 @@
-//! Materials and pictures of characters, written.
+//! Writer for the materials and pictures of characters.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::gltf::encode::Encoder;
 use crate::gltf::rig_read_appearance::mime_of;
 use crate::gltf::rig_write::named;
 
-/// A white picture of one pixel as PNG. It stands for pictures that were not found, so that the numbers of the others hold.
+/// A white picture of one pixel as PNG. It replaces missing pictures, so that the indices of the others stay valid.
 const WHITE_DOT: [u8; 69] = [
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00,
     0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00, 0x00, 0x00, 0x0c, 0x49,
@@ -28,7 +28,7 @@ pub(super) fn add_appearance(appearance: &Appearance, root: &mut Value, encoder:
     };
     let mut extensions = BTreeSet::new();
     for (key, list) in [("materials", &lists.materials), ("textures", &lists.textures), ("samplers", &lists.samplers)] {
-        // glTF has no empty lists.
+        // glTF forbids empty lists.
         if list.as_array().is_some_and(|list| !list.is_empty()) {
             add_extensions(list, &mut extensions);
             root[key] = list.clone();
@@ -42,7 +42,7 @@ pub(super) fn add_appearance(appearance: &Appearance, root: &mut Value, encoder:
     }
 }
 
-/// Whether the lists of the file fit the materials, and are written as they are.
+/// Whether the lists of the file match the materials, and can be written verbatim.
 pub(super) fn is_verbatim(appearance: &Appearance) -> bool {
     let Appearance { materials, gltf, .. } = appearance;
     let count = gltf.materials.as_array().map_or(0, Vec::len);
@@ -57,7 +57,7 @@ fn add_extensions<'v>(value: &'v Value, names: &mut BTreeSet<&'v str>) {
             for (key, member) in members {
                 match (key.as_str(), member.as_object()) {
                     ("extensions", Some(extensions)) => names.extend(extensions.keys().map(String::as_str)),
-                    // Anything may be there.
+                    // May contain anything.
                     ("extras", _) => continue,
                     _ => {}
                 }
@@ -68,14 +68,14 @@ fn add_extensions<'v>(value: &'v Value, names: &mut BTreeSet<&'v str>) {
     }
 }
 
-/// The lists of a file that had none: one texture for each picture.
+/// Lists for a file that had none: one texture per picture.
 fn lists_of(appearance: &Appearance) -> GltfLists {
     let mut lists =
         GltfLists { materials: appearance.materials.iter().map(write_material).collect(), ..GltfLists::default() };
     let mut used = appearance.materials.iter().flat_map(|material| [material.base_color_image, material.normal_image]);
     if used.any(|image| image.is_some()) {
         lists.textures = (0..appearance.images.len()).map(|image| json!({"source": image, "sampler": 0})).collect();
-        // Repeated in both directions, and smooth from near and far.
+        // Repeated in both directions, with smooth filtering.
         lists.samplers = json!([{"magFilter": 9729, "minFilter": 9987, "wrapS": 10497, "wrapT": 10497}]);
     }
     lists

@@ -1,4 +1,4 @@
-//! Whether the parts of a character fit one another, before they are written.
+//! Consistency checks of a character before it is written.
 
 use sinew_math::Vec3;
 use sinew_rig::{Channel, Interpolation, Keys, Part, Rig, Transform};
@@ -7,14 +7,14 @@ use crate::error::WriteError;
 use crate::gltf::rig_write::target_count;
 use crate::gltf::rig_write_appearance::is_verbatim;
 
-/// What does not fit, and what to do.
+/// What is inconsistent, and a hint.
 type Misfit = (String, &'static str);
 
 const INDEX: &str = "numbers count from 0 in the lists of the character";
 const LENGTH: &str = "lists of a part are as long as its positions, or empty";
-const FINITE: &str = "numbers must be finite and end at 3.4e38; scale the character";
+const FINITE: &str = "numbers must be finite and at most 3.4e38; scale the character";
 
-/// Refuses what would make a file that nobody can read.
+/// Rejects characters that would give an unreadable file.
 pub(super) fn check_rig(rig: &Rig) -> Result<(), WriteError> {
     misfit(rig).map_or(Ok(()), |(what, hint)| Err(WriteError::Unsupported { format: "glTF", what, hint }))
 }
@@ -173,7 +173,7 @@ fn misfit_of_channel(rig: &Rig, channel: &Channel) -> Option<Misfit> {
             (if is_whole { keys.len() / (*width).max(1) } else { usize::MAX }, keys.iter().copied().all(is_single))
         }
     };
-    // Nothing is written of them.
+    // These are not written.
     if matches!(channel.keys, Keys::Morph(0, _)) || channel.times.is_empty() {
         return None;
     }

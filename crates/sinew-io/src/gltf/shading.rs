@@ -1,33 +1,33 @@
-//! Normals of surfaces in motion.
+//! Normals of animated surfaces.
 //!
-//! Viewers add normals with the same weights as positions and make their length one afterwards: n(w) ∥ n₀ + Σₖ wₖ Δₖ. The base
-//! may be a shape that the body never has, so that its own normals would shade every frame wrongly; instead n₀ and Δₖ are fitted
-//! to the normals of the frames in the sense of least squares.
+//! Viewers blend normals with the same weights as positions and normalize the result: n(w) ∥ n₀ + Σₖ wₖ Δₖ. The base
+//! may be a shape that the body never takes, and its own normals would shade every frame incorrectly. So n₀ and Δₖ are
+//! fitted to the normals of the frames by least squares.
 
 use rayon::prelude::*;
 use sinew_math::eigen::symmetric_eigen;
 
 use crate::gltf::morph::MorphFit;
 
-/// Frames that normals are fitted to: three for each of 32 targets.
+/// Number of frames to fit: three for each of 32 targets.
 const SAMPLES: usize = 96;
 
-/// Directions of the weights that the shot does not use, beside the most used one.
+/// Relative size below which a direction of the weights counts as unused.
 const UNUSED: f64 = 1e-10;
 
-/// Shorter than this, the normal of the base says nothing, and making it a unit vector would blow up the changes.
+/// Below this length the base normal is unreliable, and normalizing it would blow up the changes.
 const SHORTEST: f64 = 0.05;
 
-/// Normals of the base and what each target adds to them.
+/// Base normals, and the change that each target adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MorphNormals {
-    /// Of length one, as the format demands.
+    /// Of unit length, as the format requires.
     pub base: Vec<[f32; 3]>,
     /// One list for each target.
     pub changes: Vec<Vec<[f32; 3]>>,
 }
 
-/// The frames of a shot that normals are fitted to, of so many: all of them, or an even choice.
+/// The frames that normals are fitted to: all of them, or an even selection.
 pub fn shaded_frames(frame_count: usize) -> Vec<usize> {
     let samples = frame_count.min(SAMPLES);
     let frame = |i: usize| if samples == frame_count { i } else { i * (frame_count - 1) / (samples - 1) };
@@ -35,7 +35,7 @@ pub fn shaded_frames(frame_count: usize) -> Vec<usize> {
 }
 
 impl MorphNormals {
-    /// Of a body by itself: normals are those of its fitted shapes.
+    /// Normals of the fitted shapes of a single body.
     pub(super) fn of(fit: &MorphFit, triangles: &[[u32; 3]]) -> MorphNormals {
         let base: Vec<[f64; 3]> = fit.base.iter().map(|x| x.map(f64::from)).collect();
         let count = fit.targets.len();
@@ -49,7 +49,7 @@ impl MorphNormals {
         MorphNormals::fitted(fit, rigid_normals(&fit.base, triangles), normals_at)
     }
 
-    /// Fits to unit normals at [`shaded_frames`], whoever made them; `at_rest` stands in where they say nothing in the mean.
+    /// Fits to given unit normals at [`shaded_frames`]; `at_rest` replaces a mean normal that vanishes.
     pub fn fitted(fit: &MorphFit, at_rest: Vec<[f32; 3]>, normals_at: impl Fn(usize) -> Vec<[f64; 3]>) -> MorphNormals {
         let count = fit.targets.len();
         let frames = shaded_frames(fit.weights.len() / count.max(1));
@@ -79,7 +79,7 @@ impl MorphNormals {
             let scaled = |x: f32| (f64::from(x) / length) as f32;
             if length > SHORTEST {
                 *normal = normal.map(scaled);
-                // A common factor of all that is added changes no direction.
+                // A common factor on everything that is added changes no direction.
                 changes.iter_mut().for_each(|change| change[vertex] = change[vertex].map(scaled));
             } else {
                 *normal = at_rest[vertex];
@@ -107,7 +107,7 @@ fn pseudo_inverse(rows: &[Vec<f64>], size: usize) -> Vec<Vec<f64>> {
     inverse
 }
 
-/// Unit normals of a body that keeps its shape.
+/// Unit normals of a rigid body.
 pub(super) fn rigid_normals(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Vec<[f32; 3]> {
     let positions: Vec<[f64; 3]> = positions.iter().map(|x| x.map(f64::from)).collect();
     rounded(&unit_normals(&positions, triangles))
@@ -139,7 +139,7 @@ fn unit_normals(positions: &[[f64; 3]], triangles: &[[u32; 3]]) -> Vec<[f64; 3]>
     }
     for normal in &mut normals {
         let length = norm(normal);
-        // Vertices of no triangle, or only of ones without area: any direction is as good.
+        // Vertices without triangles, or with degenerate ones only: any direction will do.
         *normal = if length > 1e-30 { normal.map(|x| x / length) } else { [0.0, 1.0, 0.0] };
     }
     normals
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::gltf::morph::fit_morph_targets;
 
-    /// A patch that tips about its first edge through 80 degrees.
+    /// A patch that tips about its first edge by 80 degrees.
     #[test]
     fn normals_follow_the_motion() {
         let patch = |angle: f32| vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, angle.cos(), angle.sin()]];
@@ -167,7 +167,7 @@ mod tests {
             }
             let length = norm(&normal);
             let cosine = (normal[2] * f64::from(angle.cos()) - normal[1] * f64::from(angle.sin())) / length;
-            // A normal on a circle is linear in what its position is linear in: nothing but rounding remains.
+            // A normal on a circle is linear in the same functions as its position, so only rounding remains.
             assert!(cosine > 1.0 - 1e-6, "{f}: {}°", cosine.acos().to_degrees());
         }
     }
@@ -176,7 +176,7 @@ mod tests {
     fn a_cube_has_diagonal_normals_and_loose_vertices_any() {
         let corner = |i: usize| [(i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32];
         let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-        // Four triangles around the middle of each face weigh all corners alike.
+        // Four triangles around the center of each face weight all corners equally.
         let mut positions: Vec<[f32; 3]> = (0..8).map(corner).collect();
         let mut triangles = Vec::new();
         for quad in quads {

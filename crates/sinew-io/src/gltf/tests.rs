@@ -1,4 +1,4 @@
-//! What is refused and where, and what survives writing. Files of other programs are in `tests/corpus_gltf.rs`.
+//! Errors with their positions, and round trips. Files of other programs are in `tests/corpus_gltf.rs`.
 
 use serde_json::{Value, json};
 use sinew_math::Vec3;
@@ -100,7 +100,7 @@ fn indices_and_counts_that_lie_are_refused_with_their_path() {
         ("/buffers/0/uri", json!("data:;base64,AAAA"), "buffers[0].byteLength: 42 promised, 3 found"),
         ("/buffers/0/uri", json!("data:;base64,AA!A"), "buffers[0].uri is wrong at character 15"),
         ("/buffers/0/uri", json!("data:text/plain,abc"), "another encoding"),
-        ("/buffers/0/uri", json!("beside.bin"), "\"beside.bin\" that belongs to this one cannot be read"),
+        ("/buffers/0/uri", json!("beside.bin"), "\"beside.bin\" cannot be read"),
         ("/meshes/0/primitives/0/mode", json!(7), "unknown mode 7"),
         ("/meshes/0/primitives/0/attributes", json!({}), "without POSITION"),
         ("/meshes/0/primitives/0/attributes/NORMAL", json!(1), "accessors[1] has the wrong `type` for NORMAL"),
@@ -156,7 +156,7 @@ fn wrong_numbers_are_shown_at_their_byte() {
     let error = read_document(&document, &bin).unwrap_err();
     assert_eq!(error, ReadError::Index { place: Place::Byte(at - 12 + 40), what: "vertex", index: 9 });
 
-    // A lying count is shown at the accessor; text with lines by line.
+    // A wrong count points at the accessor, by line if the text has lines.
     let (mut document, _) = triangle();
     document["accessors"][1]["count"] = 12.into();
     document["buffers"][0]["uri"] = format!("data:;base64,{}", base64::encode(&bin)).into();
@@ -178,7 +178,7 @@ fn containers_that_lie_are_refused() {
         change(&mut file);
         read(&file, &NoCompanions).unwrap_err().to_string()
     };
-    assert!(refusal(&|file| file[0] = b'x').contains("this is not a glTF file"));
+    assert!(refusal(&|file| file[0] = b'x').contains("this is not a valid glTF file"));
     assert!(refusal(&|file| file[4] = 1).contains("byte 4: GLB version 1 cannot be read"));
     assert!(refusal(&|file| file.truncate(file.len() - 1)).contains("byte 8: bytes of the file"));
     assert!(refusal(&|file| file[14] = 1).contains("byte 12: bytes of a chunk"));
@@ -218,7 +218,7 @@ fn memory_that_no_byte_stands_for_is_refused() {
     let said = refusal(|document| {
         document["accessors"][0] = json!({"componentType": 5126, "count": 1_000_000_000, "type": "VEC3"});
     });
-    assert!(said.contains("has no bytes of its own") && said.contains("1000000000 promised"), "{said}");
+    assert!(said.contains("has no buffer view") && said.contains("1000000000 promised"), "{said}");
     // As many nodes as fit in a few kilobytes, each with a mesh of as many vertices.
     let (mut document, bin) = triangle();
     document["accessors"][0] = json!({"componentType": 5126, "count": 3000, "type": "VEC3"});
@@ -245,7 +245,7 @@ fn fields_that_only_some_primitives_have_are_left_out() {
     document["accessors"].as_array_mut().unwrap().push(json!({"componentType": 5126, "count": 3, "type": "VEC4"}));
     document["meshes"][0]["primitives"] = json!([primitive(0), primitive(2)]);
     let mesh = read_document(&document, &bin).unwrap();
-    // Colours with and without opacity together.
+    // Colors with and without alpha together.
     let colors = mesh.point_field("COLOR_0").unwrap();
     assert_eq!((colors.components, &colors.values[4..8]), (4, &[1.0, 0.0, 0.0, 1.0][..]));
     assert_eq!((mesh.points.len(), colors.len()), (6, 6));
@@ -308,7 +308,7 @@ fn surfaces_survive_writing_with_sets_and_fields() {
         let again = read(&write(&mesh, glb).unwrap(), &NoCompanions).unwrap();
         assert_eq!(again.points.len(), 6);
         assert!(again.points.iter().zip(&mesh.points).all(|(a, b)| (*a - *b).norm() < 1e-7));
-        // Squares are two triangles each; the left part is gathered before the right one.
+        // Each square becomes two triangles; the left part comes before the right one.
         let sets: Vec<_> = again.cell_sets.iter().map(|(name, cells)| (name.as_str(), cells.clone())).collect();
         let expected = [
             ("left", vec![0, 1, 2]),
@@ -322,7 +322,7 @@ fn surfaces_survive_writing_with_sets_and_fields() {
         assert_eq!(again.point_field("TEXCOORD_0").unwrap().values[..2], [0.25, 0.75]);
         assert_eq!(again.point_field("COLOR_0").unwrap().values[..3], [0.5, 1.0, 0.0]);
     }
-    // Sets that overlap cannot be meshes.
+    // Overlapping sets cannot become meshes.
     mesh.cell_sets.insert("both".into(), vec![0, 1]);
     let again = read(&write(&mesh, true).unwrap(), &NoCompanions).unwrap();
     assert_eq!(again.cell_sets.keys().collect::<Vec<_>>(), ["material:red"]);
@@ -338,7 +338,7 @@ fn what_the_format_cannot_hold_is_refused() {
     mesh.points[4].y = 1e39;
     assert!(write(&mesh, true).unwrap_err().to_string().contains("point 4"));
     assert!(write(&MeshData::default(), true).is_err());
-    // A field with a value that glTF forbids is left out, the rest is written.
+    // Skips a field with a value that glTF forbids, and writes the rest.
     let mut mesh = sample();
     mesh.point_fields[0].values[3..6].fill(0.0);
     let again = read(&write(&mesh, true).unwrap(), &NoCompanions).unwrap();
@@ -352,7 +352,7 @@ fn points_without_cells_are_written_as_points() {
     assert_eq!((again.groups[0].shape, again.cell_count(), again.points), (CellShape::Vertex, 2, mesh.points));
 }
 
-/// A small file may be the face of a large buffer beside it.
+/// A small file may refer to a large buffer beside it.
 #[test]
 fn buffers_beside_the_file_are_opened_by_their_decoded_name() {
     struct Beside(usize);
@@ -377,7 +377,7 @@ fn buffers_beside_the_file_are_opened_by_their_decoded_name() {
     assert!(said.contains("buffers[0].byteLength: 18000000 promised, 17999999 found"), "{said}");
 }
 
-/// Every change of one byte is read or refused, and what is read survives writing.
+/// Every change of one byte is read or rejected, and everything that is read survives a round trip.
 #[test]
 fn changed_bytes_never_panic() {
     let (document, bin) = triangle();

@@ -1,4 +1,4 @@
-//! The node tree: which mesh stands where.
+//! The node tree, which places the meshes.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
 use sinew_rig::{Affine, Transform};
@@ -7,7 +7,7 @@ use crate::error::ReadError;
 use crate::gltf::document::{Document, Object};
 use crate::gltf::json::Value;
 
-/// No exporter nests deeper; a tree that does is an attack or a cycle in the making.
+/// No exporter nests deeper; a deeper tree is an attack or a cycle.
 const DEEPEST: usize = 256;
 
 /// A mesh in the scene.
@@ -19,8 +19,7 @@ pub(super) struct Placed<'a> {
     pub has_skin: bool,
 }
 
-/// The parent of each node. The children of each node are visited once: their parents are unique, and no chain of parents is
-/// closed.
+/// The parent of each node. Visits the children of each node once: parents are unique, and there are no cycles.
 pub(super) fn check_tree(document: &Document) -> Result<Vec<Option<u32>>, ReadError> {
     let container = document.container;
     let mut parents: Vec<Option<u32>> = vec![None; document.nodes.len()];
@@ -40,7 +39,7 @@ pub(super) fn check_tree(document: &Document) -> Result<Vec<Option<u32>>, ReadEr
             }
         }
     }
-    // From each node up to one that was seen: on a cycle that is one of the same walk.
+    // Walk up from each node to one seen before: if the same walk saw it, there is a cycle.
     let mut seen_by = vec![u32::MAX; parents.len()];
     for start in 0..parents.len() {
         let mut node = start;
@@ -60,7 +59,7 @@ pub(super) fn check_tree(document: &Document) -> Result<Vec<Option<u32>>, ReadEr
     Ok(parents)
 }
 
-/// The nodes at the top of the default scene, with the JSON values that name them.
+/// The root nodes of the default scene, with the JSON values that refer to them.
 pub(super) fn roots<'t>(document: &Document<'t, '_>, parents: &[Option<u32>]) -> Result<Vec<usize>, ReadError> {
     let file = Object::new(document.container, document.root, String::new())?;
     let default = file.index("scene", "scene", document.scenes.len())?;
@@ -86,7 +85,7 @@ pub(super) fn roots<'t>(document: &Document<'t, '_>, parents: &[Option<u32>]) ->
     Ok(roots)
 }
 
-/// The transform of a node in its parent.
+/// The transform of a node relative to its parent.
 pub(super) fn transform(node: &Object) -> Result<Transform, ReadError> {
     if let Some(m) = node.numbers::<16>("matrix")? {
         let value = node.value.get("matrix").unwrap_or(node.value);
@@ -120,14 +119,14 @@ pub(super) fn place_meshes<'a>(document: &Document<'_, 'a>) -> Result<Vec<Placed
     let parents = check_tree(document)?;
     let mut placed = Vec::new();
     if document.nodes.is_empty() {
-        // A library of meshes: each as it is stored.
+        // A library of meshes: each as stored.
         let scene_from_mesh = Affine::identity();
         let library =
             (0..document.meshes.len()).map(|mesh| Placed { mesh, node_name: None, scene_from_mesh, has_skin: false });
         return Ok(library.collect());
     }
     for root in roots(document, &parents)? {
-        // One entry per level: the children still to visit, and the transform of their parent.
+        // One entry per level: the remaining children, and the transform of their parent.
         let mut levels: Vec<(Box<dyn Iterator<Item = usize> + '_>, Affine)> =
             vec![(Box::new(std::iter::once(root)), Affine::identity())];
         while let Some((pending, scene_from_parent)) = levels.last_mut() {
@@ -142,7 +141,7 @@ pub(super) fn place_meshes<'a>(document: &Document<'_, 'a>) -> Result<Vec<Placed
             }
             let scene_from_mesh = scene_from_parent.after(&transform(&node)?.to_affine());
             if !scene_from_mesh.is_finite() {
-                return Err(node.wrong("has a transform beyond all numbers"));
+                return Err(node.wrong("has a transform that overflows"));
             }
             if let Some(mesh) = node.index("mesh", "mesh", document.meshes.len())? {
                 let has_skin = node.value.get("skin").is_some();

@@ -1,4 +1,4 @@
-//! A surface at rest.
+//! Writer for static surfaces.
 
 use std::collections::BTreeMap;
 
@@ -59,11 +59,11 @@ pub(super) fn write(mesh: &MeshData, glb: bool) -> Result<Vec<u8>, WriteError> {
     encoder.finish(root, glb)
 }
 
-/// Sets of cells that do not overlap, numbered by their first cell.
+/// Disjoint sets of cells, ordered by their first cell.
 struct Partition<'a> {
-    /// Names of each set; equal sets are one.
+    /// Names of each set; equal sets are merged.
     names: Vec<Vec<&'a str>>,
-    /// The set of each cell; empty if there are no sets.
+    /// The set of each cell; empty without sets.
     of_cell: Vec<u32>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Partition<'a> {
 /// Mesh, material and mode.
 type Part = (u32, u32, u32);
 
-/// The indices of each primitive, in the order of their first cells.
+/// The indices of each primitive, ordered by first cell.
 fn gather(mesh: &MeshData, meshes: &Partition, materials: &Partition) -> Result<Vec<(Part, Vec<u32>)>, WriteError> {
     let mut number_of: BTreeMap<Part, usize> = BTreeMap::new();
     let mut parts: Vec<(Part, Vec<u32>)> = Vec::new();
@@ -129,21 +129,21 @@ fn gather(mesh: &MeshData, meshes: &Partition, materials: &Partition) -> Result<
             indices.extend_from_slice(nodes);
         }
     }
-    // Polygons of fewer than three corners leave nothing.
+    // Polygons with fewer than three corners produce no triangles.
     parts.retain(|(_, indices)| !indices.is_empty());
     Ok(parts)
 }
 
-/// Positions, and the point fields that glTF knows.
+/// Positions, and the point fields that glTF supports.
 fn write_vertices(mesh: &MeshData, encoder: &mut Encoder) -> Result<Value, WriteError> {
     let positions: Vec<[f32; 3]> = mesh.points.iter().map(|x| x.to_array().map(|x| x as f32)).collect();
     if let Some(point) = positions.iter().position(|x| x.iter().any(|x| !x.is_finite())) {
         let what = format!("the position of point {point} in single precision");
-        let hint = "coordinates end at 3.4e38; scale the mesh";
+        let hint = "coordinates must not exceed 3.4e38; scale the mesh";
         return Err(WriteError::Unsupported { format: "glTF", what, hint });
     }
     let mut attributes = json!({"POSITION": encoder.vectors(&positions, Use::Vertices)});
-    // A field with a value that glTF forbids is left out as a whole.
+    // Skips a field entirely if it has a value that glTF forbids.
     if let Some(mut normals) = vectors::<3>(mesh, "NORMAL") {
         for normal in &mut normals {
             let norm = normal.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();

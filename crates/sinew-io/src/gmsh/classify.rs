@@ -1,15 +1,15 @@
-//! Which entities and groups a mesh is written with.
+//! Chooses the entities and physical groups to write a mesh with.
 //!
-//! A label is a physical id. A named set becomes a named physical group for each dimension that it has cells of: the one of
-//! a label where it holds exactly the cells of that label, one with a new id otherwise. Cells with the same groups lie on
-//! one entity, so sets may overlap in version 4.1, where an entity is in any number of groups.
+//! A label is a physical id. A named set becomes a named physical group for each dimension of its cells: the group of a
+//! label if it holds exactly the cells of that label, otherwise one with a new id. Cells with the same groups share an
+//! entity. So sets may overlap in version 4.1, where an entity can be in any number of groups.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::read::{GEOMETRICAL, PHYSICAL};
 use crate::mesh_data::{Field, LABEL, MeshData};
 
-/// An entity of the geometry, which here is nothing but cells with the same groups.
+/// A geometric entity, here just the cells with the same groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entity {
     pub dimension: usize,
@@ -25,27 +25,27 @@ pub(super) struct Layout {
     pub entities: Vec<Entity>,
     /// Consecutive cells on one entity: their number and the entity.
     pub runs: Vec<(usize, usize)>,
-    /// Names of groups, with dimension, id, and whether in version 2, where a cell has one group, the name still means
-    /// the same cells.
+    /// Names of groups, with dimension and id. The flag says whether the name still means the same cells in version 2,
+    /// where a cell has only one group.
     pub names: Vec<(usize, i32, String, bool)>,
-    /// Nodes that are written as points so that their sets survive, after all cells.
+    /// Nodes written as points after all cells, so that their sets survive.
     pub points: Vec<u32>,
     /// The cell field that became groups.
     pub label_field: Option<String>,
 }
 
-/// Consecutive cells that no label, entity, set or dimension tells apart.
+/// Consecutive cells with the same label, entity, sets and dimension.
 struct Piece {
     first: u32,
     count: usize,
     dimension: usize,
     label: i32,
-    /// The entity the cells were read with; 0 for none.
+    /// The entity in the input file; 0 for none.
     entity: i32,
     class: usize,
 }
 
-/// Cells with the same groups: those of another class and one more.
+/// Cells with the same groups: the groups of another class, and one more.
 struct Class {
     parent: Option<usize>,
     /// 0: none.
@@ -62,7 +62,7 @@ impl Layout {
         let mut cuts: Vec<u32> = sets.values().flatten().flat_map(|&(first, end)| [first, end]).collect();
         cuts.sort_unstable();
         cuts.dedup();
-        // Labels and entities that the format has no numbers for are left out, and cells are told apart without them.
+        // Skips labels and entities that the format cannot number; they do not distinguish cells.
         let mut labels = mesh.labels().filter(is_whole);
         let mut entities = mesh.cell_field(GEOMETRICAL).filter(is_whole);
         let mut pieces = pieces(mesh, labels, entities, &cuts);
@@ -90,7 +90,7 @@ impl Layout {
             || (self.label_field.as_ref() == Some(&field.name) && (field.name == LABEL || field.name == PHYSICAL))
     }
 
-    /// Puts cells on entities: those the mesh was read with if they still fit, otherwise one for each class.
+    /// Assigns cells to entities: those of the input file if they still fit, otherwise one per class.
     fn place(&mut self, pieces: &[Piece], classes: &[Class]) {
         let mut class_of_entity: HashMap<(usize, i32), usize> = HashMap::new();
         let is_kept = pieces.iter().all(|piece| {
@@ -115,7 +115,7 @@ impl Layout {
         }
     }
 
-    /// Node sets become points in groups of dimension 0, each set on an entity of its own.
+    /// Node sets become points in groups of dimension 0, with one entity per set.
     fn add_node_sets(&mut self, mesh: &MeshData, groups: &mut Groups) {
         let mut taken: BTreeSet<i32> =
             self.entities.iter().filter(|entity| entity.dimension == 0).map(|entity| entity.tag).collect();
@@ -135,7 +135,7 @@ impl Layout {
         }
     }
 
-    /// Names; entities in the order in which the format lists them.
+    /// Sets the names, and sorts the entities in the format's order.
     fn finish(&mut self, groups: Groups) {
         let mut order: Vec<usize> = (0..self.entities.len()).collect();
         order.sort_by_key(|&at| (self.entities[at].dimension, self.entities[at].tag));
@@ -147,7 +147,7 @@ impl Layout {
         for run in &mut self.runs {
             run.1 = new_from_old[run.1];
         }
-        // Readers that expect every cell or none to have a group are content with the group 0, which means none.
+        // Some readers expect a group for every cell or for none; group 0, which means none, satisfies them.
         if self.entities.iter().any(|entity| !entity.physicals.is_empty()) {
             for entity in &mut self.entities {
                 if entity.physicals.is_empty() {
@@ -164,13 +164,13 @@ impl Layout {
     }
 }
 
-/// Whether a value is a whole number that fits.
+/// Whether a value is an integer in range.
 fn whole_at(field: &Field, cell: u32, smallest: i32) -> bool {
     let value = field.values[cell as usize];
     value as i32 >= smallest && f64::from(value as i32) == value
 }
 
-/// Members of a set as intervals of cells that exist.
+/// Members of a set as intervals of valid cells.
 fn intervals(members: &[u32], count: usize) -> Vec<(u32, u32)> {
     let mut sorted = members.to_vec();
     sorted.sort_unstable();
@@ -199,7 +199,7 @@ fn pieces(mesh: &MeshData, labels: Option<&Field>, entities: Option<&Field>, cut
                 let Some(field) = field else { return 0 };
                 let value = field.values[first];
                 let same = field.values[first..end].iter().position(|&other| other != value);
-                // What is not a number differs from itself.
+                // NaN differs from itself.
                 end = same.map_or(end, |same| first + same.max(1));
                 value as i32
             };
@@ -212,7 +212,7 @@ fn pieces(mesh: &MeshData, labels: Option<&Field>, entities: Option<&Field>, cut
     pieces
 }
 
-/// Groups of every piece: its label, and the sets that are no label.
+/// Groups of every piece: its label, and the sets that are not labels.
 fn classify(pieces: &mut [Piece], sets: &BTreeMap<&String, Vec<(u32, u32)>>, groups: &mut Groups) -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
     let mut by_label: HashMap<(usize, i32), (usize, usize)> = HashMap::new();
@@ -227,7 +227,7 @@ fn classify(pieces: &mut [Piece], sets: &BTreeMap<&String, Vec<(u32, u32)>>, gro
         piece.class = *class;
     }
     for (name, intervals) in sets {
-        // Pieces end wherever an interval does.
+        // Pieces end at every end of an interval.
         let range = |&(first, end): &(u32, u32)| {
             let at = |cell: u32| pieces.partition_point(|piece| piece.first < cell);
             at(first)..at(end)
@@ -259,7 +259,7 @@ fn classify(pieces: &mut [Piece], sets: &BTreeMap<&String, Vec<(u32, u32)>>, gro
     classes
 }
 
-/// Groups with names, and ids in use.
+/// Named groups, and ids in use.
 #[derive(Default)]
 struct Groups {
     names: BTreeMap<(usize, i32), String>,
@@ -268,7 +268,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// A group with an id that no other has.
+    /// Creates a group with an unused id.
     fn new_id(&mut self, dimension: usize, name: &str) -> i32 {
         while !self.used.insert(self.next) {
             self.next += 1;
@@ -278,7 +278,7 @@ impl Groups {
     }
 }
 
-/// Groups of a class, the oldest first.
+/// Groups of a class, oldest first.
 fn physicals(classes: &[Class], class: usize) -> Vec<i32> {
     let mut list = Vec::new();
     let mut at = Some(class);

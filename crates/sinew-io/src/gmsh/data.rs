@@ -7,13 +7,13 @@ use crate::binary::Endian;
 use crate::error::{Place, ReadError};
 use crate::mesh_data::Field;
 
-/// More numbers per point than any field has; Gmsh itself knows 1, 3 and 9.
+/// More components than any field has; Gmsh itself uses 1, 3 and 9.
 const MOST_COMPONENTS: i64 = 1024;
 
 /// Reads `$NodeData`.
 pub(super) fn node_data(source: &mut Source, contents: &mut Contents) -> Result<(), ReadError> {
     let Some(map) = contents.nodes.take() else {
-        let reason = "`$NodeData` stands before `$Nodes`".into();
+        let reason = "`$NodeData` comes before `$Nodes`".into();
         return Err(ReadError::Syntax { place: source.place(), reason });
     };
     let field = field(source, contents, &map, contents.points.len(), "node", 0)?;
@@ -25,7 +25,7 @@ pub(super) fn node_data(source: &mut Source, contents: &mut Contents) -> Result<
 /// Reads `$ElementData`.
 pub(super) fn element_data(source: &mut Source, contents: &mut Contents) -> Result<(), ReadError> {
     let Some(map) = contents.elements.take() else {
-        let reason = "`$ElementData` stands before `$Elements`".into();
+        let reason = "`$ElementData` comes before `$Elements`".into();
         return Err(ReadError::Syntax { place: source.place(), reason });
     };
     let cells = contents.runs.iter().map(|run| run.count).sum();
@@ -35,7 +35,7 @@ pub(super) fn element_data(source: &mut Source, contents: &mut Contents) -> Resu
     source.end_section("ElementData")
 }
 
-/// A field at `count` points or cells; where the file has no value it is not a number.
+/// A field at `count` points or cells; NaN for missing values.
 fn field(
     source: &mut Source,
     contents: &mut Contents,
@@ -118,7 +118,7 @@ fn field(
     Ok(Field { name, components, values })
 }
 
-/// Time steps of one field have one name; the second is called `name@2`.
+/// Time steps of one field share a name; the second becomes `name@2`.
 fn unique(contents: &mut Contents, name: String, family: usize) -> String {
     let taken = &mut contents.field_names[family];
     if family == 1 && taken.is_empty() {

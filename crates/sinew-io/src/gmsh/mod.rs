@@ -1,17 +1,17 @@
-//! Gmsh's `.msh`, versions 2.2 and 4.1, as text and binary.
+//! Gmsh's `.msh` format, versions 2.2 and 4.1, text and binary.
 //!
-//! Physical ids become the cell field [`LABEL`](crate::LABEL), physical names [cell sets](crate::MeshData::cell_sets) (one
-//! set for a name that exists in several dimensions), and the entities that elements lie on the cell field
-//! `gmsh:geometrical`. `$NodeData` and `$ElementData` become fields, which are not a number where the file has no value;
-//! time steps of one field after the first are called `name@2` and so on.
+//! Physical ids become the cell field [`LABEL`](crate::LABEL), physical names [cell sets](crate::MeshData::cell_sets)
+//! (one set for a name used in several dimensions), and the entities of elements the cell field `gmsh:geometrical`.
+//! `$NodeData` and `$ElementData` become fields, with NaN for missing values; later time steps of a field become
+//! `name@2` and so on.
 //!
 //! When writing:
-//! - labels become physical ids and cell sets named physical groups. Cells without label take the id of their first set as
-//!   label when they are read again. Sets may overlap in version 4.1; a cell of version 2.2 has one group, so sets that
+//! - Labels become physical ids and cell sets named physical groups. Cells without a label take the id of their first
+//!   set as label when read again. Sets may overlap in version 4.1. A cell of version 2.2 has one group, so sets that
 //!   overlap others, or cut through labels, are lost there.
 //! - Gmsh has no node sets: their nodes become point elements, after all cells, in a named group of dimension 0.
-//! - Labels that are not whole numbers from 0 become a field.
-//! - Fields have 1, 3 or 9 components; others are filled up with zeros.
+//! - Labels that are not nonnegative integers become a field.
+//! - Fields have 1, 3 or 9 components; others are padded with zeros.
 //! - Quotes in names become apostrophes.
 
 mod classify;
@@ -35,7 +35,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     read::read(bytes)
 }
 
-/// Writes a `.msh` file of version 4.1, or 2.2 if asked for; see the module for what the format cannot hold.
+/// Writes a `.msh` file, of version 4.1 or the version in `options`; the module lists what the format cannot hold.
 pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteError> {
     match options.version.as_deref() {
         None | Some("4.1") => write::version4(mesh, options.binary),
@@ -44,7 +44,7 @@ pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteEr
     }
 }
 
-/// Reads any bytes; what is a mesh must survive being written in every variant.
+/// Reads arbitrary bytes; a mesh among them must survive a round trip through every variant.
 pub fn fuzz_one(bytes: &[u8]) {
     let Ok(mesh) = read(bytes) else { return };
     for version in ["2.2", "4.1"] {

@@ -12,10 +12,10 @@ use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellGroup, CellShape, Field, LABEL, MeshData};
 use crate::text::shown;
 
-/// Cell field with the entity of the geometry on which each element lies.
+/// Cell field with the geometric entity of each element.
 pub(super) const GEOMETRICAL: &str = "gmsh:geometrical";
 
-/// Cell field with the physical ids where a field of the file itself is called [`LABEL`].
+/// Cell field with the physical ids if the file itself has a field called [`LABEL`].
 pub(super) const PHYSICAL: &str = "gmsh:physical";
 
 /// Consecutive cells on one entity, in one group.
@@ -30,17 +30,17 @@ pub(super) struct CellRun {
     pub physical: i32,
 }
 
-/// What was read so far.
+/// Parsed contents so far.
 #[derive(Default)]
 pub(super) struct Contents {
-    /// Points, and the way from tags to them once they were read.
+    /// Points, and the map from tags to them once read.
     pub points: Vec<Vec3>,
     pub nodes: Option<TagMap>,
     /// Cells, likewise.
     pub groups: Vec<CellGroup>,
     pub elements: Option<TagMap>,
     pub runs: Vec<CellRun>,
-    /// Further groups of single cells: version 2 repeats a cell that lies in several.
+    /// Additional groups of single cells: version 2 repeats a cell that is in several.
     pub twins: Vec<(u32, i32)>,
     /// Groups of each entity, by dimension and tag.
     pub physicals: HashMap<(usize, i32), Vec<i32>>,
@@ -48,15 +48,15 @@ pub(super) struct Contents {
     pub names: BTreeMap<(usize, i32), String>,
     pub point_fields: Vec<Field>,
     pub cell_fields: Vec<Field>,
-    /// How often each field name occurred, points first.
+    /// Number of uses of each field name, points first.
     pub field_names: [BTreeMap<String, usize>; 2],
-    /// Numbers that fields and sets may still take.
+    /// Remaining budget of numbers for fields and sets.
     pub budget: usize,
     pub notes: Vec<String>,
 }
 
 impl Contents {
-    /// Sparse fields and overlapping groups could make little files huge; a number per byte of the file is plenty.
+    /// Sparse fields and overlapping groups could make small files huge; one number per byte of the file is plenty.
     pub fn spend(&mut self, numbers: usize, place: Place, what: &str) -> Result<(), ReadError> {
         match self.budget.checked_sub(numbers) {
             Some(left) => {
@@ -106,7 +106,7 @@ fn read_sections(source: &mut Source) -> Result<MeshData, ReadError> {
             }
             b"Elements" if contents.elements.is_none() => {
                 let Some(nodes) = contents.nodes.take() else {
-                    let reason = "`$Elements` stands before `$Nodes`".into();
+                    let reason = "`$Elements` comes before `$Nodes`".into();
                     return Err(ReadError::Syntax { place: source.place(), reason });
                 };
                 let mut tags = TagRuns::default();
@@ -168,14 +168,14 @@ fn physical_names(source: &mut Source, contents: &mut Contents) -> Result<(), Re
     source.end_section("PhysicalNames")
 }
 
-/// The two sections that list entities differ in what precedes the bounding box.
+/// The two sections of entities differ in the data before the bounding box.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entities {
     Whole,
     Partitioned,
 }
 
-/// `$Entities` of version 4, of which only the groups of each entity matter here.
+/// `$Entities` of version 4; only the groups of each entity matter here.
 fn entities(source: &mut Source, contents: &mut Contents, kind: Entities) -> Result<(), ReadError> {
     source.begin_numbers()?;
     if kind == Entities::Partitioned {
@@ -202,7 +202,7 @@ fn entities(source: &mut Source, contents: &mut Contents, kind: Entities) -> Res
             for _ in 0..groups {
                 let place = source.place();
                 let id = source.integer("group of an entity")?;
-                // A negative id means that the group has the entity in its opposite orientation.
+                // A negative id means the reversed orientation of the entity.
                 match i32::try_from(id).ok().and_then(i32::checked_abs) {
                     Some(0) => {}
                     Some(id) => physicals.push(id),
@@ -223,7 +223,7 @@ fn entities(source: &mut Source, contents: &mut Contents, kind: Entities) -> Res
     Ok(())
 }
 
-/// Labels, sets and fields from what was read.
+/// Builds labels, sets and fields.
 fn finish(mut contents: Contents) -> Result<MeshData, ReadError> {
     let cell_count = contents.runs.iter().map(|run| run.count).sum();
     let mut labels: Vec<f64> = Vec::with_capacity(cell_count);
@@ -265,7 +265,7 @@ fn finish(mut contents: Contents) -> Result<MeshData, ReadError> {
     }
     let mut cell_fields = Vec::new();
     let has_labels = labels.iter().any(|&label| label != 0.0);
-    // A field of the file that has our name for labels is more explicit than groups.
+    // A field of the file named like our labels takes precedence over groups.
     let name = if contents.cell_fields.iter().any(|field| field.name == LABEL) { PHYSICAL } else { LABEL };
     if has_labels {
         cell_fields.push(Field::scalars(name, labels));
@@ -283,7 +283,7 @@ fn finish(mut contents: Contents) -> Result<MeshData, ReadError> {
     })
 }
 
-/// Puts repeated cells of version 2 into the sets of their further groups.
+/// Adds repeated cells of version 2 to the sets of their additional groups.
 fn add_twins(
     contents: &Contents,
     runs: &[CellRun],
@@ -293,7 +293,7 @@ fn add_twins(
     let mut runs = runs.iter();
     let mut dimension = 0;
     let mut end = 0usize;
-    // Twins are in the order of their cells.
+    // Twins are in cell order.
     for &(cell, id) in &contents.twins {
         while end <= cell as usize {
             let Some(run) = runs.next() else { return };
@@ -305,7 +305,7 @@ fn add_twins(
     }
 }
 
-/// The shape of an element type and which of its nodes is the i-th of VTK.
+/// The shape of an element type, and its node order: index i gives Gmsh's number of VTK's node i.
 pub(super) fn shape_of(number: i64, place: Place) -> Result<(CellShape, &'static [u8]), ReadError> {
     shape::from_type(number).ok_or_else(|| ReadError::Unsupported {
         place,
@@ -323,7 +323,7 @@ pub(super) fn group_of(groups: &mut Vec<CellGroup>, shape: CellShape) -> &mut Ce
     &mut groups[last]
 }
 
-/// Appends the nodes of a cell in VTK's order; a tag that no node has is returned with its position in the element.
+/// Appends the nodes of a cell in VTK's order; returns an unknown tag with its position in the element.
 #[inline]
 pub(super) fn push_nodes(out: &mut Vec<u32>, map: &TagMap, order: &[u8], tags: &[i64]) -> Result<(), (usize, i64)> {
     let start = out.len();
@@ -339,7 +339,7 @@ pub(super) fn push_nodes(out: &mut Vec<u32>, map: &TagMap, order: &[u8], tags: &
     }
 }
 
-/// Coordinates of nodes in a binary file: `stride` bytes each, of which three doubles from `offset` are the position.
+/// Node coordinates in a binary file: `stride` bytes per node, with the position as three doubles from `offset`.
 pub(super) fn positions(
     bytes: &[u8],
     start: usize,
@@ -367,12 +367,12 @@ pub(super) fn positions(
     }
 }
 
-/// A node's tag, which is never negative.
+/// A node's tag, which must not be negative.
 pub(super) fn node_tag(tag: i64, place: Place) -> Result<u64, ReadError> {
     u64::try_from(tag).map_err(|_| ReadError::Syntax { place, reason: format!("a node with the number {tag}") })
 }
 
-/// Whether numbers are text.
+/// Whether numbers are stored as text.
 pub(super) fn is_text(source: &Source) -> bool {
     source.encoding == Encoding::Text
 }

@@ -2,9 +2,10 @@
 
 use crate::mesh_data::CellShape;
 
-/// One row per element type that is read: Gmsh's number, the shape, and which of Gmsh's nodes is the i-th of VTK.
+/// One row per supported element type: Gmsh's number, the shape, and the node order (entry i is Gmsh's number of VTK's
+/// node i).
 ///
-/// Corners agree. Gmsh numbers the middles of edges by the lower corner of each edge, VTK goes around the faces.
+/// Corners agree. Gmsh orders edge midpoints by the lower corner of each edge, VTK by going around the faces.
 const TYPES: [(i32, CellShape, &[u8]); 17] = [
     (15, CellShape::Vertex, IDENTITY.split_at(1).0),
     (1, CellShape::Line2, IDENTITY.split_at(2).0),
@@ -29,13 +30,13 @@ const TYPES: [(i32, CellShape, &[u8]); 17] = [
     ),
 ];
 
-/// The first nodes in the order of the file.
+/// The identity order.
 const IDENTITY: &[u8] = &[0, 1, 2, 3, 4, 5, 6, 7, 8];
 
-/// The most nodes that one element has.
+/// Most nodes of any element.
 pub(super) const MOST_NODES: usize = 27;
 
-/// Element types that exist but are not read: number, nodes, shape.
+/// Unsupported element types: number, nodes, shape.
 const OTHER_TYPES: [(i32, u32, &str); 37] = [
     (13, 18, "prism"),
     (14, 14, "pyramid"),
@@ -76,17 +77,17 @@ const OTHER_TYPES: [(i32, u32, &str); 37] = [
     (118, 30, "pyramid"),
 ];
 
-/// Shape of an element type, and which of its nodes is the i-th of VTK.
+/// Shape of an element type, and its node order.
 pub(super) fn from_type(number: i64) -> Option<(CellShape, &'static [u8])> {
     TYPES.iter().find(|row| i64::from(row.0) == number).map(|row| (row.1, row.2))
 }
 
-/// Element type of a shape, and which of Gmsh's nodes is the i-th of VTK. Gmsh has no polygons of any number of corners.
+/// Element type of a shape, and its node order. Gmsh has no general polygons.
 pub(super) fn to_type(shape: CellShape) -> Option<(i32, &'static [u8])> {
     TYPES.iter().find(|row| row.1 == shape).map(|row| (row.0, row.2))
 }
 
-/// An element type that is not read, for a message.
+/// Describes an unsupported element type in a message.
 pub(super) fn describe(number: i64) -> String {
     match OTHER_TYPES.iter().find(|row| i64::from(row.0) == number) {
         Some((_, nodes, shape)) => format!("element type {number} ({shape} with {nodes} nodes)"),
@@ -100,7 +101,7 @@ pub(super) fn describe(number: i64) -> String {
 mod tests {
     use super::*;
 
-    /// Edges by their corners, as Gmsh's manual and VTK's figures number the nodes in their middles.
+    /// Edges by their corners, in the order of their midpoints in Gmsh's manual and VTK's figures.
     #[test]
     fn middles_of_edges_lie_on_the_edges_of_vtk() {
         type Edges = &'static [(u8, u8)];

@@ -1,37 +1,37 @@
-//! A `.msh` file from front to back: lines of text between which numbers stand as text or as bytes.
+//! Sequential access to a `.msh` file: lines of text, with numbers in between as text or binary.
 
 use crate::binary::{Cursor, Endian, NumberKind};
 use crate::error::{Place, ReadError};
 use crate::text::{Words, find_byte, not_a, parse_i64, shown};
 
-/// Which of Gmsh's formats a file is written in.
+/// Gmsh file version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// 2.0 to 2.2: elements name their group themselves.
+    /// 2.0 to 2.2: elements name their group.
     Two,
-    /// 4.1: elements lie on entities, entities in groups.
+    /// 4.1: elements belong to entities, entities to groups.
     Four,
 }
 
-/// How numbers are written.
+/// Encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// As text.
     Text,
-    /// As bytes, in an order.
+    /// Binary, with a byte order.
     Binary(Endian),
 }
 
-/// The file and how far it was read.
+/// The file and the read position.
 pub(super) struct Source<'a> {
     bytes: &'a [u8],
-    /// For text, and for the lines of text in a binary file.
+    /// Scanner for text, and for the text lines of a binary file.
     pub words: Words<'a>,
     /// How numbers are written.
     pub encoding: Encoding,
     /// The format.
     pub version: Version,
-    /// Kind of the numbers that Gmsh calls `size_t`: counts and tags of version 4.
+    /// Type of the numbers that Gmsh calls `size_t`: counts and tags of version 4.
     pub size: NumberKind,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Source<'a> {
             other => return Err(ReadError::line(words.line(), format!("a file type of {other}, neither 0 nor 1"))),
         };
         let size = match (version, words.integer("data size")?) {
-            // Signed, because a number that large is wrong either way and decodes faster.
+            // Signed, because it decodes faster and larger numbers are invalid anyway.
             (_, 8) => NumberKind::I64,
             (Version::Four, 4) => NumberKind::U32,
             (_, other) => return Err(ReadError::line(words.line(), format!("numbers of {other} bytes"))),
@@ -85,7 +85,7 @@ impl<'a> Source<'a> {
         Ok(source)
     }
 
-    /// Where the last word stands, or the next number.
+    /// Position of the last word, or of the next number.
     pub fn place(&self) -> Place {
         match self.encoding {
             Encoding::Text => self.words.place(),
@@ -103,12 +103,12 @@ impl<'a> Source<'a> {
         Cursor::new(self.bytes, self.words.position(), endian)
     }
 
-    /// Goes on at a byte of a binary file, whose lines nobody counts.
+    /// Continues at a byte of a binary file, without counting lines.
     pub fn move_to(&mut self, position: usize) {
         self.words = Words::new(self.bytes, position, self.words.line(), None);
     }
 
-    /// Errors found by the text scanner of a binary file know a line; the byte is better.
+    /// Replaces the line in a text scanner's error by the byte, for binary files.
     pub fn located(&self, mut error: ReadError) -> ReadError {
         if let (
             Encoding::Binary(_),
@@ -136,7 +136,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Passes the end of a section.
+    /// Consumes the end marker of a section.
     pub fn end_section(&mut self, name: &str) -> Result<(), ReadError> {
         let word = self.words.word(name)?;
         if word.strip_prefix(b"$End") == Some(name.as_bytes()) {
@@ -146,7 +146,7 @@ impl<'a> Source<'a> {
         Err(ReadError::Syntax { place: self.place(), reason })
     }
 
-    /// Passes the rest of a section.
+    /// Skips the rest of a section.
     pub fn skip_section(&mut self, name: &[u8]) -> Result<(), ReadError> {
         let rest = self.words.remaining();
         let mut at = 0;
@@ -166,7 +166,7 @@ impl<'a> Source<'a> {
         Err(ReadError::Truncated { place: self.place(), what: format!("${}", shown(name)) })
     }
 
-    /// Passes the end of the line; bytes follow it in binary files.
+    /// Consumes the end of the line; binary data follows it in binary files.
     pub fn end_line(&mut self) -> Result<(), ReadError> {
         match self.words.next_word_in_line() {
             None => {
@@ -177,12 +177,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Goes to the first number of a section of version 4, which in binary files is right behind the line.
+    /// Moves to the first number of a section of version 4; in binary files it follows the line directly.
     pub fn begin_numbers(&mut self) -> Result<(), ReadError> {
         if self.encoding == Encoding::Text { Ok(()) } else { self.end_line() }
     }
 
-    /// The next number of the kind that Gmsh calls `int`.
+    /// The next number of Gmsh's type `int`.
     pub fn integer(&mut self, what: &str) -> Result<i64, ReadError> {
         match self.encoding {
             Encoding::Text => self.words.integer(what),
@@ -190,7 +190,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The next number of the kind that Gmsh calls `size_t`.
+    /// The next number of Gmsh's type `size_t`.
     pub fn size(&mut self, what: &str) -> Result<u64, ReadError> {
         let place = self.place();
         let value = match self.encoding {
@@ -200,12 +200,12 @@ impl<'a> Source<'a> {
         u64::try_from(value).map_err(|_| ReadError::Syntax { place, reason: format!("{what}: a count of {value}") })
     }
 
-    /// The next number of the kind `size_t`, which promises things of at least `bytes` bytes each (as text: two).
+    /// The next `size_t` as a count of things of at least `bytes` bytes each (two as text).
     pub fn count(&mut self, bytes: usize, what: &str) -> Result<usize, ReadError> {
         let place = self.place();
         let promised = self.size(what)?;
         let each = if self.encoding == Encoding::Text { 2 } else { bytes.max(1) };
-        // The last number of a text file needs no blank after it.
+        // The last number of a text file needs no trailing whitespace.
         let found = (self.words.remaining().len() as u64 + 1) / each as u64;
         if promised > found {
             return Err(ReadError::Count { place, what: what.into(), promised, found });
@@ -213,7 +213,7 @@ impl<'a> Source<'a> {
         Ok(promised as usize)
     }
 
-    /// Passes `count` numbers.
+    /// Skips `count` numbers.
     pub fn skip_numbers(&mut self, count: u64, kind: NumberKind, what: &str) -> Result<(), ReadError> {
         match self.encoding {
             Encoding::Text => {
@@ -237,13 +237,13 @@ impl<'a> Source<'a> {
         Ok(kind.decode_i64(bytes, endian).first().copied().unwrap_or(0))
     }
 
-    /// A number that stands in a line of its own, as text, even in binary files.
+    /// A number on its own line, as text even in binary files.
     pub fn text_integer(&mut self, what: &str) -> Result<i64, ReadError> {
         let word = self.words.word(what)?;
         parse_i64(word).ok_or_else(|| not_a(self.words.line(), word, "an integer", what))
     }
 
-    /// The same for a count of things of at least `bytes` bytes each (as text: two).
+    /// The same as a count of things of at least `bytes` bytes each (two as text).
     pub fn text_count(&mut self, bytes: usize, what: &str) -> Result<usize, ReadError> {
         let value = self.text_integer(what)?;
         let each = if self.encoding == Encoding::Text { 2 } else { bytes.max(1) };

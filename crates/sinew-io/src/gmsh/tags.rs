@@ -1,9 +1,9 @@
-//! Gmsh's numbers of nodes and elements, which need not be consecutive, and where they are.
+//! Gmsh's node and element tags, which need not be consecutive, and their indices.
 
-/// What is not there.
+/// Marks a missing index.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Consecutive tags of consecutive things.
+/// Consecutive tags with consecutive indices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     tag: u64,
@@ -20,12 +20,12 @@ impl Run {
     }
 }
 
-/// Tags in the order of the file. Files number consecutively for long stretches, so runs are stored.
+/// Tags in file order, stored as runs, since files number long stretches consecutively.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TagRuns(Vec<Run>);
 
 impl TagRuns {
-    /// The thing `index` has a tag.
+    /// Assigns a tag to the thing `index`.
     pub fn push(&mut self, tag: u64, index: u32) {
         match self.0.last_mut() {
             Some(run) if tag.checked_sub(run.tag) == Some(u64::from(run.count)) && index - run.index == run.count => {
@@ -35,7 +35,7 @@ impl TagRuns {
         }
     }
 
-    /// The way back, and a tag that was given twice if there is one (the first of the two counts).
+    /// The map from tags to indices, and a duplicate tag if there is one (the first use counts).
     pub fn into_map(self) -> (TagMap, Option<u64>) {
         let mut runs = self.0;
         let [first, rest @ ..] = runs.as_slice() else {
@@ -49,7 +49,7 @@ impl TagRuns {
         let largest = runs.iter().map(|run| run.tag.saturating_add(u64::from(run.count))).max().unwrap_or(0);
         let span = largest - smallest;
         let mut twice = None;
-        // A table up to eight times too large is still small beside the file and much faster than a search.
+        // A table up to eight times too large is still small compared with the file, and much faster than a search.
         if span <= 8 * total {
             let mut table = vec![NONE; span as usize];
             for run in &runs {
@@ -75,7 +75,7 @@ impl TagRuns {
     }
 }
 
-/// Where a tag is.
+/// Maps tags to indices.
 #[derive(Clone, Debug)]
 pub(super) enum TagMap {
     /// One run.

@@ -14,7 +14,7 @@ fn variants() -> impl Iterator<Item = WriteOptions> {
     })
 }
 
-/// Two tetrahedra with a common face, a face below and points that no reader could guess from each other.
+/// Two tetrahedra with a common face, a face below, and unrelated coordinates.
 fn two_tets() -> MeshData {
     let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0 / 3.0], [1e-9, -2.5e300, 7.0]];
     let mut mesh = MeshData { points: points.map(Vec3::from).to_vec(), ..MeshData::default() };
@@ -58,7 +58,7 @@ fn overlapping_sets_survive_version_4() {
     mesh.cell_sets.insert("second".into(), vec![1]);
     assert_eq!(back.cell_sets, mesh.cell_sets);
     assert_eq!(back.cell_field(LABEL).unwrap().values[..2], [4.0, 4.0]);
-    // One group per cell: the set that is a label stays, those that cut it are lost.
+    // One group per cell: the set that equals a label stays, those that cut it are lost.
     let options = WriteOptions { version: Some("2.2".into()), ..WriteOptions::default() };
     let back = read(&write(&mesh, &options).unwrap()).unwrap();
     assert_eq!(back.cell_sets.keys().collect::<Vec<_>>(), ["all"]);
@@ -115,7 +115,7 @@ fn entities_survive_where_they_agree_with_groups() {
         let back = read(&write(&mesh, &options).unwrap()).unwrap();
         assert_eq!(back.cell_field(GEOMETRICAL), mesh.cell_field(GEOMETRICAL), "{options:?}");
     }
-    // One entity cannot be in the group 1 for one cell and not for another.
+    // An entity cannot be in group 1 for one cell and not for another.
     mesh.cell_fields[0].values = vec![3.0; 3];
     mesh.cell_fields.push(Field::scalars(LABEL, vec![1.0, 2.0, 2.0]));
     for options in variants() {
@@ -187,7 +187,7 @@ $ElementData
 $EndElementData
 ";
 
-/// Sparse numbers, a triangle that Gmsh repeats because it is in two groups, data at some nodes only.
+/// Sparse numbers, a triangle repeated because it is in two groups, data at some nodes only.
 #[test]
 fn numbers_may_be_sparse_and_data_incomplete() {
     let mesh = read(SMALL.replace("2 7 \"skin\"", "2 8 \"skin\"").as_bytes()).unwrap();
@@ -205,7 +205,7 @@ fn numbers_may_be_sparse_and_data_incomplete() {
 #[test]
 fn mistakes_in_text_are_named_by_their_line() {
     let cases: [(&str, &str, &str); 16] = [
-        ("$MeshFormat", "$Mesh", "not a Gmsh file"),
+        ("$MeshFormat", "$Mesh", "not a valid Gmsh file"),
         ("2.2 0 8", "4.0 0 8", "line 2: Gmsh's version 4.0 cannot be read\nhint: save it as version 4.1"),
         ("2.2 0 8", "2.2 7 8", "line 2: a file type of 7"),
         ("2.2 0 8", "2.2 0 4", "line 2: numbers of 4 bytes"),
@@ -242,7 +242,7 @@ fn mistakes_in_bytes_are_named_by_their_byte() {
         let third = find(&(1.0f64 / 3.0).to_le_bytes());
         let mut wrong = bytes.clone();
         wrong[third..third + 8].copy_from_slice(&f64::NAN.to_le_bytes());
-        // The position of a node begins two doubles before its height.
+        // The position of a node begins two doubles before its z coordinate.
         let place = Place::Byte(third - 16);
         assert_eq!(read(&wrong), Err(ReadError::NotFinite { place, what: "position of a node".into() }));
         for cut in [third, bytes.len() / 2, bytes.len() - 20] {
@@ -265,7 +265,7 @@ fn mistakes_in_bytes_are_named_by_their_byte() {
     }
 }
 
-/// Turns a binary file of version 4.1 around.
+/// Swaps the byte order of a binary file of version 4.1.
 #[test]
 fn both_orders_of_bytes_are_read() {
     let little = write(&two_tets(), &WriteOptions::default()).unwrap();
@@ -309,7 +309,7 @@ fn both_orders_of_bytes_are_read() {
 
 #[test]
 fn little_files_cannot_ask_for_much() {
-    // Each of these sections would take a number for every element.
+    // Each of these sections would allocate a number for every element.
     let mut text =
         String::from("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n$EndNodes\n$Elements\n1000\n");
     (0..1000).for_each(|i| text.push_str(&format!("{i} 15 0 1\n")));

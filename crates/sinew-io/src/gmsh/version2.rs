@@ -48,17 +48,17 @@ fn int(bytes: &[u8], endian: Endian) -> i64 {
     i64::from(if endian == Endian::Little { i32::from_le_bytes(number) } else { i32::from_be_bytes(number) })
 }
 
-/// One element on its way in.
+/// Parser state for one element.
 struct Element<'a> {
     tag: i64,
     shape: CellShape,
     order: &'static [u8],
-    /// Group, entity and whatever follows: partitions.
+    /// Group and entity; partitions follow.
     tags: [i64; 2],
     nodes: &'a [i64],
 }
 
-/// `$Elements`: number, type, tags and nodes of each; in binary files a header says type and tags for many.
+/// `$Elements`: number, type, tags and nodes of each; in binary files a header gives type and tags for a block.
 pub(super) fn elements(
     source: &mut Source,
     nodes: &TagMap,
@@ -133,7 +133,7 @@ pub(super) fn elements(
     Ok(())
 }
 
-/// What an element refers to in vain.
+/// An invalid reference of an element.
 struct Wrong {
     what: &'static str,
     index: i64,
@@ -145,7 +145,7 @@ impl Wrong {
     }
 }
 
-/// Adds an element. Gmsh repeats an element for each group that it is in; the repetition is not another cell.
+/// Adds an element. Gmsh repeats an element for each of its groups; repetitions are not new cells.
 #[inline]
 fn push(
     contents: &mut Contents,

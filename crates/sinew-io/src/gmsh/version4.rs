@@ -9,10 +9,10 @@ use super::tags::{NONE, TagMap, TagRuns};
 use crate::binary::NumberKind;
 use crate::error::{Place, ReadError};
 
-/// Records that are decoded at once: enough to be fast, few enough to stay in the cache.
+/// Records decoded at a time: enough to be fast, few enough to stay in the cache.
 const CHUNK: usize = 1024;
 
-/// The header of both sections: blocks, things in all, smallest and largest tag.
+/// The header of both sections: number of blocks, total number, smallest and largest tag.
 fn header(source: &mut Source, what: &str) -> Result<(usize, usize, Place), ReadError> {
     source.begin_numbers()?;
     let blocks = source.count(20, "blocks")?;
@@ -22,7 +22,7 @@ fn header(source: &mut Source, what: &str) -> Result<(usize, usize, Place), Read
     Ok((blocks, total, place))
 }
 
-/// `$Nodes`: for each block first all tags, then all positions.
+/// `$Nodes`: for each block all tags, then all positions.
 pub(super) fn nodes(source: &mut Source, points: &mut Vec<Vec3>) -> Result<TagRuns, ReadError> {
     let (blocks, total, place) = header(source, "nodes")?;
     points.reserve_exact(total.min(source.words.remaining().len() / 8 + 1));
@@ -148,13 +148,14 @@ pub(super) fn elements(
     Ok(())
 }
 
-/// Appends the nodes of elements, whose tags stand before them; a tag that no node has is returned with its position.
+/// Appends the nodes of elements, whose tags precede them; returns an unknown tag with its position.
 fn push_records(out: &mut Vec<u32>, map: &TagMap, order: &[u8], numbers: &[i64]) -> Result<(), (usize, i64)> {
     let start = out.len();
     let words = order.len() + 1;
     out.resize(start + numbers.len() / words * order.len(), 0);
     let new = &mut out[start..];
-    // Nearly all files number their nodes consecutively, and the search for the kind of map would cost more than the rest.
+    // Most files number their nodes consecutively. Checking the kind of map for each node would cost more than
+    // everything else.
     match map {
         TagMap::Consecutive(run) => fill(new, order, numbers, |tag| run.get(tag)),
         _ => fill(new, order, numbers, |tag| map.get(tag)),

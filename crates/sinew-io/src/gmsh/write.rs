@@ -10,7 +10,7 @@ use crate::error::WriteError;
 use crate::mesh_data::{CellShape, Field, MeshData};
 use crate::text::{push_f64, push_u64};
 
-/// What numbers are written as. Bytes go from the lowest to the highest.
+/// Number encoding. Binary is little endian.
 trait Numbers {
     const IS_BINARY: bool;
     fn int(out: &mut Vec<u8>, value: i32);
@@ -19,7 +19,7 @@ trait Numbers {
     /// Ends a line of text.
     fn end(out: &mut Vec<u8>);
 
-    /// Rows of `columns` whole numbers of the kind `int`, each filled by `row`.
+    /// Writes rows of `columns` integers of type `int`, each filled by `row`.
     fn ints(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl Fn(usize, &mut [i32]) + Sync) {
         fill_rows(out, rows, columns, row, |out, numbers| {
             numbers.iter().for_each(|&number| Self::int(out, number));
@@ -27,7 +27,7 @@ trait Numbers {
         });
     }
 
-    /// The same of the kind `size_t`.
+    /// The same for type `size_t`.
     fn sizes(out: &mut Vec<u8>, rows: usize, columns: usize, row: impl Fn(usize, &mut [u64]) + Sync) {
         fill_rows(out, rows, columns, row, |out, numbers| {
             numbers.iter().for_each(|&number| Self::size(out, number));
@@ -36,7 +36,7 @@ trait Numbers {
     }
 }
 
-/// Fills one row after another and writes it.
+/// Fills and writes one row after another.
 fn fill_rows<T: Copy + Default>(
     out: &mut Vec<u8>,
     rows: usize,
@@ -101,7 +101,7 @@ impl Numbers for Binary {
     }
 }
 
-/// Rows as bytes, many at once and by all threads: appending number by number costs three times as much.
+/// Writes rows as bytes, many at a time on all threads: appending number by number is three times slower.
 fn byte_rows<T: Copy + Default, const N: usize>(
     out: &mut Vec<u8>,
     rows: usize,
@@ -181,7 +181,7 @@ fn check(mesh: &MeshData) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// A little more than the file will have, so that nothing is copied on the way.
+/// Slightly more than the file size, to avoid reallocation.
 fn capacity<N: Numbers>(mesh: &MeshData) -> usize {
     let numbers: usize = mesh.groups.iter().map(|group| group.nodes.len() + 4 * group.len()).sum();
     let fields = mesh.point_fields.iter().chain(&mesh.cell_fields).map(|field| 2 * field.values.len()).sum::<usize>();
@@ -195,7 +195,7 @@ fn section(out: &mut Vec<u8>, line: &str) {
     out.push(b'\n');
 }
 
-/// The end of a section with bytes stands in a line of its own.
+/// The end marker of a binary section is on its own line.
 fn end_section<N: Numbers>(out: &mut Vec<u8>, name: &str) {
     if N::IS_BINARY {
         out.push(b'\n');
@@ -203,7 +203,7 @@ fn end_section<N: Numbers>(out: &mut Vec<u8>, name: &str) {
     section(out, &format!("$End{name}"));
 }
 
-/// A name between quotes; the format knows no way to write quotes or ends of lines inside.
+/// A quoted name; the format cannot escape quotes or line breaks.
 fn quoted(name: &str) -> String {
     let clean = |c: char| match c {
         '"' => '\'',
@@ -226,13 +226,13 @@ fn names(out: &mut Vec<u8>, layout: &Layout, is_written: impl Fn(bool) -> bool) 
     section(out, "$EndPhysicalNames");
 }
 
-/// Writes `$Entities`; the entity that all nodes are put on.
+/// Writes `$Entities`; returns the entity of all nodes.
 fn entities4<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) -> (usize, i32) {
-    // Nodes must lie on something even when there are no cells.
+    // Nodes need an entity even without cells.
     let lone = [Entity { dimension: 3, tag: 1, physicals: Vec::new() }];
     let is_lonely = layout.entities.is_empty() && !mesh.points.is_empty();
     let entities = if is_lonely { lone.as_slice() } else { layout.entities.as_slice() };
-    // A box that holds each entity; the smallest one would take longer to find than all cells to write.
+    // A box that contains each entity; finding the smallest one would take longer than writing all cells.
     let first = mesh.points.first().copied().unwrap_or_else(Vec3::zero);
     let (low, high) = mesh.points.iter().fold((first, first), |(low, high), &x| (low.min(x), high.max(x)));
     section(out, "$Entities");
@@ -299,7 +299,7 @@ struct Block<'a> {
     count: usize,
 }
 
-/// All cells, then the points that stand for node sets.
+/// All cells, then the points for node sets.
 fn blocks<'a>(mesh: &'a MeshData, layout: &'a Layout) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     let mut runs = layout.runs.iter();
@@ -327,7 +327,7 @@ fn blocks<'a>(mesh: &'a MeshData, layout: &'a Layout) -> Vec<Block<'a>> {
     blocks
 }
 
-/// For each of Gmsh's nodes which it is in VTK's order.
+/// VTK's node number for each of Gmsh's nodes.
 fn gmsh_order(vtk_order: &[u8]) -> [usize; shape::MOST_NODES] {
     let mut order = [0; shape::MOST_NODES];
     for (vtk, &gmsh) in vtk_order.iter().enumerate() {
@@ -376,7 +376,7 @@ fn elements2<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
         let order = gmsh_order(vtk_order);
         let physical = block.entity.physicals.first().copied().unwrap_or(0);
         let each = vtk_order.len();
-        // In binary files a header says the type and the number of tags for the whole block.
+        // In binary files a header gives the type and the number of tags for the whole block.
         let before: &[i32] = if N::IS_BINARY { &[] } else { &[number, 2] };
         if N::IS_BINARY {
             [number, block.count as i32, 2].into_iter().for_each(|value| N::int(out, value));
@@ -397,7 +397,7 @@ fn elements2<N: Numbers>(out: &mut Vec<u8>, mesh: &MeshData, layout: &Layout) {
     end_section::<N>(out, "Elements");
 }
 
-/// A field, filled up to 1, 3 or 9 components with zeros and to `count` entries with what is not a number.
+/// Writes a field, padded with zeros to 1, 3 or 9 components and with NaN to `count` entries.
 fn data<N: Numbers>(out: &mut Vec<u8>, name: &str, field: &Field, count: usize) {
     let components = match field.components {
         1 => 1,

@@ -1,7 +1,7 @@
 //! Reads `.meshb` files.
 //!
-//! A keyword is its number, the byte at which the next keyword begins, and its content. Versions differ in widths: reals have
-//! 4 bytes in version 1, positions in the file have 8 from version 3 on, whole numbers have 8 in version 4.
+//! A keyword consists of its number, the byte offset of the next keyword, and its content. Versions differ in widths:
+//! reals have 4 bytes in version 1, file offsets have 8 from version 3 on, integers have 8 in version 4.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,10 +15,10 @@ use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellShape, MeshData};
 use sinew_math::Vec3;
 
-/// Rows that are decoded at once: enough to be fast, few enough to stay in the cache.
+/// Rows decoded at a time: enough to be fast, few enough to stay in the cache.
 const CHUNK: usize = 1024;
 
-/// How a version writes numbers.
+/// Number widths of a version.
 #[derive(Clone, Copy)]
 struct Widths {
     real: NumberKind,
@@ -42,7 +42,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let mut contents = Contents::default();
     let mut has_dimension = false;
     let mut has_vertices = false;
-    // Files that end without the keyword for it are complete as well.
+    // A file without an end keyword is complete too.
     while !cursor.remaining().is_empty() {
         let at = cursor.position();
         let place = Place::Byte(at);
@@ -62,19 +62,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
                 return Err(ReadError::Syntax { place, reason: "`Vertices` are given twice".into() });
             }
             Some((_, Content::Vertices)) if !has_dimension => {
-                return Err(ReadError::Syntax { place, reason: "`Vertices` stand before `Dimension`".into() });
+                return Err(ReadError::Syntax { place, reason: "`Vertices` come before `Dimension`".into() });
             }
             Some((_, Content::Vertices)) => {
                 has_vertices = true;
                 vertices(&mut cursor, widths, &mut contents)?;
             }
             Some((name, Content::Cells(_))) if !has_vertices => {
-                return Err(ReadError::Syntax { place, reason: format!("`{name}` stand before `Vertices`") });
+                return Err(ReadError::Syntax { place, reason: format!("`{name}` come before `Vertices`") });
             }
             Some((_, Content::Cells(shape))) => cells(&mut cursor, widths, shape, &mut contents)?,
             Some((name, Content::OtherCells)) => return Err(other_cells(place, name)),
             _ => {
-                // Whatever it is, the file says where it ends; 0 says that nothing follows.
+                // The file gives the end of any keyword; 0 means that nothing follows.
                 match usize::try_from(next) {
                     Ok(0) => break,
                     Ok(next) if next > at && next <= bytes.len() => cursor = Cursor::new(bytes, next, endian),
@@ -99,7 +99,7 @@ fn number_of(cursor: &mut Cursor, kind: NumberKind, what: &str) -> Result<i64, R
     })
 }
 
-/// A count of rows of `row` bytes, and the bytes of all.
+/// A count of rows of `row` bytes, and all their bytes.
 fn rows<'a>(
     cursor: &mut Cursor<'a>,
     integer: NumberKind,
@@ -143,7 +143,7 @@ fn single(bytes: [u8; 4]) -> f64 {
     f64::from(f32::from_le_bytes(bytes))
 }
 
-/// Three reals of `N` bytes at the beginning of a row.
+/// Three reals of `N` bytes at the start of a row.
 fn position<const N: usize>(row: &[u8], endian: Endian, decode: fn([u8; N]) -> f64) -> Vec3 {
     let real = |k: usize| {
         let mut bytes = [0; N];
@@ -156,7 +156,7 @@ fn position<const N: usize>(row: &[u8], endian: Endian, decode: fn([u8; N]) -> f
     Vec3::new(real(0), real(1), real(2))
 }
 
-/// A whole number of 4 or 8 bytes.
+/// An integer of 4 or 8 bytes.
 fn whole(bytes: &[u8], endian: Endian) -> i64 {
     let mut wide = [0; 8];
     let mut narrow = [0; 4];
@@ -180,8 +180,8 @@ fn whole(bytes: &[u8], endian: Endian) -> i64 {
     }
 }
 
-/// Nodes and references of cells with `N` nodes in numbers of four bytes, by all threads; `None` where a node does not exist, which
-/// the slow way then finds.
+/// Nodes and references of cells with `N` nodes in 4-byte numbers, on all threads. `None` for an invalid node, which
+/// the slow path then reports.
 fn quick_cells<const N: usize>(bytes: &[u8], endian: Endian, points: i64) -> Option<(Vec<u32>, Vec<f64>)> {
     let is_wrong = AtomicBool::new(false);
     let rows = bytes.par_chunks_exact(4 * (N + 1)).with_min_len(1 << 14);

@@ -1,21 +1,21 @@
-//! MEDIT's keywords: their names in text files, their numbers in binary ones, and what follows them.
+//! MEDIT's keywords: their names in text files, their numbers in binary files, and their content.
 
 use crate::mesh_data::CellShape;
 
-/// What a keyword is followed by.
+/// Content of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// The space that vertices live in.
+    /// The dimension of space.
     Dimension,
     /// A count, and that many vertices.
     Vertices,
     /// A count, and that many cells.
     Cells(CellShape),
-    /// A count, and that many cells of a kind that is not read.
+    /// A count, and that many cells of an unsupported kind.
     OtherCells,
-    /// A count, and that many rows of so many numbers.
+    /// A count, and that many rows of this many numbers.
     Rows(usize),
-    /// So many words.
+    /// This many words.
     Words(usize),
     /// The end of the file.
     End,
@@ -23,7 +23,7 @@ pub(super) enum Content {
 
 use Content::{Cells, Dimension, End, OtherCells, Rows, Vertices, Words};
 
-/// One row per keyword: name, number, content. Rows of reals are those of the space of dimension 3.
+/// One row per keyword: name, number, content. The lengths of rows of reals are those of three dimensions.
 const KEYWORDS: [(&str, i32, Content); 68] = [
     ("Dimension", 3, Dimension),
     ("Vertices", 4, Vertices),
@@ -33,7 +33,7 @@ const KEYWORDS: [(&str, i32, Content); 68] = [
     ("Tetrahedra", 8, Cells(CellShape::Tet4)),
     ("Prisms", 9, Cells(CellShape::Wedge6)),
     ("Hexahedra", 10, Cells(CellShape::Hex8)),
-    // Written so by older programs.
+    // Spelling of older programs.
     ("Hexaedra", 10, Cells(CellShape::Hex8)),
     ("Corners", 13, Rows(1)),
     ("Ridges", 14, Rows(1)),
@@ -85,7 +85,7 @@ const KEYWORDS: [(&str, i32, Content); 68] = [
     ("TetrahedraP4", 97, OtherCells),
     ("HexahedraQ3", 98, OtherCells),
     ("HexahedraQ4", 99, OtherCells),
-    // Of text files only: names and relations to a geometry.
+    // In text files only: names and relations to a geometry.
     ("Geometry", 0, Words(1)),
     ("Identifier", 0, Words(1)),
     ("MeshVersionFormatted", 1, Words(1)),
@@ -97,12 +97,12 @@ const KEYWORDS: [(&str, i32, Content); 68] = [
     ("MaximalEdgeSize", 0, Words(1)),
 ];
 
-/// What follows a keyword of a text file.
+/// Content of a keyword of a text file.
 pub(super) fn by_name(name: &[u8]) -> Option<Content> {
     KEYWORDS.iter().find(|row| row.0.as_bytes() == name).map(|row| row.2)
 }
 
-/// Name of a keyword of a binary file and what follows it.
+/// Name and content of a keyword of a binary file.
 pub(super) fn by_number(number: i32) -> Option<(&'static str, Content)> {
     KEYWORDS.iter().find(|row| row.1 == number && number != 0).map(|row| (row.0, row.2))
 }

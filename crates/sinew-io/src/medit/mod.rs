@@ -1,14 +1,14 @@
 //! MEDIT's `.mesh` (text) and `.meshb` (binary).
 //!
-//! References become the cell field [`LABEL`], those of vertices the point field `medit:ref`, both only where one of them is
-//! not zero. Vertices, edges, triangles, quadrilaterals, tetrahedra, prisms, pyramids and hexahedra are read, of the
-//! quadratic ones edges, triangles and tetrahedra, whose nodes MEDIT and VTK number alike. Keywords that are no cells
-//! (corners, ridges, normals, …) are passed over.
+//! References become the cell field [`LABEL`], those of vertices the point field `medit:ref`, each only if some
+//! reference is nonzero. Reads vertices, edges, triangles, quadrilaterals, tetrahedra, prisms, pyramids and hexahedra,
+//! and the quadratic edges, triangles and tetrahedra, whose node order MEDIT and VTK share. Skips keywords that are not
+//! cells (corners, ridges, normals, …).
 //!
-//! When writing, each kind of cell is written once, in the order of the first of each, because readers expect every keyword
-//! once; so cells change their order where kinds alternate. The format has one whole number per cell and vertex: labels go
-//! there, or, where there are none, the number of the first named set that a cell is in, from 1 by name. Point elements
-//! leave their label at their vertex unless there is a field `medit:ref`. Other fields, and the names of sets, are lost.
+//! The writer uses each keyword once, as readers expect, in the order of first use; so cells change their order if
+//! kinds alternate. The format has one integer per cell and vertex. It holds the label, or for meshes without labels
+//! the number of the cell's first named set, from 1 by name. Point elements store their label at their vertex unless
+//! there is a field `medit:ref`. Other fields, and the names of sets, are lost.
 
 mod binary;
 mod keyword;
@@ -21,7 +21,7 @@ use crate::mesh_data::{CellGroup, CellShape, Field, LABEL, MeshData};
 /// Point field with the references of vertices.
 pub(crate) const VERTEX_REFERENCES: &str = "medit:ref";
 
-/// Reads a `.mesh` or `.meshb` file, whichever it is.
+/// Reads a `.mesh` or `.meshb` file, detected by content.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     match bytes {
         [1, 0, 0, 0, ..] | [0, 0, 0, 1, ..] => binary::read(bytes),
@@ -29,12 +29,12 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     }
 }
 
-/// Writes a `.mesh` file, or a `.meshb` file; see the module for what the format cannot hold.
+/// Writes a `.mesh` or `.meshb` file; the module lists what the format cannot hold.
 pub fn write(mesh: &MeshData, is_binary: bool) -> Result<Vec<u8>, WriteError> {
     write::write(mesh, is_binary)
 }
 
-/// Reads any bytes; what is a mesh must survive being written in both variants, kind by kind.
+/// Reads arbitrary bytes; a mesh among them must survive a round trip through both variants, kind by kind.
 pub fn fuzz_one(bytes: &[u8]) {
     let Ok(mesh) = read(bytes) else { return };
     let of_shape = |mesh: &MeshData, shape: CellShape| -> Vec<u32> {
@@ -55,7 +55,7 @@ pub fn fuzz_one(bytes: &[u8]) {
     }
 }
 
-/// What both readers collect.
+/// Data that both readers collect.
 #[derive(Default)]
 struct Contents {
     mesh: MeshData,
@@ -73,7 +73,7 @@ impl Contents {
         &mut self.mesh.groups[last]
     }
 
-    /// The mesh, with references where there are any.
+    /// Builds the mesh, with references if there are any.
     fn finish(mut self) -> MeshData {
         self.mesh.groups.retain(|group| !group.is_empty());
         let is_set = |values: &[f64]| values.iter().any(|&value| value != 0.0);
@@ -87,12 +87,12 @@ impl Contents {
     }
 }
 
-/// A label as a whole number, as formats have it that know no other: rounded, 0 where it is none.
+/// A label as an integer, for formats that have no other labels: rounded, 0 for NaN.
 pub(crate) fn whole(value: f64) -> i32 {
     value.round() as i32
 }
 
-/// The label of each cell; where a mesh has none, the number of the first named set that a cell is in, from 1 by name.
+/// The label of each cell; for meshes without labels, the number of the cell's first named set, from 1 by name.
 pub(crate) fn labels_or_sets(mesh: &MeshData) -> Vec<i32> {
     let count = mesh.cell_count();
     if let Some(field) = mesh.labels().filter(|field| field.values.len() == count) {

@@ -116,10 +116,10 @@ fn sets_number_the_cells_and_points_mark_their_vertices_where_nothing_else_does(
 #[test]
 fn mistakes_in_text_are_named_by_their_line() {
     let cases = [
-        ("MeshVersionFormatted 2", "Mesh 2", "not a MEDIT file"),
+        ("MeshVersionFormatted 2", "Mesh 2", "not a valid MEDIT file"),
         ("MeshVersionFormatted 2", "MeshVersionFormatted 9", "line 2: there is no version 9"),
         ("Dimension\n3", "Dimension\n2", "line 4: a mesh of dimension 2 cannot be read\nhint: "),
-        ("Dimension\n3", "Time\n3", "line 5: `Vertices` stand before `Dimension`"),
+        ("Dimension\n3", "Time\n3", "line 5: `Vertices` come before `Dimension`"),
         ("0 0 1 0", "0 0 inf 0", "line 10: position of a vertex is not finite"),
         ("behind\n5", "behind\n500", "line 6: vertices: 500 promised"),
         ("behind\n5", "behind\n6", "line 12: position of a vertex: `Corners` is not a number"),
@@ -139,7 +139,7 @@ fn mistakes_in_text_are_named_by_their_line() {
     assert_eq!(read(b"MeshVersionFormatted 2 Dimension 3 End"), Err(ReadError::Missing { what: "`Vertices`" }));
 }
 
-/// A file with one tetrahedron in each version and order of bytes, and a keyword that nobody knows.
+/// A file with one tetrahedron in each version and byte order, and an unknown keyword.
 fn binary_file(version: i32, endian_is_big: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let turn = |bytes: &[u8], out: &mut Vec<u8>| {
@@ -204,12 +204,12 @@ fn mistakes_in_bytes_are_named_by_their_byte() {
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         read(&bytes).unwrap_err()
     };
-    // Dimension stands at 8..20, the count of vertices at 28, positions from 32 in rows of 28.
+    // Dimension is at 8..20, the count of vertices at 28, positions from 32 in rows of 28.
     assert!(matches!(changed(4, 7), ReadError::Syntax { place: Place::Byte(4), .. }));
     assert!(matches!(changed(16, 2), ReadError::Unsupported { place: Place::Byte(8), .. }));
     assert!(matches!(changed(28, 4000), ReadError::Count { place: Place::Byte(28), promised: 4000, .. }));
     assert!(matches!(changed(28, -1), ReadError::Syntax { place: Place::Byte(28), .. }));
-    // Backwards would be forever.
+    // A backward offset would loop forever.
     let table = 32 + 4 * 28;
     assert!(matches!(changed(table + 4, 8), ReadError::Index { place: Place::Byte(_), index: 8, .. }));
     let cell = table + 4 + 4 + 3 + 12;
@@ -219,7 +219,7 @@ fn mistakes_in_bytes_are_named_by_their_byte() {
     assert!(matches!(read(&bytes), Err(ReadError::NotFinite { place: Place::Byte(60), .. })));
     for end in 5..good.len() - 16 {
         let result = read(&good[..end]);
-        // A file may end after any whole keyword.
+        // A file may end after any complete keyword.
         let is_whole = end == table || end == table + 11;
         assert_eq!(result.is_ok(), is_whole, "{end}: {result:?}");
     }

@@ -6,14 +6,14 @@ use crate::error::ReadError;
 use crate::mesh_data::{CellShape, MeshData};
 use crate::text::{Words, shown};
 
-/// The most nodes that a cell here has.
+/// Most nodes of any cell here.
 const MOST_NODES: usize = 10;
 
 /// Reads a `.mesh` file.
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let mut words = Words::new(bytes, 0, 1, Some(b'#'));
     let first = words.next_word().unwrap_or_default();
-    // Some programs write the number right behind the word.
+    // Some programs write the number directly after the word.
     let attached = first.strip_prefix(b"MeshVersionFormatted").filter(|rest| !rest.is_empty());
     let version = match (first, attached) {
         (b"MeshVersionFormatted", _) => words.integer("version")?,
@@ -43,14 +43,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
                 return Err(ReadError::line(words.line(), "`Vertices` are given twice"));
             }
             Content::Vertices if !has_dimension => {
-                return Err(ReadError::line(words.line(), "`Vertices` stand before `Dimension`"));
+                return Err(ReadError::line(words.line(), "`Vertices` come before `Dimension`"));
             }
             Content::Vertices => {
                 has_vertices = true;
                 vertices(&mut words, &mut contents)?;
             }
             Content::Cells(_) if !has_vertices => {
-                return Err(ReadError::line(words.line(), format!("`{}` stand before `Vertices`", shown(word))));
+                return Err(ReadError::line(words.line(), format!("`{}` come before `Vertices`", shown(word))));
             }
             Content::Cells(shape) => cells(&mut words, shape, &mut contents)?,
             Content::OtherCells => return Err(other_cells(words.place(), &shown(word))),
@@ -68,7 +68,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     Ok(contents.finish())
 }
 
-/// Only space is simulated.
+/// Only three-dimensional meshes are supported.
 pub(super) fn check_dimension(dimension: i64, place: crate::Place) -> Result<(), ReadError> {
     if dimension == 3 {
         return Ok(());
@@ -77,7 +77,7 @@ pub(super) fn check_dimension(dimension: i64, place: crate::Place) -> Result<(),
     Err(ReadError::Unsupported { place, what, hint: "save it with `Dimension 3` and a third coordinate of 0" })
 }
 
-/// Kinds of cells must not get lost silently.
+/// Cells of other kinds must not be lost silently.
 pub(super) fn other_cells(place: crate::Place, keyword: &str) -> ReadError {
     let hint = "save linear cells, or quadratic tetrahedra and triangles";
     ReadError::Unsupported { place, what: format!("`{keyword}`"), hint }
@@ -90,15 +90,15 @@ fn skip(words: &mut Words, count: usize) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Passes the numbers of a keyword that we do not know; they end at the next word.
+/// Skips the numbers of an unknown keyword, which end at the next word.
 fn unknown(words: &mut Words, word: &[u8], contents: &mut Contents) -> Result<(), ReadError> {
-    /// Files can be full of unknown words; a few are enough to understand.
+    /// Limit on notes: files can be full of unknown words.
     const MOST_NOTES: usize = 8;
     if !word.first().is_some_and(u8::is_ascii_alphabetic) {
         return Err(ReadError::line(words.line(), format!("expected a keyword, found `{}`", shown(word))));
     }
     if contents.mesh.notes.len() < MOST_NOTES {
-        contents.mesh.notes.push(format!("the keyword `{}` in line {} was passed over", shown(word), words.line()));
+        contents.mesh.notes.push(format!("the keyword `{}` in line {} was skipped", shown(word), words.line()));
     }
     loop {
         let mut ahead = words.clone();

@@ -11,12 +11,12 @@ struct Kind<'a> {
     number: i32,
     nodes_each: usize,
     count: usize,
-    /// Groups with the number of their first cell.
+    /// Groups with the index of their first cell.
     groups: Vec<(usize, &'a CellGroup)>,
 }
 
 impl<'a> Kind<'a> {
-    /// Nodes of each cell and its number.
+    /// Nodes of each cell, and its index.
     fn cells(&self) -> impl Iterator<Item = (&'a [u32], usize)> {
         let each = self.nodes_each;
         self.groups.iter().flat_map(move |(first, group)| group.nodes.chunks_exact(each).zip(*first..))
@@ -30,7 +30,7 @@ pub(super) fn write(mesh: &MeshData, is_binary: bool) -> Result<Vec<u8>, WriteEr
     Ok(if is_binary { binary(mesh, &kinds, &labels, &references) } else { text(mesh, &kinds, &labels, &references) })
 }
 
-/// Cells by shape, in the order of the first of each.
+/// Cells by shape, in order of first use.
 fn kinds(mesh: &MeshData) -> Result<Vec<Kind<'_>>, WriteError> {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut first = 0;
@@ -52,7 +52,7 @@ fn kinds(mesh: &MeshData) -> Result<Vec<Kind<'_>>, WriteError> {
     Ok(kinds)
 }
 
-/// References of vertices: the field for it, or labels of point elements.
+/// References of vertices: the field, or labels of point elements.
 fn vertex_references(mesh: &MeshData, labels: &[i32]) -> Vec<i32> {
     let field = mesh.point_field(VERTEX_REFERENCES);
     if let Some(field) = field.filter(|field| field.components == 1 && field.values.len() == mesh.points.len()) {
@@ -110,12 +110,12 @@ fn text(mesh: &MeshData, kinds: &[Kind], labels: &[i32], references: &[i32]) -> 
     out
 }
 
-/// Version 3: reals of 8 bytes, whole numbers of 4, positions of 8, so that files may pass 2 GiB.
+/// Version 3: 8-byte reals, 4-byte integers, 8-byte offsets, so that files may exceed 2 GiB.
 fn binary(mesh: &MeshData, kinds: &[Kind], labels: &[i32], references: &[i32]) -> Vec<u8> {
     let numbers: usize = kinds.iter().map(|kind| kind.count * (kind.nodes_each + 1)).sum();
     let mut out = Vec::with_capacity(mesh.points.len() * 28 + numbers * 4 + 1024);
     let int = |out: &mut Vec<u8>, value: i32| out.extend_from_slice(&value.to_le_bytes());
-    // Number of the keyword, where the next one begins, and the count.
+    // Number of the keyword, offset of the next one, and the count.
     let begin = |out: &mut Vec<u8>, number: i32, row: usize, count: usize| {
         int(out, number);
         let next = out.len() + 8 + 4 + row * count;
@@ -124,7 +124,7 @@ fn binary(mesh: &MeshData, kinds: &[Kind], labels: &[i32], references: &[i32]) -
     };
     int(&mut out, 1);
     int(&mut out, 3);
-    // The dimension is not counted: it stands where a count would.
+    // The dimension is stored in place of a count.
     begin(&mut out, 3, 0, 3);
     begin(&mut out, 4, 28, mesh.points.len());
     for (point, reference) in mesh.points.iter().zip(references) {

@@ -9,7 +9,7 @@ use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellShape, Field, MeshData};
 use crate::text::{find_byte, not_a, parse_f64, parse_i64, shown};
 
-/// Reads the bytes of an OBJ file. Vertices that no face uses stay; faces may name vertices that come later.
+/// Reads the bytes of an OBJ file. Keeps unused vertices; faces may refer to later vertices.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let mut scanner = Scanner { bytes, position: 0, line: 1 };
     let mut mesh = MeshData::default();
@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     Ok(mesh)
 }
 
-/// `x y z`, then nothing, a weight, a colour, or a colour with opacity; weight and opacity are skipped.
+/// `x y z`, then nothing, a weight, a color, or a color with alpha; skips weight and alpha.
 fn vertex(scanner: &mut Scanner<'_>) -> Result<(Vec3, Option<[f64; 3]>), ReadError> {
     let mut values = [0.0; 7];
     let mut count = 0;
@@ -87,14 +87,14 @@ fn vertex(scanner: &mut Scanner<'_>) -> Result<(Vec3, Option<[f64; 3]>), ReadErr
     }
 }
 
-/// Index from `7`, `7/1`, `7/1/3`, `7//3` or, counted from the end of the vertices so far, `-1`.
+/// Index from `7`, `7/1`, `7/1/3`, `7//3` or, counted from the latest vertex backward, `-1`.
 fn corner(word: &[u8], known: usize, line: usize) -> Result<u32, ReadError> {
     let first = &word[..find_byte(word, b'/').unwrap_or(word.len())];
     let rest = &word[first.len()..];
     let is_corner = rest.iter().all(|b| b.is_ascii_digit() || matches!(b, b'/' | b'-'));
     let place = Place::Line(line);
     let Some(index) = parse_i64(first).filter(|_| is_corner) else {
-        // An integer too long for 64 bits is a vertex that does not exist, not a word that is no number.
+        // An integer beyond 64 bits is a missing vertex, not an invalid number.
         if is_corner && !first.is_empty() && first.iter().all(u8::is_ascii_digit) {
             return Err(ReadError::Index { place, what: "vertex", index: i64::MAX });
         }
@@ -108,7 +108,7 @@ fn corner(word: &[u8], known: usize, line: usize) -> Result<u32, ReadError> {
     u32::try_from(vertex).map_err(|_| ReadError::Index { place, what: "vertex", index })
 }
 
-/// Adds a face, the segments of a polyline or points; returns how many cells that were.
+/// Adds a face, the segments of a polyline or points; returns the number of cells.
 fn add_cells(mesh: &mut MeshData, kind: u8, corners: &[u32], line: usize) -> Result<usize, ReadError> {
     let too_few = |what: &str| ReadError::line(line, format!("a {what} with {} corners", corners.len()));
     match (kind, corners.len()) {
@@ -130,16 +130,16 @@ fn add_cells(mesh: &mut MeshData, kind: u8, corners: &[u32], line: usize) -> Res
     Ok(1)
 }
 
-/// What `#` does inside a word.
+/// Meaning of `#` inside a word.
 #[derive(Clone, Copy, PartialEq)]
 enum Hash {
-    /// Numbers end there.
+    /// Ends a number.
     EndsWord,
-    /// Names may contain it; only at their start it begins a comment.
+    /// Part of a name; begins a comment only at its start.
     BeginsComment,
 }
 
-/// Words of a line; a backslash at its end joins the next.
+/// Words of a line; a trailing backslash joins the next line.
 struct Scanner<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
         self.position >= self.bytes.len()
     }
 
-    /// Length of a joint of lines at the position.
+    /// Length of a line continuation at the position.
     fn joint(&self) -> Option<usize> {
         match self.bytes.get(self.position..)? {
             [b'\\', b'\n', ..] => Some(2),
@@ -160,7 +160,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next word of the line, whose end is not passed.
+    /// The next word of the line; does not consume the line's end.
     #[inline]
     fn word(&mut self, hash: Hash) -> Option<&'a [u8]> {
         loop {
@@ -190,7 +190,7 @@ impl<'a> Scanner<'a> {
         Some(&self.bytes[start..self.position])
     }
 
-    /// The rest of the line as one name, which may hold blanks.
+    /// The rest of the line as one name, which may contain spaces.
     fn name(&mut self) -> Option<String> {
         let mut name = String::new();
         while let Some(word) = self.word(Hash::BeginsComment) {
@@ -202,7 +202,7 @@ impl<'a> Scanner<'a> {
         Some(name).filter(|name| !name.is_empty())
     }
 
-    /// Passes the end of the line. A comment is not continued by a backslash; any other statement that we skip is.
+    /// Consumes the end of the line. A backslash continues skipped statements, but not comments.
     fn end_line(&mut self) {
         let mut is_comment = false;
         while let Some(&b) = self.bytes.get(self.position) {
@@ -227,7 +227,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Vertex colours, of which files have all, none, or some.
+/// Vertex colors, given for all, no, or some vertices.
 #[derive(Default)]
 struct Colors {
     values: Vec<f64>,
@@ -250,13 +250,13 @@ impl Colors {
         self.without += mesh.points.len() - self.values.len() / 3;
         self.values.resize(mesh.points.len() * 3, 1.0);
         if self.without > 0 {
-            mesh.notes.push(format!("{} vertices have no colour and were made white", self.without));
+            mesh.notes.push(format!("{} vertices have no color and became white", self.without));
         }
         mesh.point_fields.push(Field { name: "color".into(), components: 3, values: self.values });
     }
 }
 
-/// Named sets of cells, of which some are open.
+/// Named sets of cells, some of them open.
 #[derive(Default)]
 struct Sets {
     names: Vec<String>,
@@ -267,7 +267,7 @@ struct Sets {
     material: Option<usize>,
     /// First cell since the open sets changed.
     first: usize,
-    /// Members that may still be added.
+    /// Number of members that may still be added.
     budget: usize,
 }
 
@@ -280,7 +280,7 @@ impl Sets {
         })
     }
 
-    /// Gives the cells since the last change to the open sets.
+    /// Adds the cells since the last change to the open sets.
     fn close(&mut self, cell_count: usize, line: usize) -> Result<(), ReadError> {
         let cells = self.first as u32..cell_count as u32;
         self.first = cell_count;
@@ -303,7 +303,7 @@ impl Sets {
     }
 }
 
-/// Faces that name vertices which were not known yet, each beyond all before: enough to find the first that is wrong.
+/// Faces with forward references, each beyond all before: enough to find the first invalid one.
 #[derive(Default)]
 struct References {
     beyond: Vec<(u32, usize)>,
@@ -350,7 +350,7 @@ mod tests {
         assert!((mesh.volume() - 1.0 / 6.0).abs() < 1e-15);
     }
 
-    /// The six quads of a cube make 12 triangles and the volume 1.
+    /// The six quads of a cube give 12 triangles and volume 1.
     #[test]
     fn quads_become_two_triangles() {
         let cube = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n\

@@ -5,8 +5,8 @@ use crate::error::WriteError;
 use crate::mesh_data::{CellShape, MeshData};
 use crate::text::{push_f64, push_u64};
 
-/// Bytes of an OBJ file: triangles, quads, polygons, lines and points, cell sets as groups and materials, the point field
-/// `color`. Other fields and node sets have no place in the format.
+/// Encodes an OBJ file: triangles, quads, polygons, lines and points, cell sets as groups and materials, and the point
+/// field `color`. The format cannot store other fields and node sets.
 pub fn write(mesh: &MeshData) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::with_capacity(64 * mesh.points.len() + 32 * mesh.cell_count());
     let color = mesh.point_fields.iter().find(|field| field.name == "color" && matches!(field.components, 3 | 4));
@@ -62,7 +62,7 @@ fn push_sets(out: &mut Vec<u8>, names: &[&str], before: &[u32], now: &[u32]) {
         out.push(b'\n');
     }
     out.push(b'g');
-    // A second material of the same cells goes as a group whose name reads back as that material.
+    // A second material of the same cells becomes a group whose name reads back as that material.
     let is_open = |name: &&str| name.strip_prefix(MATERIAL).is_none_or(|material| Some(material) != new);
     for name in now.iter().map(name).filter(is_open) {
         push_name(out, name);
@@ -70,7 +70,8 @@ fn push_sets(out: &mut Vec<u8>, names: &[&str], before: &[u32], now: &[u32]) {
     out.push(b'\n');
 }
 
-/// A blank and a name, in which blanks would separate, backslashes join lines and `#` at the start begin a comment.
+/// Appends a space and a name, escaping spaces (separators), backslashes (line continuations) and a leading `#`
+/// (comment).
 fn push_name(out: &mut Vec<u8>, name: &str) {
     out.push(b' ');
     let name = if let Some(rest) = name.strip_prefix('#') {
@@ -82,10 +83,10 @@ fn push_name(out: &mut Vec<u8>, name: &str) {
     out.extend(name.bytes().map(|b| if b.is_ascii_whitespace() || b == b'\\' { b'_' } else { b }));
 }
 
-/// The sets of each cell, by number in `names`.
+/// The sets of each cell, by index in `names`.
 struct Memberships<'a> {
     names: Vec<&'a str>,
-    /// End of the sets of each cell; empty when there are no sets.
+    /// End of the sets of each cell; empty without sets.
     ends: Vec<usize>,
     sets: Vec<u32>,
 }
@@ -96,7 +97,7 @@ impl<'a> Memberships<'a> {
         if names.is_empty() {
             return Memberships { names, ends: Vec::new(), sets: Vec::new() };
         }
-        // Counting sort by cell: counts, starts, then each set fills its places, which moves the starts to the ends.
+        // Counting sort by cell: counts, starts, then each set fills its entries, which moves the starts to the ends.
         let mut ends = vec![0usize; mesh.cell_count()];
         let mut total = 0;
         for &cell in mesh.cell_sets.values().flatten() {

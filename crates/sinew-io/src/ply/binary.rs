@@ -1,4 +1,4 @@
-//! Binary data: runs of entries with the same layout are decoded column by column.
+//! Binary data: decodes runs of entries with the same layout column by column.
 
 use super::columns::{Columns, Demand, checked};
 use super::header::Element;
@@ -6,10 +6,10 @@ use crate::binary::{Cursor, Endian, NumberKind};
 use crate::error::{Place, ReadError};
 use crate::mesh_data::CellShape;
 
-/// Where the properties of an entry lie. Entries whose lists have equal counts have equal layouts.
+/// Layout of the properties in an entry. Entries whose lists have equal counts have equal layouts.
 #[derive(Default)]
 struct Layout {
-    /// Offset of each property; of lists, of their count.
+    /// Offset of each property; for lists, of the count.
     offsets: Vec<usize>,
     /// Count of each list; 0 for scalars.
     counts: Vec<usize>,
@@ -17,7 +17,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The layout of the entry at the start of `bytes`, which begin at `position` of the file.
+    /// The layout of the entry at the start of `bytes`, at `position` of the file.
     fn read(&mut self, element: &Element, bytes: &[u8], endian: Endian, position: usize) -> Result<(), ReadError> {
         self.offsets.clear();
         self.counts.clear();
@@ -55,14 +55,14 @@ impl Layout {
         if self.stride > bytes.len() { Err(truncated()) } else { Ok(()) }
     }
 
-    /// How many entries, at most `limit`, have this layout from the start of `bytes`; the first has.
+    /// Number of entries with this layout from the start of `bytes`, at most `limit`; the first has it.
     fn run(&self, element: &Element, bytes: &[u8], limit: usize) -> usize {
         let mut run = limit.min(bytes.len() / self.stride.max(1));
         for (property, &offset) in element.properties.iter().zip(&self.offsets) {
             let Some(kind) = property.list else { continue };
             let size = kind.size();
             let first = &bytes[offset..offset + size];
-            // A comparison of slices of unknown length is a call; counts have one byte nearly always.
+            // Comparing slices of unknown length is a function call; nearly all counts have one byte.
             let differs = if size == 1 {
                 (1..run).find(|entry| bytes[entry * self.stride + offset] != first[0])
             } else {
@@ -144,7 +144,7 @@ struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// Appends all values; false when one is no vertex.
+    /// Appends all values; false if one is not a vertex.
     fn decode(&self, kind: NumberKind, endian: Endian, vertex_count: usize, nodes: &mut Vec<u32>) -> bool {
         let first = nodes.len();
         // The usual case: three or four 32-bit integers.
@@ -161,7 +161,7 @@ impl Lists<'_> {
                 }
             }
         }
-        // Negative integers are beyond every count as unsigned ones.
+        // As unsigned integers, negative values exceed every count.
         nodes[first..].iter().fold(0, |largest, &node| largest.max(node)) < vertex_count.min(u32::MAX as usize) as u32
     }
 
@@ -177,7 +177,7 @@ impl Lists<'_> {
     }
 }
 
-/// The first value that is no vertex, as an error.
+/// The first invalid vertex, as an error.
 fn wrong_vertex(
     lists: &Lists<'_>,
     kind: NumberKind,
@@ -219,7 +219,7 @@ fn one_i64(kind: NumberKind, bytes: &[u8], endian: Endian) -> Option<i64> {
     })
 }
 
-/// Hands out the number at `offset` of every entry.
+/// Calls `sink` with the number at `offset` of every entry.
 pub(super) fn each_f64(
     kind: NumberKind,
     endian: Endian,

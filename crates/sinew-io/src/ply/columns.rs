@@ -1,4 +1,4 @@
-//! What both encodings fill: one column per scalar property, and the lists that are wanted.
+//! Output of both encodings: one column per scalar property, and the wanted lists.
 
 use super::header::Element;
 use crate::error::{Place, ReadError};
@@ -6,14 +6,14 @@ use crate::mesh_data::{CellGroup, CellShape, MeshData};
 
 /// Cells from lists of vertices.
 pub(super) struct Faces {
-    /// The list property.
+    /// Index of the list property.
     pub(super) property: usize,
     pub(super) vertex_count: usize,
     pub(super) groups: Vec<CellGroup>,
 }
 
 impl Faces {
-    /// The group to which faces with that many corners are added.
+    /// The group for faces with that many corners.
     pub(super) fn group(&mut self, corners: usize, place: impl Fn() -> Place) -> Result<&mut CellGroup, ReadError> {
         let shape = match corners {
             0 => return Err(ReadError::Syntax { place: place(), reason: "a face with 0 corners".into() }),
@@ -32,19 +32,19 @@ impl Faces {
     }
 }
 
-/// What the values of a scalar property must be.
+/// Requirement on the values of a scalar property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Demand {
-    /// Any number, or none.
+    /// Any value, including NaN.
     Nothing,
     /// A coordinate.
     Finite,
-    /// One of so many vertices.
+    /// An index below this number of vertices.
     Vertex(usize),
 }
 
 impl Demand {
-    /// The error for a value that is not as demanded.
+    /// The error for a value that violates the requirement.
     #[inline]
     pub(super) fn check(self, value: f64, name: &str, place: impl Fn() -> Place) -> Result<(), ReadError> {
         match self {
@@ -58,11 +58,11 @@ impl Demand {
 
 /// The data of one element.
 pub(super) struct Columns {
-    /// What each property must be.
+    /// Requirement on each property.
     pub(super) demands: Vec<Demand>,
     /// Values of each property; empty for lists.
     pub(super) values: Vec<Vec<f64>>,
-    /// Where the faces go, if these are faces.
+    /// Output for faces, if these are faces.
     pub(super) faces: Option<Faces>,
 }
 
@@ -72,7 +72,7 @@ impl Columns {
         Columns { demands: vec![Demand::Nothing; count], values: vec![Vec::new(); count], faces }
     }
 
-    /// Demands something of some properties, which must exist without list; returns their places.
+    /// Sets a requirement on some scalar properties, which must exist; returns their indices.
     pub(super) fn demand<const N: usize>(
         &mut self,
         element: &Element,
@@ -89,7 +89,7 @@ impl Columns {
     }
 }
 
-/// A vertex that a face or edge names.
+/// A vertex of a face or edge.
 #[inline]
 pub(super) fn checked(index: i64, vertex_count: usize, place: impl Fn() -> Place) -> Result<u32, ReadError> {
     match u32::try_from(index) {
@@ -98,7 +98,7 @@ pub(super) fn checked(index: i64, vertex_count: usize, place: impl Fn() -> Place
     }
 }
 
-/// Adds groups to a mesh, the first to the last one there if the shapes agree.
+/// Adds groups to a mesh; merges the first with the last existing one if the shapes agree.
 pub(super) fn append(mesh: &mut MeshData, groups: Vec<CellGroup>) {
     for group in groups {
         match mesh.groups.last_mut() {

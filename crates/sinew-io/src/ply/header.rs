@@ -1,4 +1,4 @@
-//! The header: which elements with which properties follow, and how.
+//! The header: elements, their properties, and the encoding.
 
 use std::collections::HashSet;
 
@@ -6,24 +6,24 @@ use crate::binary::{Endian, NumberKind};
 use crate::error::{Place, ReadError};
 use crate::text::{Words, not_a, parse_i64, shown};
 
-/// How the data is stored.
+/// Encoding of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Text,
     Binary(Endian),
 }
 
-/// One value, or a list with its own count, per entry of an element.
+/// A property: one value, or a list with its count, per entry of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Property {
     pub(super) name: String,
-    /// Kind of the count of a list.
+    /// Number type of a list's count.
     pub(super) list: Option<NumberKind>,
-    /// Kind of the value or values.
+    /// Number type of the values.
     pub(super) kind: NumberKind,
 }
 
-/// Entries that follow each other.
+/// Consecutive entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Place of a property without list.
+    /// Index of a scalar property.
     pub(super) fn scalar(&self, name: &str) -> Option<usize> {
         self.properties.iter().position(|property| property.name == name && property.list.is_none())
     }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn mistakes_name_their_line() {
         let cases = [
-            ("plx\n", "not a PLY file: it begins with `plx"),
+            ("plx\n", "not a valid PLY file: it begins with `plx"),
             ("ply\nformat octal 1.0\n", "line 2: format: `octal`"),
             ("ply\nelement vertex -1\n", "line 2: element: `-1`"),
             ("ply\nelement vertex 1\nelement vertex 1\n", "line 3: the element is declared twice"),

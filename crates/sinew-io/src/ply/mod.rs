@@ -1,8 +1,8 @@
-//! Stanford PLY: text and both byte orders, with whatever elements and properties the header declares.
+//! Stanford PLY: text and both byte orders, with any elements and properties in the header.
 //!
-//! Vertices give points, faces triangles, quads and polygons, edges lines; their scalar properties become fields. `red green
-//! blue [alpha]` is one field `color` with the values as stored, `nx ny nz` one field `normal`. Other elements and lists are
-//! passed over.
+//! Vertices become points; faces become triangles, quads and polygons; edges become lines. Scalar properties become
+//! fields. `red green blue [alpha]` is one field `color` with the values as stored, `nx ny nz` one field `normal`.
+//! Skips other elements and lists.
 
 mod binary;
 mod columns;
@@ -17,16 +17,16 @@ pub use write::write;
 
 use crate::format::WriteOptions;
 
-/// Properties that are one field: its name, the properties that must be there, and one that may.
+/// Properties joined into one field: its name, the required properties, and an optional one.
 const JOINED: [(&str, [&str; 3], Option<&str>); 2] =
     [("color", ["red", "green", "blue"], Some("alpha")), ("normal", ["nx", "ny", "nz"], None)];
 
-/// Reads arbitrary bytes; what is a mesh must survive the way there and back.
+/// Reads arbitrary bytes; a mesh among them must survive a round trip.
 pub fn fuzz_one(bytes: &[u8]) {
     let Ok(mesh) = read(bytes) else { return };
     for binary in [true, false] {
-        let written = write(&mesh, &WriteOptions { binary, ..WriteOptions::default() }).expect("what was read fits");
-        let back = read(&written).expect("what was written can be read");
+        let written = write(&mesh, &WriteOptions { binary, ..WriteOptions::default() }).expect("fits in PLY");
+        let back = read(&written).expect("round trip");
         assert_eq!((&back.points, &back.groups), (&mesh.points, &mesh.groups));
         assert_eq!(back.point_fields.len(), mesh.point_fields.len());
     }

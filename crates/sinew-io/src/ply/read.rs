@@ -10,11 +10,11 @@ use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
 use crate::text::Words;
 
-/// Values of cell fields per byte of the file. Faces and edges share their fields, so thousands of properties of one edge would
-/// take memory for every face; honest files stay below 2.
+/// Values of cell fields per byte of the file. Faces and edges share their fields, so thousands of properties of one
+/// edge would take memory for every face; legitimate files stay below 2.
 const VALUES_PER_BYTE: usize = 4;
 
-/// Reads the bytes of a PLY file. A file without faces is a cloud of points, which is a mesh without cells.
+/// Reads the bytes of a PLY file. A file without faces is a point cloud, a mesh without cells.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let header = header::read(bytes)?;
     let vertices = header.elements.iter().find(|element| element.name == "vertex");
@@ -85,7 +85,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     Ok(mesh)
 }
 
-/// Where the data comes from.
+/// Source of the data.
 enum Source<'a> {
     Text(Words<'a>),
     Binary(Cursor<'a>),
@@ -120,7 +120,7 @@ fn fields(element: &Element, mut columns: Columns, used: &[&str]) -> Vec<Field> 
         if property.list.is_some() || used.contains(&property.name.as_str()) {
             continue;
         }
-        // The first property of a joined field stands for all; the others were taken with it.
+        // The first property of a joined field stands for all; the others were consumed with it.
         let joined = JOINED.iter().find(|(name, parts, more)| {
             is_free(name)
                 && (parts.contains(&property.name.as_str()) || *more == Some(property.name.as_str()))
@@ -143,7 +143,7 @@ fn fields(element: &Element, mut columns: Columns, used: &[&str]) -> Vec<Field> 
     fields
 }
 
-/// Fields of all cells from fields of some: cells of another element have no value, which is NaN.
+/// Extends fields of some cells to all cells, with NaN for cells of other elements.
 fn spread(parts: Vec<(usize, Field)>, cell_count: usize) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
     for (first, part) in parts {
@@ -164,7 +164,7 @@ fn spread(parts: Vec<(usize, Field)>, cell_count: usize) -> Vec<Field> {
 mod tests {
     use super::*;
 
-    /// A unit tetrahedron with a quad that spoils it, in text; vertices after the faces, an element we do not know between.
+    /// A unit tetrahedron with an extra quad, as text; vertices after the faces, an unknown element in between.
     const TEXT: &str = "ply\nformat ascii 1.0\ncomment made by hand\nelement face 5\nproperty uchar red\n\
         property list uchar int vertex_indices\nproperty list uint8 float texcoord\nproperty int part\n\
         element camera 2\nproperty list int double rays\nproperty float f\n\
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(mesh.point_field("quality").unwrap().values, [0.1, 0.2, 0.3, 0.4]);
         assert_eq!(mesh.cell_field("part").unwrap().values[..5], [7.0, 8.0, 7.0, 6.0, 5.0]);
         assert!(mesh.cell_field("part").unwrap().values[5].is_nan());
-        // Red without green and blue is a number like any other.
+        // Red without green and blue is an ordinary property.
         assert_eq!(mesh.cell_field("red").unwrap().values[4], 1.0);
     }
 

@@ -1,4 +1,4 @@
-//! Data as text: one entry after another, in words.
+//! Text data: one entry after another, word by word.
 
 use super::columns::{Columns, checked};
 use super::header::Element;
@@ -10,7 +10,7 @@ pub(super) fn read(words: &mut Words<'_>, element: &Element, columns: &mut Colum
     if element.properties.is_empty() {
         return Ok(());
     }
-    // A value and the blank after it take two bytes at least; the last one may have no blank.
+    // A value and the whitespace after it take at least two bytes; the last one may have none.
     let smallest = 2 * element.properties.len();
     let room = (words.remaining().len() + 1) / smallest;
     if element.count > room {

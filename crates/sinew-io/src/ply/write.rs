@@ -8,10 +8,10 @@ use crate::format::WriteOptions;
 use crate::mesh_data::{CellGroup, CellShape, Field, MeshData};
 use crate::text::{push_f64, push_u64};
 
-/// Bytes of a PLY file, binary (little endian, doubles) or text, with all fields. Sets have no place in the format.
+/// Encodes a PLY file, binary (little endian, doubles) or text, with all fields. The format cannot store sets.
 ///
-/// Lines before or behind all faces are an element of their own. Lines between faces, and points, are written as faces with
-/// two corners and one, as meshio does, because elements would change the order of the cells.
+/// Lines before or after all faces become an element. Lines between faces, and points, become faces with two corners
+/// and one, as in meshio, because separate elements would reorder the cells.
 pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteError> {
     if let Some(group) = mesh.groups.iter().find(|group| group.shape.dimension() == 3 || is_quadratic(group.shape)) {
         let hint = "write the boundary of a volume: `sinew mesh convert --boundary`";
@@ -60,7 +60,7 @@ impl Element<'_> {
     }
 }
 
-/// The elements that hold the cells, in their order.
+/// The elements that hold the cells, in cell order.
 fn elements(mesh: &MeshData) -> Vec<Element<'_>> {
     let is_line = |group: &CellGroup| group.shape == CellShape::Line2;
     let edges_first = mesh.groups.first().is_some_and(is_line);
@@ -96,7 +96,7 @@ pub(super) struct Property<'a> {
     name: String,
     field: &'a Field,
     component: usize,
-    /// Whether all values of the field are integers of a byte.
+    /// Whether all values of the field fit in an unsigned byte.
     pub(super) is_byte: bool,
 }
 
@@ -112,7 +112,7 @@ impl Property<'_> {
     }
 }
 
-/// Properties with names that are free and hold no blanks.
+/// Properties with unused names without whitespace.
 fn properties<'a>(fields: &'a [Field], taken: &[&str]) -> Vec<Property<'a>> {
     let mut names: HashSet<String> = taken.iter().map(|&name| name.into()).collect();
     let mut properties = Vec::new();
@@ -120,7 +120,7 @@ fn properties<'a>(fields: &'a [Field], taken: &[&str]) -> Vec<Property<'a>> {
         let joined = JOINED.iter().find(|(name, parts, more)| {
             *name == field.name && (field.components == 3 || (more.is_some() && field.components == parts.len() + 1))
         });
-        // Other programs know colours as bytes.
+        // Other programs expect colors as bytes.
         let is_byte = field.name == "color"
             && joined.is_some()
             && field.values.iter().all(|v| (0.0..=255.0).contains(v) && v.fract() == 0.0);
@@ -182,7 +182,7 @@ fn write_text(header: &[u8], mesh: &MeshData, properties: &[Property<'_>], eleme
     out
 }
 
-/// The blank after the last word becomes the end of the line.
+/// Replaces the space after the last word by a line break.
 fn end_line(out: &mut [u8]) {
     if let Some(last) = out.last_mut() {
         *last = b'\n';

@@ -1,4 +1,4 @@
-//! Mesh to binary PLY. All records have sizes that are known before, so they are filled in their places, on all cores.
+//! Binary PLY writer. All record sizes are known in advance, so all cores fill the records in place.
 
 use rayon::prelude::*;
 use sinew_math::Vec3;
@@ -6,7 +6,7 @@ use sinew_math::Vec3;
 use super::write::{Element, Property};
 use crate::mesh_data::{CellGroup, CellShape};
 
-/// Records per task: enough to be worth one.
+/// Records per task: enough to pay for one.
 const RECORDS_PER_TASK: usize = 4096;
 
 /// The header, the points and the elements.
@@ -42,7 +42,7 @@ fn size_of(properties: &[Property<'_>]) -> usize {
     properties.iter().map(Property::size).sum()
 }
 
-/// Fills records of one size, with their numbers.
+/// Fills records of one size; passes their indices.
 fn fill(records: &mut [u8], size: usize, record: impl Fn(usize, &mut [u8]) + Sync) {
     records.par_chunks_exact_mut(size).with_min_len(RECORDS_PER_TASK).enumerate().for_each(|(i, r)| record(i, r));
 }
@@ -63,7 +63,7 @@ fn fill_properties(mut values: &mut [u8], properties: &[Property<'_>], entry: us
 fn fill_group(records: &mut [u8], element: &Element<'_>, group: &CellGroup, first: usize) {
     let properties = &element.properties;
     if group.shape == CellShape::Tri3 && element.count_size == 1 && properties.is_empty() {
-        // The usual case, with sizes that the compiler knows.
+        // The usual case, with sizes known at compile time.
         let (records, _) = records.as_chunks_mut::<13>();
         let (triangles, _) = group.nodes.as_chunks::<3>();
         records.par_iter_mut().zip(triangles).with_min_len(RECORDS_PER_TASK).for_each(|(record, [a, b, c])| {

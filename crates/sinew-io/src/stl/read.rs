@@ -13,10 +13,10 @@ use crate::text::{Words, not_a, shown};
 /// Bytes before the number of triangles of a binary file.
 const HEADER: usize = 80;
 
-/// Reads the bytes of an STL file. Triangles with two equal corners are left out, and noted.
+/// Reads the bytes of an STL file. Skips triangles with two equal corners, with a note.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let promised = bytes.get(HEADER..HEADER + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-    // Binary files may begin with "solid" too: only their size tells.
+    // Binary files may begin with "solid" too: only their size decides.
     let size = promised.map(|count| HEADER as u64 + 4 + RECORD as u64 * u64::from(count));
     if size == Some(bytes.len() as u64) || !is_text(bytes) { read_binary(bytes, promised) } else { read_text(bytes) }
 }
@@ -25,11 +25,11 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
 fn is_text(bytes: &[u8]) -> bool {
     let start = bytes.trim_ascii_start();
     let is_solid = start.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"));
-    // The name of a solid is short; a header of 80 bytes with binary behind it has zeros soon.
+    // The name of a solid is short; an 80-byte header followed by binary data soon contains zeros.
     is_solid && !bytes.iter().take(HEADER + 4 + RECORD).any(|&b| b == 0)
 }
 
-/// Triangles on the way to a mesh.
+/// Triangles under construction.
 struct Triangles {
     weld: Weld,
     nodes: Vec<u32>,
@@ -41,11 +41,11 @@ impl Triangles {
         Triangles { weld: Weld::new(), nodes: Vec::new(), degenerate: 0 }
     }
 
-    /// Whether the triangle was kept.
+    /// Adds a triangle; returns whether it was kept.
     #[inline]
     fn add(&mut self, corners: [Vec3; 3]) -> bool {
         let [a, b, c] = corners.map(unsigned_zeros);
-        // Before welding, so that no vertex stays that no triangle uses.
+        // Before welding, so that no unused vertex stays.
         if a == b || b == c || c == a {
             self.degenerate += 1;
             return false;
@@ -92,7 +92,7 @@ fn read_binary(bytes: &[u8], promised: Option<u32>) -> Result<MeshData, ReadErro
             f32::from_le_bytes([record[start], record[start + 1], record[start + 2], record[start + 3]])
         };
         let values: [f32; 9] = std::array::from_fn(coordinate);
-        // A sum of finite products with zero is zero; one bad value makes it NaN.
+        // A sum of finite values times zero is zero; one bad value makes it NaN.
         if values.iter().map(|value| value * 0.0).sum::<f32>() != 0.0 {
             let bad = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
             let byte = HEADER + 4 + index * RECORD + 12 + 4 * bad;
@@ -148,14 +148,14 @@ fn read_text(bytes: &[u8]) -> Result<MeshData, ReadError> {
         return Err(ReadError::Truncated { place: words.place(), what: "a solid".into() });
     }
     let mut mesh = triangles.into_mesh()?;
-    // The only solid is the whole file and needs no name.
+    // A single solid is the whole file and needs no name.
     if solids.len() > 1 {
         mesh.cell_sets = sets_of(solids, mesh.cell_count());
     }
     Ok(mesh)
 }
 
-/// `normal … outer loop … endloop endfacet`; the normal follows from the corners and is not believed.
+/// `normal … outer loop … endloop endfacet`; ignores the normal, which follows from the corners.
 fn facet(words: &mut Words<'_>, triangles: &mut Triangles) -> Result<(), ReadError> {
     const WHAT: &str = "a facet";
     expect(words, &["normal"])?;
@@ -187,10 +187,10 @@ fn expect(words: &mut Words<'_>, wanted: &[&str]) -> Result<(), ReadError> {
     if is_one_of(word, wanted) {
         return Ok(());
     }
-    Err(ReadError::line(words.line(), format!("`{}` where `{}` is due", shown(word), wanted[0])))
+    Err(ReadError::line(words.line(), format!("`{}` instead of `{}`", shown(word), wanted[0])))
 }
 
-/// Cell sets of solids; those without name are numbered, those of the same name are one.
+/// Cell sets of solids; numbers those without a name, merges those with the same name.
 fn sets_of(solids: Vec<(String, usize)>, cell_count: usize) -> BTreeMap<String, Vec<u32>> {
     let ends: Vec<usize> = solids.iter().skip(1).map(|(_, first)| *first).chain([cell_count]).collect();
     let mut sets: BTreeMap<String, Vec<u32>> = BTreeMap::new();
@@ -263,10 +263,10 @@ mod tests {
     fn mistakes_name_their_line_or_byte() {
         let text = tetrahedron();
         let cases = [
-            (text.replacen("outer", "inner", 1), "line 3: `inner` where `outer` is due"),
+            (text.replacen("outer", "inner", 1), "line 3: `inner` instead of `outer`"),
             (text.replacen("vertex 0 1 0", "vertex 0 1", 1), "line 6: vertex: `vertex` is not a number"),
             (text.replacen("vertex 0 1 0", "vertex 0 inf 0", 1), "line 5: vertex is not finite"),
-            (text.replacen("endloop", "vertex 0 0 0", 1), "line 7: `vertex` where `endloop` is due"),
+            (text.replacen("endloop", "vertex 0 0 0", 1), "line 7: `vertex` instead of `endloop`"),
             (text.replacen("normal 0 0 0", "normal 0 0", 1), "line 3: a normal"),
             (text.replacen("endsolid lower part", "", 1), "line 17: solid: `SOLID`"),
             (text.replacen("ENDSOLID\n", "", 1), "the file ends inside a solid"),

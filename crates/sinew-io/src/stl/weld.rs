@@ -1,17 +1,17 @@
-//! Vertices at exactly equal places made one.
+//! Merges vertices at exactly equal positions.
 
 use sinew_math::Vec3;
 
 /// No vertex.
 const FREE: u32 = u32::MAX;
 
-/// Numbers points in the order of their first appearance. A hash table with open addressing and one word per slot: the keys
-/// are the points themselves.
+/// Numbers points in order of first appearance. A hash table with open addressing and one word per slot: the points
+/// themselves are the keys.
 pub(super) struct Weld {
     pub(super) points: Vec<Vec3>,
     slots: Vec<u32>,
-    /// The last vertex of some hashes. Neighbouring triangles stand close to each other in most files, so this small table,
-    /// which fits the first cache, answers most questions.
+    /// The last vertex of some hashes. Adjacent triangles are close together in most files, so this small table, which
+    /// fits in the L1 cache, answers most queries.
     recent: Vec<u32>,
 }
 
@@ -23,10 +23,10 @@ impl Weld {
         Weld { points: Vec::new(), slots: vec![FREE; 1 << 10], recent: vec![FREE; RECENT] }
     }
 
-    /// Number of a point, whose zeros have no sign.
+    /// Index of a point, whose zeros have no sign.
     #[inline]
     pub(super) fn vertex(&mut self, point: Vec3) -> u32 {
-        // At most half full, so that a search ends soon.
+        // At most half full, so that searches are short.
         if self.points.len() * 2 >= self.slots.len() {
             self.grow();
         }
@@ -69,7 +69,8 @@ impl Weld {
     }
 }
 
-/// Bits of the three coordinates, mixed by multiplications whose halves are folded: coordinates of a grid differ in few bits.
+/// Bits of the three coordinates, mixed by multiplications whose halves are folded: coordinates of a grid differ in few
+/// bits.
 #[inline]
 fn hash(point: Vec3) -> u64 {
     let fold = |a: u64, b: u64| {
@@ -77,7 +78,7 @@ fn hash(point: Vec3) -> u64 {
         (product as u64) ^ (product >> 64) as u64
     };
     let [x, y, z] = [point.x, point.y, point.z].map(f64::to_bits);
-    // Odd numbers without pattern: the fractions of π.
+    // Odd numbers without a pattern: the fractional digits of π.
     let xy = fold(x ^ 0x243f_6a88_85a3_08d3, y ^ 0x1319_8a2e_0370_7345);
     fold(xy ^ z, 0xa409_3822_299f_31d1)
 }

@@ -11,13 +11,13 @@ use crate::format::WriteOptions;
 use crate::mesh_data::{CellShape, MeshData, triangles_of};
 use crate::text::push_f64;
 
-/// Bytes before the first triangle: a text and the number of triangles.
+/// Bytes before the first triangle: a text and the triangle count.
 const HEADER: usize = 84;
 
 /// Bytes of an STL file, binary in single precision or text. Quads and polygons are cut in halves ([`triangles_of`]).
 ///
-/// A binary file holds the cell field `attribute` where that is an integer of 16 bits; a text file holds several solids when
-/// every cell belongs to exactly one cell set. Other fields and sets have no place in the format.
+/// A binary file stores the cell field `attribute` if it fits in 16-bit integers; a text file stores several solids if
+/// every cell belongs to exactly one cell set. The format cannot store other fields and sets.
 pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteError> {
     let mut count = 0usize;
     for (shape, nodes) in mesh.cells() {
@@ -37,7 +37,7 @@ fn parts<'a>(mesh: &'a MeshData, nodes: &'a [u32]) -> impl Iterator<Item = [Vec3
     triangles_of(nodes).map(|triangle| triangle.map(|node| mesh.points[node as usize]))
 }
 
-/// Unit normal of a triangle, zero where it has none.
+/// Unit normal of a triangle, or zero if it is degenerate.
 fn normal([a, b, c]: [Vec3; 3]) -> [f32; 3] {
     let n = (b - a).cross(c - a);
     let length = n.norm();
@@ -47,7 +47,7 @@ fn normal([a, b, c]: [Vec3; 3]) -> [f32; 3] {
 fn write_binary(mesh: &MeshData, count: usize) -> Result<Vec<u8>, WriteError> {
     let unsupported = |what: String, hint| WriteError::Unsupported { format: "STL", what, hint };
     let promised = u32::try_from(count)
-        .map_err(|_| unsupported(format!("{count} triangles"), "write PLY, which counts further"))?;
+        .map_err(|_| unsupported(format!("{count} triangles"), "write PLY, which has no such limit"))?;
     let far = |point: &&Vec3| [point.x, point.y, point.z].iter().any(|x| !(*x as f32).is_finite());
     if let Some(point) = mesh.points.iter().find(far) {
         let what = format!("the coordinates {} {} {} in single precision", point.x, point.y, point.z);
@@ -131,7 +131,7 @@ fn write_text(mesh: &MeshData, count: usize) -> Vec<u8> {
     out
 }
 
-/// A keyword and a name, which stays in its line.
+/// A keyword and a name without line breaks.
 fn push_line(out: &mut Vec<u8>, keyword: &[u8], name: &str) {
     out.extend_from_slice(keyword);
     // A zero would make the file look binary.
@@ -139,10 +139,10 @@ fn push_line(out: &mut Vec<u8>, keyword: &[u8], name: &str) {
     out.push(b'\n');
 }
 
-/// Which solid each cell belongs to.
+/// The solid of each cell.
 struct Solids<'a> {
     names: Vec<&'a str>,
-    /// Empty when there is one solid only.
+    /// Empty if there is only one solid.
     of_cell: Vec<u32>,
 }
 

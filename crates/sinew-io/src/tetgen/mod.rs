@@ -1,14 +1,14 @@
-//! TetGen's `.node` and `.ele`, with `.face` where there is one.
+//! TetGen's `.node` and `.ele` files, with an optional `.face`.
 //!
-//! Numbers begin at 0 or 1, whichever the first node has. Attributes of points become the point fields `attribute-1` and so
-//! on, boundary markers of points the node sets `marker-3` (0 marks nothing; more than a thousand become the point field
-//! `marker`), attributes of tetrahedra the cell field [`LABEL`](crate::LABEL) if they are whole numbers. Faces follow the
-//! tetrahedra as triangles with their marker as label; of quadratic faces only the corners are read.
+//! Numbers begin at 0 or 1, as the first node does. Attributes of points become the point fields `attribute-1` and so
+//! on. Boundary markers of points become the node sets `marker-3` (0 marks nothing; more than a thousand become the
+//! point field `marker`). Attributes of tetrahedra become the cell field [`LABEL`](crate::LABEL) if they are integers.
+//! Faces follow the tetrahedra as triangles with their marker as label; quadratic faces keep only their corners.
 //!
-//! When writing, all components of all point fields become attributes; labels, or the number of the first named set that a
-//! cell is in, become the attribute of tetrahedra and the marker of faces. Every node has one marker: that of the first set
-//! called `marker-3` or the like which it is in, then the label of a point element, then a number for each other node set
-//! in order of names. Other cell fields, and all other names, are lost.
+//! When writing, all components of all point fields become attributes. Labels, or the number of the cell's first named
+//! set, become the attribute of tetrahedra and the marker of faces. Every node has one marker: from its first set named
+//! like `marker-3`, then from the label of a point element, then a number for each other node set in order of names.
+//! Other cell fields, and all other names, are lost.
 
 mod read;
 mod write;
@@ -17,15 +17,15 @@ use crate::error::{Place, ReadError, WriteError};
 use crate::format::{Companions, EncodedFile};
 use crate::mesh_data::MeshData;
 
-/// Which of TetGen's nodes is the i-th of VTK in a quadratic tetrahedron.
+/// Node order of a quadratic tetrahedron: entry i is TetGen's number of VTK's node i.
 ///
-/// TetGen numbers the middles of the edges 23, 03, 01, 12, 13, 02; VTK of 01, 12, 02, 03, 13, 23.
+/// TetGen orders the edge midpoints 23, 03, 01, 12, 13, 02; VTK 01, 12, 02, 03, 13, 23.
 const TET10: [usize; 10] = [0, 1, 2, 3, 6, 7, 9, 5, 8, 4];
 
-/// Prefix of the names of node sets made of boundary markers.
+/// Prefix of node sets made from boundary markers.
 const MARKER: &str = "marker-";
 
-/// Reads a `.ele` and the `.node` beside it, or the other way round, and the `.face` of the same name if there is one.
+/// Reads a `.ele` and the `.node` beside it, or vice versa, and the `.face` of the same name if there is one.
 pub fn read(bytes: &[u8], extension: &str, companions: &dyn Companions) -> Result<MeshData, ReadError> {
     let place = Place::Line(1);
     let is_node = extension.eq_ignore_ascii_case("node");
@@ -33,7 +33,7 @@ pub fn read(bytes: &[u8], extension: &str, companions: &dyn Companions) -> Resul
     let name = format!("{}.{other}", companions.stem());
     let beside = companions.open(&name, place)?;
     let (nodes, elements) = if is_node { (bytes, beside.as_slice()) } else { (beside.as_slice(), bytes) };
-    // Lines of the other file would be taken for lines of this one.
+    // Line numbers of the other file would look like lines of this one.
     let of_other = |error: ReadError| {
         let (name, reason) = (name.clone(), error.to_string());
         ReadError::Companion { place, name, reason }
@@ -51,13 +51,13 @@ pub fn read(bytes: &[u8], extension: &str, companions: &dyn Companions) -> Resul
     Ok(mesh)
 }
 
-/// Writes `.node` and `.ele`, and `.face` when there are triangles; see the module for what the format cannot hold.
+/// Writes `.node` and `.ele`, and `.face` if there are triangles; the module lists what the format cannot hold.
 pub fn write(mesh: &MeshData) -> Result<Vec<EncodedFile>, WriteError> {
     write::write(mesh)
 }
 
-/// Reads any bytes, of which those before a line `===` (or the first half) are taken for a `.node` and the others for a
-/// `.ele`; what is a mesh must survive being written.
+/// Reads arbitrary bytes: those before a line `===` (or the first half) as a `.node`, the others as a `.ele`. A mesh
+/// among them must survive a round trip.
 pub fn fuzz_one(bytes: &[u8]) {
     let line = bytes.windows(5).position(|window| window == b"\n===\n");
     let (nodes, elements) = match line {
@@ -85,7 +85,7 @@ struct Beside(Vec<(String, Vec<u8>)>);
 impl Companions for Beside {
     fn open(&self, name: &str, place: Place) -> Result<Vec<u8>, ReadError> {
         let found = self.0.iter().find(|file| file.0 == name).map(|file| file.1.clone());
-        found.ok_or_else(|| ReadError::Companion { place, name: name.into(), reason: "it is not given".into() })
+        found.ok_or_else(|| ReadError::Companion { place, name: name.into(), reason: "it is missing".into() })
     }
 
     fn stem(&self) -> &str {

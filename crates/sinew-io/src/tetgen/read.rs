@@ -10,7 +10,7 @@ fn words(bytes: &[u8]) -> Words<'_> {
     Words::new(bytes, 0, 1, Some(b'#'))
 }
 
-/// The number at the beginning of a line, which must be the next.
+/// The number at the start of a line, which must be consecutive.
 fn numbered(words: &mut Words, expected: i64, what: &str) -> Result<(), ReadError> {
     let number = words.integer(what)?;
     if number == expected {
@@ -19,7 +19,7 @@ fn numbered(words: &mut Words, expected: i64, what: &str) -> Result<(), ReadErro
     Err(ReadError::line(words.line(), format!("{what} {number} where {expected} should be")))
 }
 
-/// A number of a header that says how many columns there are; 0 where the header ends before it.
+/// A column count in a header; 0 if the header ends before it.
 fn columns(words: &mut Words, what: &str) -> Result<usize, ReadError> {
     if words.clone().next_word_in_line().is_none() {
         return Ok(0);
@@ -31,10 +31,10 @@ fn columns(words: &mut Words, what: &str) -> Result<usize, ReadError> {
 /// More attributes than any file has: each becomes a field, which takes more memory than a number of text.
 pub(super) const MOST_ATTRIBUTES: usize = 1000;
 
-/// More boundary markers than anyone tells apart: then they are numbers rather than names.
+/// More boundary markers than anyone distinguishes by name.
 const MOST_MARKERS: usize = 1000;
 
-/// Refuses columns for which the file has no room: every number takes two bytes of text.
+/// Rejects columns that the file has no room for: every number takes two bytes of text.
 fn check_room(words: &Words, place: Place, count: usize, columns: usize, what: &str) -> Result<(), ReadError> {
     if columns > MOST_ATTRIBUTES {
         let what = format!("{columns} {what}");
@@ -45,7 +45,7 @@ fn check_room(words: &Words, place: Place, count: usize, columns: usize, what: &
     if promised > found { Err(ReadError::Count { place, what: what.into(), promised, found }) } else { Ok(()) }
 }
 
-/// Points, their attributes and markers; the number of the first node.
+/// Points, their attributes and markers; and the number of the first node.
 pub(super) fn nodes(bytes: &[u8]) -> Result<(MeshData, i64), ReadError> {
     let mut words = words(bytes);
     let count = words.count("nodes")?;
@@ -177,7 +177,7 @@ pub(super) fn faces(bytes: &[u8], base: i64, mesh: &mut MeshData) -> Result<(), 
     if count == 0 {
         return Ok(());
     }
-    // The header does not say whether faces are quadratic (three nodes more), or followed by their two tetrahedra.
+    // The header does not say whether faces are quadratic (three more nodes), or followed by their two tetrahedra.
     let mut ahead = words.clone();
     ahead.word("faces")?;
     let mut found = 0;

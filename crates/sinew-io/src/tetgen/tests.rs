@@ -23,7 +23,7 @@ fn attributes_markers_and_faces_are_kept() {
     assert_eq!(mesh.point_field("attribute-1").unwrap().values, [0.5, 1.5, 2.5, 3.5, 4.5]);
     assert_eq!(mesh.point_field("attribute-2").unwrap().values, [1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!((&mesh.node_sets["marker-3"], &mesh.node_sets["marker--1"]), (&vec![1, 2], &vec![4]));
-    // From the other side, and numbered from 1.
+    // From the other file, and numbered from 1.
     let beside = Beside(vec![("mesh.ele".into(), CELLS.into())]);
     assert_eq!(read(NODES.as_bytes(), "NODE", &beside).unwrap(), read_all(NODES, CELLS, None).unwrap());
     let one = read_all("2 3\n1 0 0 0\n2 1 1 1", "1 4 0\n1 1 2 1 2", None).unwrap();
@@ -40,7 +40,8 @@ fn a_mesh_survives_being_written() {
     fuzz_one(format!("{NODES}===\n{CELLS}").as_bytes());
 }
 
-/// The middle of an edge lies between its ends in VTK's order: 01, 12, 02, 03, 13, 23. TetGen's are 23, 03, 01, 12, 13, 02.
+/// The midpoint of an edge lies between its ends in VTK's order: 01, 12, 02, 03, 13, 23. TetGen's order is 23, 03, 01,
+/// 12, 13, 02.
 #[test]
 fn quadratic_tetrahedra_are_turned_to_the_order_of_vtk() {
     let corners = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 8.0]].map(Vec3::from);
@@ -51,7 +52,7 @@ fn quadratic_tetrahedra_are_turned_to_the_order_of_vtk() {
         node.push_str(&format!("{} {} {} {}\n", i + 1, p.x, p.y, p.z));
     }
     let ele = "1 10 0\n1 1 2 3 4 5 6 7 8 9 10\n";
-    // Quadratic faces are followed by the middles of their edges and, if asked for, by two tetrahedra.
+    // Quadratic faces list the midpoints of their edges and, optionally, two tetrahedra.
     let mesh = read_all(&node, ele, Some("1 1\n1 1 2 3 8 10 7 5 1 -1\n")).unwrap();
     let cell = mesh.groups[0].cell(0);
     for (at, (a, b)) in (4..).zip([(0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)]) {
@@ -90,10 +91,7 @@ fn mistakes_are_named_by_their_file_and_line() {
     let ele = |from: &str, to: &str| read_all(NODES, &CELLS.replacen(from, to, 1), None).unwrap_err().to_string();
     let face = |text: &str| read_all(NODES, CELLS, Some(text)).unwrap_err().to_string();
     let cases = [
-        (
-            node("5 3 2 1", "5 2 2 1"),
-            "\"mesh.node\" that belongs to this one cannot be read: line 2: a mesh of dimension 2",
-        ),
+        (node("5 3 2 1", "5 2 2 1"), "\"mesh.node\" cannot be read: line 2: a mesh of dimension 2"),
         (node(" 0 0 0 0 0.5", " 4 0 0 0 0.5"), "line 3: the first node is 4"),
         (node("2 0 1 0", "9 0 1 0"), "line 5: node 9 where 2 should be"),
         (node("1 1 0 0", "1 nan 0 0"), "line 4: position of a node is not finite"),
@@ -105,17 +103,14 @@ fn mistakes_are_named_by_their_file_and_line() {
         (ele("0 1 2 3 7", "-1 1 2 3 7"), "line 2: node -1 does not exist"),
         (ele("0 1 2 3 7", "0 1 2 x 7"), "line 2: nodes of a cell: `x` is not an integer"),
         (ele("2 4 1", "3 4 1"), "line 4: the file ends inside tetrahedron"),
-        (
-            face("1 1\n0 0 1 9 6\n"),
-            "\"mesh.face\" that belongs to this one cannot be read: line 2: node 9 does not exist",
-        ),
+        (face("1 1\n0 0 1 9 6\n"), "\"mesh.face\" cannot be read: line 2: node 9 does not exist"),
         (face("1 1\n0 0 1\n"), "line 2: a face of 2 numbers"),
     ];
     for (error, expected) in cases {
         assert!(error.contains(expected), "{error}\nexpected {expected}");
     }
     let alone = read(NODES.as_bytes(), "node", &crate::NoCompanions).unwrap_err().to_string();
-    assert!(alone.contains("\"mesh.ele\" that belongs to this one cannot be read: it is not given"), "{alone}");
+    assert!(alone.contains("\"mesh.ele\" cannot be read: it is missing"), "{alone}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Writes `.node`, `.ele` and `.face` files. Nodes and cells are numbered from 1, as TetGen does unless told otherwise.
+//! Writes `.node`, `.ele` and `.face` files. Numbers nodes and cells from 1, TetGen's default.
 
 use super::read::MOST_ATTRIBUTES;
 use super::{MARKER, TET10};
@@ -21,7 +21,7 @@ pub(super) fn write(mesh: &MeshData) -> Result<Vec<EncodedFile>, WriteError> {
     Ok(files)
 }
 
-/// Refuses what has no place; the shape of all tetrahedra.
+/// Rejects content that the format cannot store; returns the shape of all tetrahedra.
 fn check(mesh: &MeshData) -> Result<CellShape, WriteError> {
     let format = "TetGen";
     let attributes: usize = mesh.point_fields.iter().map(|field| field.components).sum();
@@ -66,12 +66,12 @@ fn push_words(out: &mut Vec<u8>, numbers: &[u64]) {
     }
 }
 
-/// Digits of the largest number, and a blank.
+/// Digits of the largest number, and a space.
 fn digits(count: usize) -> usize {
     2 + count.max(1).ilog10() as usize
 }
 
-/// One marker for each node, if any has one.
+/// One marker per node, if any node has one.
 fn markers(mesh: &MeshData, labels: &[i32]) -> Option<Vec<i64>> {
     let mut markers = vec![0i64; mesh.points.len()];
     let mut mark = |node: u32, value: i64| {
@@ -131,7 +131,7 @@ fn nodes(mesh: &MeshData, labels: &[i32]) -> Vec<u8> {
     out
 }
 
-/// Nodes of all cells of a shape with their label.
+/// Nodes of all cells of a shape, with their label.
 fn cells<'a>(
     mesh: &'a MeshData,
     shape: CellShape,
@@ -151,7 +151,7 @@ fn elements(mesh: &MeshData, shape: CellShape, labels: &[i32]) -> Vec<u8> {
     let has_labels = tetrahedra.clone().any(|(_, label)| label != 0);
     let mut out = Vec::with_capacity(count * (digits(count) + (each + 1) * digits(mesh.points.len())) + 256);
     push_words(&mut out, &[count as u64, each as u64, u64::from(has_labels)]);
-    // The way back from VTK's order.
+    // Inverts VTK's order.
     let mut order = [0; 10];
     for (vtk, &tetgen) in TET10.iter().enumerate() {
         order[tetgen] = vtk;

@@ -19,7 +19,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Reads what follows a keyword; `None` if it is no keyword of attributes.
+    /// Reads the data after a keyword; `None` if it is not a keyword of attributes.
     pub(super) fn read(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -42,7 +42,7 @@ impl Attributes {
         self.read_values(scanner, name, components, self.count, kind, notes).map(Some)
     }
 
-    /// Reads an array of `entries` × `components` values and keeps it if it is new and has numbers.
+    /// Reads an array of `entries` × `components` values; keeps it if it is new and numeric.
     fn read_values(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -83,7 +83,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// `SCALARS name type [components]`, then `LOOKUP_TABLE name`, which some writers forget.
+    /// `SCALARS name type [components]`, then `LOOKUP_TABLE name`, which some writers omit.
     fn read_scalars(&mut self, scanner: &mut Scanner<'_>, notes: &mut Vec<String>) -> Result<(), ReadError> {
         let name = scanner.name("a field")?;
         let kind = scanner.kind("a field")?;
@@ -101,10 +101,11 @@ impl Attributes {
         self.read_values(scanner, name, components, self.count, kind, notes)
     }
 
-    /// `COLOR_SCALARS name components`: bytes in binary files, numbers from 0 to 1 in text; both become 0 to 255 as in VTK.
+    /// `COLOR_SCALARS name components`: bytes in binary files, numbers from 0 to 1 in text; both become 0 to 255 as in
+    /// VTK.
     fn read_colors(&mut self, scanner: &mut Scanner<'_>, notes: &mut Vec<String>) -> Result<(), ReadError> {
         let name = scanner.name("colours")?;
-        let components = scanner.count("components of a colour")?;
+        let components = scanner.count("components of a color")?;
         let kind = ValueKind::Number(NumberKind::U8);
         let values = read_array(scanner, &name, components, self.count, kind)?.unwrap_or_default();
         let is_unit = !scanner.is_binary;
@@ -128,7 +129,7 @@ impl Attributes {
     }
 }
 
-/// `name components entries type` of an array in a `FIELD`; before it may stand the `METADATA` of the last one.
+/// `name components entries type` of an array in a `FIELD`; the `METADATA` of the previous array may come first.
 fn array_head(scanner: &mut Scanner<'_>) -> Result<(String, usize, usize, ValueKind), ReadError> {
     while scanner.is_next(b"METADATA") {
         scanner.next_word();
@@ -140,7 +141,7 @@ fn array_head(scanner: &mut Scanner<'_>) -> Result<(String, usize, usize, ValueK
     Ok((name, components, entries, scanner.kind("a field")?))
 }
 
-/// Passes `FIELD name count` before the points, where it says things about the file such as its time.
+/// Skips `FIELD name count` before the points, which describes the file, such as its time.
 pub(super) fn skip_fields(scanner: &mut Scanner<'_>) -> Result<(), ReadError> {
     scanner.name("a group of fields")?;
     for _ in 0..scanner.count("fields")? {
@@ -150,21 +151,21 @@ pub(super) fn skip_fields(scanner: &mut Scanner<'_>) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Passes the rest of the line after `METADATA`, and the lines up to an empty one.
+/// Skips the rest of the line after `METADATA`, and the lines up to an empty one.
 pub(super) fn skip_metadata(scanner: &mut Scanner<'_>) {
     scanner.next_line();
     while scanner.next_line().is_some_and(|line| !line.is_empty()) {}
 }
 
-/// Passes `LOOKUP_TABLE name size` with four bytes, or numbers from 0 to 1, per colour.
+/// Skips `LOOKUP_TABLE name size` with four bytes, or numbers from 0 to 1, per color.
 pub(super) fn skip_lookup_table(scanner: &mut Scanner<'_>) -> Result<(), ReadError> {
     let name = scanner.name("a lookup table")?;
-    let size = scanner.count("colours of a lookup table")?;
+    let size = scanner.count("colors of a lookup table")?;
     read_array(scanner, &name, 4, size, ValueKind::Number(NumberKind::U8))?;
     Ok(())
 }
 
-/// The values of an array; `None` for strings, which are passed.
+/// The values of an array; `None` for strings, which are skipped.
 fn read_array(
     scanner: &mut Scanner<'_>,
     name: &str,

@@ -1,7 +1,8 @@
 //! VTK's legacy format (`.vtk`): unstructured grids and surfaces of versions 2 to 5, as text or binary.
 //!
-//! - `scan` reads words and arrays, `attributes` the fields, `poly_data` the cells of surfaces; [`read`](fn@read) joins them.
-//! - How VTK stores cells, and how we store sets in its formats, is shared with [`vtu`](crate::vtu).
+//! - `scan` reads words and arrays, `attributes` the fields, `poly_data` the cells of surfaces; [`read`](fn@read)
+//!   combines them.
+//! - The storage of cells in VTK, and of our sets in its formats, is shared with [`vtu`](crate::vtu).
 
 mod attributes;
 mod poly_data;
@@ -18,7 +19,7 @@ pub use write::write;
 use crate::format::WriteOptions;
 use crate::vtu::assert_same;
 
-/// Reads bytes, whatever they are; if they are a mesh, writes it in every variant and expects the same mesh back.
+/// Reads arbitrary bytes; a mesh among them must survive a round trip through every variant.
 pub fn fuzz_one(bytes: &[u8]) {
     let Ok(mesh) = read(bytes) else { return };
     for binary in [false, true] {

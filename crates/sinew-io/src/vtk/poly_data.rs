@@ -1,21 +1,21 @@
-//! The cells of `POLYDATA`: four lists, whose cells are numbered one list after the other.
+//! The cells of `POLYDATA`: four lists, numbered one after the other.
 
 use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellGroup, CellShape, MeshData};
 use crate::vtu::cells::{CellFault, group_of};
 
-/// Cells by the ends of their nodes.
+/// Cells, given by the ends of their nodes.
 #[derive(Debug)]
 pub(super) struct CellList {
     /// End of each cell in `nodes`.
     pub ends: Vec<u32>,
-    /// Nodes of all cells, which exist.
+    /// Nodes of all cells, all valid.
     pub nodes: Vec<u32>,
-    /// Where the list begins.
+    /// Position of the list in the file.
     pub place: Place,
 }
 
-/// Names of the lists, in the order in which their cells are numbered.
+/// Names of the lists, in numbering order.
 const LISTS: [&[u8]; 4] = [b"VERTICES", b"LINES", b"POLYGONS", b"TRIANGLE_STRIPS"];
 
 /// All lists of a file.
@@ -25,7 +25,7 @@ pub(super) struct PolyData {
 }
 
 impl PolyData {
-    /// Puts a list in its place; whether it was free.
+    /// Stores a list; returns whether it was the first of its kind.
     pub(super) fn set(&mut self, keyword: &[u8], list: CellList) -> bool {
         let at = LISTS.iter().position(|name| *name == keyword);
         match at.map(|at| &mut self.lists[at]) {
@@ -44,7 +44,7 @@ impl PolyData {
 
     /// Adds the cells to a mesh whose cell fields describe the cells of the file.
     pub(super) fn add_to(self, mesh: &mut MeshData, file_size: usize) -> Result<(), ReadError> {
-        // For each cell of the mesh its number in the file.
+        // Cell of the file for each cell of the mesh.
         let mut origins: Vec<u32> = Vec::new();
         let mut number = 0;
         for (kind, list) in self.lists.iter().enumerate() {
@@ -72,7 +72,8 @@ impl PolyData {
     }
 }
 
-/// Adds the cell of a list as one or more cells; how many. The shape that it should have if it has too few nodes.
+/// Adds a cell of a list as one or more cells and returns their number. If it has too few nodes, returns the expected
+/// shape.
 fn add_cell(groups: &mut Vec<CellGroup>, kind: usize, nodes: &[u32]) -> Result<usize, CellShape> {
     match (kind, nodes) {
         (0, _) => {
@@ -90,7 +91,7 @@ fn add_cell(groups: &mut Vec<CellGroup>, kind: usize, nodes: &[u32]) -> Result<u
         (3, [_, _, _, ..]) => {
             let group = group_of(groups, CellShape::Tri3);
             for (index, triangle) in nodes.windows(3).enumerate() {
-                // Every second triangle of a strip runs the other way round.
+                // Every second triangle of a strip has the opposite orientation.
                 let turned = [triangle[1], triangle[0], triangle[2]];
                 group.nodes.extend_from_slice(if index % 2 == 1 { &turned } else { triangle });
             }
@@ -115,7 +116,7 @@ fn add_cell(groups: &mut Vec<CellGroup>, kind: usize, nodes: &[u32]) -> Result<u
     }
 }
 
-/// Gives every cell of the mesh the data of the cell that it comes from.
+/// Gives every cell of the mesh the data of its source cell.
 fn spread(mesh: &mut MeshData, origins: &[u32], file_size: usize) {
     /// Numbers per byte of the file: one long strip with one large tensor must not fill the memory.
     const MOST: usize = 8;

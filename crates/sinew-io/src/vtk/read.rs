@@ -1,4 +1,4 @@
-//! From a legacy file to a mesh.
+//! Reader for legacy files.
 
 use super::attributes::{Attributes, skip_fields, skip_lookup_table, skip_metadata};
 use super::poly_data::{CellList, PolyData};
@@ -11,7 +11,7 @@ use crate::vtu::cells::{CellFault, add_cells, first_beyond};
 use crate::vtu::sets::sets_from_fields;
 use crate::vtu::typed::NO_INDEX;
 
-/// What kind of mesh the file holds.
+/// Kind of mesh in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dataset {
     UnstructuredGrid,
@@ -20,15 +20,15 @@ enum Dataset {
 
 /// Reads the bytes of a legacy VTK file.
 ///
-/// Of `POLYDATA`, cells of several points become several cells: points, segments and the triangles of strips, each with the
-/// data of the cell they come from. Arrays named `set:…` with a 0 or 1 per point or cell become sets.
+/// In `POLYDATA`, cells of several points become several cells (points, segments, and the triangles of strips), each
+/// with the data of its source cell. Arrays named `set:…` with a 0 or 1 per point or cell become sets.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let mut scanner = Scanner::new(bytes);
     let version = read_head(&mut scanner)?;
     let dataset = read_dataset(&mut scanner)?;
     let mut parts = Parts { has_offsets: version >= 5, ..Parts::default() };
     let mut mesh = MeshData::default();
-    // What the next attributes describe; before the first POINT_DATA they describe the file.
+    // What the next attributes describe; before the first POINT_DATA, the file.
     let mut section = None;
     while let Some(word) = scanner.next_word() {
         let keyword = word.to_ascii_uppercase();
@@ -77,7 +77,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     Ok(mesh)
 }
 
-/// Reads the first three lines and returns the version before its dot.
+/// Reads the first three lines; returns the major version.
 fn read_head(scanner: &mut Scanner<'_>) -> Result<u32, ReadError> {
     let magic = |reason: &str| ReadError::Magic { format: "VTK", reason: reason.into() };
     let first = scanner.next_line().unwrap_or_default().to_ascii_lowercase();
@@ -133,10 +133,10 @@ fn begin(scanner: &mut Scanner<'_>, attributes: &mut Attributes, count: usize, s
     Ok(section)
 }
 
-/// What was read so far.
+/// Parsed contents so far.
 #[derive(Default)]
 struct Parts {
-    /// Whether cells are stored as offsets and connectivity (version 5) or each after its number of nodes.
+    /// Whether cells are stored as offsets and connectivity (version 5) or each after its node count.
     has_offsets: bool,
     has_points: bool,
     cells: Option<CellList>,
@@ -198,7 +198,7 @@ impl Parts {
     }
 }
 
-/// `CELLS cells numbers`, then for each cell its number of nodes and the nodes.
+/// `CELLS cells numbers`, then for each cell its node count and nodes.
 fn read_counted(
     scanner: &mut Scanner<'_>,
     count: usize,
@@ -215,14 +215,14 @@ fn read_counted(
         }
     };
     if let Some(wrong) = first_beyond(&nodes, point_count) {
-        // Before a node in the file stand all nodes before it, and the number of nodes of each cell up to its own.
+        // A node is preceded by all earlier nodes, and by the node counts up to its own cell.
         let cell = ends.partition_point(|&end| end as usize <= wrong);
         return Err(no_node(scanner.place_of(array, wrong + cell + 1), nodes[wrong]));
     }
     Ok(CellList { ends, nodes, place })
 }
 
-/// Splits cells that stand after their numbers of nodes into ends and nodes.
+/// Splits cells with leading node counts into ends and nodes.
 fn split_counted(
     scanner: &Scanner<'_>,
     mut numbers: Vec<u32>,
@@ -230,7 +230,7 @@ fn split_counted(
     place: Place,
     array: ArrayPlace,
 ) -> Result<(Vec<u32>, Vec<u32>), ReadError> {
-    // Each cell takes at least its number of nodes.
+    // Each cell takes at least its node count.
     let mut ends = Vec::with_capacity(count.min(numbers.len()));
     let (mut from, mut to) = (0, 0);
     for _ in 0..count {
@@ -242,7 +242,7 @@ fn split_counted(
             let place = scanner.place_of(array, from);
             return Err(ReadError::Count { place, what: "cells".into(), promised, found });
         };
-        // The nodes move over the numbers of nodes, which are not needed any more.
+        // Moves the nodes over the node counts, which are no longer needed.
         numbers.copy_within(start..end, to);
         to += end - start;
         from = end;

@@ -13,7 +13,7 @@ use crate::vtu::typed::{NO_INDEX, decode_f64, decode_points, decode_u32, points_
 /// Cells decoded by one task.
 const SPAN: usize = 32 << 10;
 
-/// What an array holds.
+/// Value type of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
     /// Numbers.
@@ -25,7 +25,7 @@ pub(super) enum ValueKind {
 }
 
 impl ValueKind {
-    /// The kind of a name, as VTK spells it in any case.
+    /// Parses a type name, ignoring case as VTK does.
     fn from_name(name: &[u8]) -> Option<ValueKind> {
         let kind = match name.to_ascii_lowercase().as_slice() {
             b"bit" => return Some(ValueKind::Bit),
@@ -34,7 +34,7 @@ impl ValueKind {
             b"unsigned_char" | b"vtktypeuint8" => NumberKind::U8,
             b"short" | b"vtktypeint16" => NumberKind::I16,
             b"unsigned_short" | b"vtktypeuint16" => NumberKind::U16,
-            // VTK writes its indices as 32-bit integers here, however long they are in memory.
+            // VTK writes its indices as 32-bit integers here, whatever their size in memory.
             b"int" | b"vtkidtype" | b"vtktypeint32" => NumberKind::I32,
             b"unsigned_int" | b"vtktypeuint32" => NumberKind::U32,
             b"long" | b"long_long" | b"vtktypeint64" => NumberKind::I64,
@@ -47,14 +47,14 @@ impl ValueKind {
     }
 }
 
-/// Where an array stands.
+/// Position of an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArrayPlace {
     start: usize,
     size: usize,
 }
 
-/// Reads a legacy file from front to back.
+/// Reads a legacy file sequentially.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
@@ -69,17 +69,17 @@ impl<'a> Scanner<'a> {
         Scanner { bytes, words: Words::new(bytes, 0, 1, None), is_binary: false }
     }
 
-    /// Where the word that was read last stands: by line in text files, by byte in binary ones.
+    /// Position of the last word: a line in text files, a byte in binary ones.
     pub(super) fn place(&self) -> Place {
         if self.is_binary { Place::Byte(self.words.position()) } else { self.words.place() }
     }
 
-    /// The line of that word, which means something before the first binary array.
+    /// The line of that word, meaningful before the first binary array.
     pub(super) fn line(&self) -> Place {
         self.words.place()
     }
 
-    /// An error at the word that was read last.
+    /// An error at the last word.
     pub(super) fn wrong(&self, reason: impl Into<String>) -> ReadError {
         ReadError::Syntax { place: self.place(), reason: reason.into() }
     }
@@ -99,18 +99,18 @@ impl<'a> Scanner<'a> {
         self.words.next_word_in_line()
     }
 
-    /// Whether the next word is `expected`, in any case; it is not passed.
+    /// Whether the next word is `expected`, ignoring case; does not consume it.
     pub(super) fn is_next(&self, expected: &[u8]) -> bool {
         self.words.clone().next_word().is_some_and(|word| word.eq_ignore_ascii_case(expected))
     }
 
-    /// The next word, which is part of `what`.
+    /// The next word, which belongs to `what`.
     pub(super) fn word(&mut self, what: &str) -> Result<&'a [u8], ReadError> {
         let word = self.words.next_word();
         word.ok_or_else(|| ReadError::Truncated { place: self.place(), what: what.into() })
     }
 
-    /// The next word as a count, of what takes at least a bit of the file each.
+    /// The next word as a count of things that take at least one bit of the file each.
     pub(super) fn count(&mut self, what: &str) -> Result<usize, ReadError> {
         let word = self.word(what)?;
         let value = parse_i64(word).and_then(|value| u64::try_from(value).ok());
@@ -122,13 +122,13 @@ impl<'a> Scanner<'a> {
         Ok(promised as usize)
     }
 
-    /// The next word as a kind of values.
+    /// The next word as a value type.
     pub(super) fn kind(&mut self, what: &str) -> Result<ValueKind, ReadError> {
         let word = self.word(what)?;
         ValueKind::from_name(word).ok_or_else(|| self.wrong(format!("{what}: the type `{}` is not known", shown(word))))
     }
 
-    /// The next word as a kind of numbers.
+    /// The next word as a number type.
     pub(super) fn number_kind(&mut self, what: &str) -> Result<NumberKind, ReadError> {
         match self.kind(what)? {
             ValueKind::Number(kind) => Ok(kind),
@@ -136,7 +136,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next word as a name, in which VTK writes blanks and the like as `%20`.
+    /// The next word as a name, in which VTK escapes spaces and the like as `%20`.
     pub(super) fn name(&mut self, what: &str) -> Result<String, ReadError> {
         let word = self.word(what)?;
         let mut name = Vec::with_capacity(word.len());
@@ -157,19 +157,19 @@ impl<'a> Scanner<'a> {
         Ok(String::from_utf8_lossy(&name).into_owned())
     }
 
-    /// Passes the end of the line, after which a binary array begins.
+    /// Consumes the end of the line, after which a binary array begins.
     pub(super) fn end_line(&mut self) -> Result<(), ReadError> {
         let rest = self.words.remaining();
         let length = find_byte(rest, b'\n').unwrap_or(rest.len());
         if !rest[..length].iter().all(u8::is_ascii_whitespace) {
             let word = shown(rest[..length].trim_ascii());
-            return Err(self.wrong(format!("`{word}` is too much in this line")));
+            return Err(self.wrong(format!("unexpected `{word}` in this line")));
         }
         self.skip_to(self.words.position() + length + 1);
         Ok(())
     }
 
-    /// Where an array that begins here stands.
+    /// Position of an array that begins here.
     pub(super) fn array_place(&self, kind: NumberKind) -> ArrayPlace {
         let mut start = self.words.position();
         if self.is_binary {
@@ -179,7 +179,7 @@ impl<'a> Scanner<'a> {
         ArrayPlace { start, size: kind.size() }
     }
 
-    /// Where a number of an array stands.
+    /// Position of a number in an array.
     pub(super) fn place_of(&self, array: ArrayPlace, index: usize) -> Place {
         if self.is_binary {
             Place::Byte(array.start.saturating_add(index.saturating_mul(array.size)))
@@ -188,7 +188,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Moves to a byte. Lines mean nothing between binary arrays, so they are not counted there.
+    /// Moves to a byte. Does not count lines between binary arrays, where they mean nothing.
     fn skip_to(&mut self, position: usize) {
         if self.is_binary {
             self.words = Words::new(self.bytes, position, self.words.line(), None);
@@ -197,7 +197,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes an array of text.
+    /// Consumes a text array.
     fn text_numbers<T: Copy + Send>(
         &mut self,
         count: usize,
@@ -222,7 +222,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes the bytes of a binary array of `count` numbers, from the next line on.
+    /// Consumes the bytes of a binary array of `count` numbers, from the next line on.
     fn raw(&mut self, count: usize, kind: NumberKind, what: &str) -> Result<&'a [u8], ReadError> {
         self.end_line()?;
         self.take(count.saturating_mul(kind.size()), kind.size(), what)
@@ -255,7 +255,7 @@ impl<'a> Scanner<'a> {
         Ok(points_of(&self.text_numbers(count, what, "a number", parse_f64)?))
     }
 
-    /// `count` indices; what is none becomes [`NO_INDEX`].
+    /// `count` indices; invalid ones become [`NO_INDEX`].
     pub(super) fn indices(&mut self, count: usize, kind: NumberKind, what: &str) -> Result<Vec<u32>, ReadError> {
         if self.is_binary {
             return Ok(decode_u32(self.raw(count, kind, what)?, kind, Endian::Big));
@@ -264,8 +264,8 @@ impl<'a> Scanner<'a> {
         self.text_numbers(count, what, "an integer", parse)
     }
 
-    /// Nodes of `count` cells in a binary array of `size` numbers, if all cells have the same number of them, which is
-    /// returned too; else nothing is passed. Saves most files the detour through an array with the numbers of nodes.
+    /// Nodes of `count` cells in a binary array of `size` numbers, and their number per cell, if it is the same for
+    /// all; otherwise consumes nothing. Saves most files the detour through an array with node counts.
     pub(super) fn rows_of_cells(&mut self, count: usize, size: usize) -> Result<Option<(usize, Vec<u32>)>, ReadError> {
         if !self.is_binary || count == 0 || !size.is_multiple_of(count) || size <= count {
             return Ok(None);
@@ -300,7 +300,7 @@ impl<'a> Scanner<'a> {
         Ok((0..count).map(|i| f64::from(bytes[i / 8] >> (7 - i % 8) & 1)).collect())
     }
 
-    /// Passes `count` strings: lines in text files, bytes after their length in binary ones.
+    /// Skips `count` strings: lines in text files, length-prefixed bytes in binary ones.
     pub(super) fn skip_strings(&mut self, count: usize, what: &str) -> Result<(), ReadError> {
         self.end_line()?;
         for _ in 0..count {
@@ -309,7 +309,7 @@ impl<'a> Scanner<'a> {
                 line.ok_or_else(|| ReadError::Truncated { place: self.place(), what: what.into() })?;
                 continue;
             }
-            // The two highest bits tell how many bytes the length has: 8, 4, 2 or 1.
+            // The two highest bits give the size of the length: 8, 4, 2 or 1 bytes.
             let first = self.words.remaining().first().copied().unwrap_or(0);
             let header = self.take(8 >> (first >> 6), 1, what)?;
             let length = header.iter().fold(0u64, |length, &byte| length << 8 | u64::from(byte));

@@ -53,7 +53,7 @@ fn windows_line_ends_and_cases_do_not_matter() {
     assert_eq!(read(text.as_bytes()).unwrap(), read(TET.as_bytes()).unwrap());
 }
 
-/// Two triangles of a strip with a tensor each get it; with a tensor of a thousand numbers they would fill the memory.
+/// Both triangles of a strip get the strip's tensor; with a tensor of a thousand numbers they would fill the memory.
 #[test]
 fn a_long_strip_with_much_data_does_not_fill_the_memory() {
     let strip: String = (0..2000).map(|i| format!("{} ", i % 3)).collect();

@@ -1,4 +1,4 @@
-//! A mesh as a legacy file, in the layout of version 4.2, which every reader knows.
+//! Writer for legacy files, in the layout of version 4.2, which every reader supports.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::vtu::text_array::push_rows;
 use crate::vtu::typed::encode;
 use crate::vtu::write::{check_fields, push_nodes, push_point, push_values};
 
-/// Bytes of a legacy VTK file that holds the mesh as an unstructured grid; binary files have the highest byte first.
+/// Encodes a legacy VTK file with the mesh as an unstructured grid; binary files are big endian.
 ///
 /// Sets become arrays `set:…` with a 1 for each member.
 pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteError> {
@@ -62,14 +62,14 @@ impl Out {
         self.bytes.push(b'\n');
     }
 
-    /// Ends a binary array; text ends with its last line.
+    /// Ends a binary array; text already ends with its last line.
     fn end(&mut self) {
         if self.is_binary {
             self.bytes.push(b'\n');
         }
     }
 
-    /// Room for binary numbers at the end.
+    /// Appends room for binary numbers.
     fn room(&mut self, length: usize) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.resize(start + length, 0);
@@ -92,7 +92,7 @@ impl Out {
         self.end();
     }
 
-    /// Each cell after its number of nodes.
+    /// Each cell after its node count.
     fn cells(&mut self, group: &CellGroup) {
         if !self.is_binary {
             push_rows(&mut self.bytes, group.len(), |out, cell| {
@@ -133,7 +133,7 @@ impl Out {
     }
 
     fn data(&mut self, keyword: &str, count: usize, fields: &[Field], sets: &BTreeMap<String, Vec<u32>>) {
-        // An array without components cannot be told from a missing one.
+        // An array without components looks like a missing one.
         let fields = fields.iter().filter(|field| field.components > 0);
         let array_count = fields.clone().count() + sets.len();
         if array_count == 0 {
@@ -169,7 +169,7 @@ fn fill_cell(room: &mut [u8], nodes: &[u32]) {
     }
 }
 
-/// A name as one word, as VTK encodes it. It cannot be empty.
+/// A name as one word, in VTK's encoding. It must not be empty.
 fn escaped(name: &str) -> String {
     if name.is_empty() {
         return "unnamed".into();

@@ -1,4 +1,4 @@
-//! From an announced array to its numbers.
+//! Decodes declared arrays to numbers.
 
 use std::borrow::Cow;
 
@@ -20,18 +20,18 @@ const COPIES: u64 = 4;
 /// The bytes of a binary array.
 struct Payload<'a> {
     bytes: Cow<'a, [u8]>,
-    /// How many come before the first number.
+    /// Number of bytes before the first number.
     skip: usize,
 }
 
-/// Words of a binary header, and where the data stand.
+/// Words of a binary header, and the location of the data.
 struct Header<'a> {
     words: Vec<u64>,
     /// Text or bytes from the first byte of data on.
     rest: &'a [u8],
-    /// Byte of the file at which `rest` begins.
+    /// Byte of the file where `rest` begins.
     at: usize,
-    /// Bytes of the header that are decoded again with the data, because one base64 run holds both.
+    /// Header bytes that are decoded again with the data, because one base64 run holds both.
     again: usize,
 }
 
@@ -57,7 +57,7 @@ impl<'a> VtuFile<'a> {
         Ok(decode_points(&payload.bytes[payload.skip..], kind, self.endian))
     }
 
-    /// The numbers of an array, as indices; what is none becomes [`NO_INDEX`].
+    /// The numbers of an array, as indices; invalid ones become [`NO_INDEX`].
     pub(super) fn indices(&mut self, array: &Array<'a>, count: usize) -> Result<Vec<u32>, ReadError> {
         if let Source::Text { bytes, offset } = array.source {
             let parse = |word: &[u8]| parse_i64(word).map(|value| u32::try_from(value).unwrap_or(NO_INDEX));
@@ -72,7 +72,7 @@ impl<'a> VtuFile<'a> {
         Ok(decode_u32(&payload.bytes[payload.skip..], kind, self.endian))
     }
 
-    /// Where a number of an array stands, as exactly as that can be said.
+    /// Position of a number in an array, as precisely as possible.
     pub(super) fn place_of(&self, array: &Array<'a>, index: usize) -> Place {
         match array.source {
             Source::Text { bytes, offset } => line_of(self.bytes, offset + word_span(bytes, 0, index).0),
@@ -127,7 +127,7 @@ impl<'a> VtuFile<'a> {
 
     /// The bytes of `count` numbers.
     fn payload(&mut self, array: &Array<'a>, kind: NumberKind, count: usize) -> Result<Payload<'a>, ReadError> {
-        // Empty arrays are written in many ways, and even left out.
+        // Writers encode empty arrays in many ways, or omit them.
         if count == 0 {
             return Ok(Payload { bytes: Cow::Borrowed(&[]), skip: 0 });
         }
@@ -170,11 +170,11 @@ fn numbers_in(array: &Array<'_>) -> String {
     format!("numbers in the array \"{}\"", array.name)
 }
 
-/// What is needed to read one binary array.
+/// Context for reading one binary array.
 struct ArrayReader<'r, 'a> {
     array: &'r Array<'a>,
     is_base64: bool,
-    /// Bytes of a number.
+    /// Bytes per number.
     size: usize,
     endian: Endian,
     header_size: usize,
@@ -192,7 +192,7 @@ impl<'a> ArrayReader<'_, 'a> {
         ReadError::Truncated { place: Place::Byte(at), what }
     }
 
-    /// Decodes base64; `at` is where the text stands in the file.
+    /// Decodes base64; `at` is the offset of the text in the file.
     fn run(&self, text: &[u8], at: usize, need: usize) -> Result<Run, ReadError> {
         decode_run(text, need).map_err(|fault| match fault {
             RunFault::Digit { at: inside, reason } => ReadError::byte(at + inside, reason),
@@ -220,13 +220,14 @@ impl<'a> ArrayReader<'_, 'a> {
             stream.get(..need).ok_or_else(|| self.truncated(at))?
         };
         let kind = if self.header_size == 8 { NumberKind::U64 } else { NumberKind::U32 };
-        // Saturates beyond 2⁶³, which no file has.
+        // Saturates beyond 2⁶³, more than any file has.
         let words = kind.decode_i64(&bytes[..need.min(bytes.len())], self.endian).into_iter().map(|v| v as u64);
         let words = words.collect();
         Ok(Header { words, rest: stream.get(used..).unwrap_or_default(), at: at + used, again })
     }
 
-    /// `need` bytes after a header of which `again` bytes come with them, and how much of the stream they take.
+    /// `need` bytes after a header, `again` bytes of which come with them; also returns the consumed length of the
+    /// stream.
     fn data(&self, header: &Header<'a>, need: usize) -> Result<(Payload<'a>, usize), ReadError> {
         let total = need.saturating_add(header.again);
         if self.is_base64 {

@@ -1,10 +1,10 @@
-//! Base64 by all cores, of a known number of bytes.
+//! Base64 of a known number of bytes, decoded on all cores.
 
 use rayon::prelude::*;
 
 /// Groups of four digits decoded by one task.
 const SPAN: usize = 64 << 10;
-/// What is no digit.
+/// Marks a character that is not a digit.
 const NONE: u8 = 0xff;
 
 const VALUES: [u8; 256] = {
@@ -25,23 +25,23 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// Bytes of some base64.
+/// Decoded bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// At least as many as were asked for.
+    /// At least the requested number.
     pub bytes: Vec<u8>,
-    /// How much of the text they took.
+    /// Length of the consumed text.
     pub used: usize,
-    /// Whether padding ends the run: what follows is encoded anew.
+    /// Whether padding ends the run: the rest is encoded separately.
     pub is_padded: bool,
 }
 
 /// Why some text is not the base64 of enough bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RunFault {
-    /// A character is wrong.
+    /// An invalid character.
     Digit {
-        /// Where in the text.
+        /// Offset in the text.
         at: usize,
         /// What is wrong.
         reason: String,
@@ -53,11 +53,11 @@ pub(super) enum RunFault {
     },
 }
 
-/// Decodes the next `need` bytes, in whole groups of four digits; blanks are skipped.
+/// Decodes the next `need` bytes, in whole groups of four digits; skips whitespace.
 pub(super) fn decode_run(text: &[u8], need: usize) -> Result<Run, RunFault> {
     let start = text.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(text.len());
     let groups = need.div_ceil(3);
-    // Nearly always one run of digits without blanks, whose last group may be padded.
+    // Nearly always one run of digits without whitespace, whose last group may be padded.
     let body = groups.saturating_sub(1);
     if body > 0
         && let Some(digits) = body.checked_mul(4).and_then(|length| text[start..].get(..length))
@@ -70,7 +70,7 @@ pub(super) fn decode_run(text: &[u8], need: usize) -> Result<Run, RunFault> {
     decode_slowly(text, need, 0, 0)
 }
 
-/// Decodes digits only; `None` if anything else is among them.
+/// Decodes digits only; `None` for anything else.
 fn decode_digits(digits: &[u8]) -> Option<Vec<u8>> {
     let (groups, _) = digits.as_chunks::<4>();
     let mut bytes = vec![0; groups.len() * 3];

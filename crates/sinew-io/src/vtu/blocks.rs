@@ -1,20 +1,20 @@
 //! Compressed blocks.
 //!
-//! A few bytes can promise gigabytes. What a block promises is compared with the most that its compressed bytes can hold,
-//! and memory is taken step by step, as bytes really come out.
+//! A few bytes can promise gigabytes. So a block's promise is compared with the most that its compressed bytes can
+//! hold, and memory grows step by step, as bytes are actually decoded.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use rayon::prelude::*;
 
 use super::file::Compressor;
 
-/// Bytes that are taken before anything came out, with this many times the compressed ones: enough for nearly all meshes.
-/// Afterwards the memory at most doubles at a time.
+/// Bytes allocated before any output, with this multiple of the compressed size: enough for nearly all meshes. After
+/// that the memory at most doubles at a time.
 const FIRST_STEP: usize = 4 << 20;
 const USUAL: usize = 32;
-/// Bytes of a block that we write: large enough to compress well, small enough to keep all cores busy.
+/// Block size of the writer: large enough to compress well, small enough to keep all cores busy.
 pub(super) const BLOCK: usize = 256 << 10;
-/// Deflate turns a byte into 1032 at most, LZ4 into 255.
+/// Deflate expands a byte to at most 1032, LZ4 to 255.
 const MOST_ZLIB: usize = 1032;
 const MOST_LZ4: usize = 255;
 
@@ -27,18 +27,18 @@ pub(super) struct Block {
     pub unpacked: usize,
 }
 
-/// What is wrong with a block.
+/// An error in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockFault {
-    /// Number of the block.
+    /// Index of the block.
     pub block: usize,
-    /// Where its compressed bytes begin, from the start of those of the first block.
+    /// Start of its compressed bytes, from the start of the first block.
     pub at: usize,
     /// What is wrong.
     pub reason: String,
 }
 
-/// Decompresses blocks, whose compressed bytes follow each other in `packed`.
+/// Decompresses blocks, whose compressed bytes are consecutive in `packed`.
 pub(super) fn unpack(packed: &[u8], blocks: &[Block], compressor: Compressor) -> Result<Vec<u8>, BlockFault> {
     let mut out: Vec<u8> = Vec::new();
     let mut start = 0;
@@ -97,7 +97,7 @@ fn unpack_side_by_side(
         rooms.push(one);
         room = rest;
     }
-    // Little work is done at once rather than handed to other cores.
+    // Small jobs run here instead of on other cores.
     if jobs.len() == 1 {
         let mut inflater = Decompress::new(true);
         return rooms.into_iter().zip(jobs).try_for_each(|(room, &(block, at, bytes, _))| {
@@ -139,7 +139,7 @@ fn not_zlib(error: &flate2::DecompressError) -> String {
     format!("it is not zlib: {error}")
 }
 
-/// A block larger than everything before it.
+/// Unpacks a block larger than everything before it.
 fn unpack_large(out: &mut Vec<u8>, bytes: &[u8], unpacked: usize, compressor: Compressor) -> Result<(), String> {
     let before = out.len();
     if compressor != Compressor::Zlib {
@@ -160,7 +160,7 @@ fn unpack_large(out: &mut Vec<u8>, bytes: &[u8], unpacked: usize, compressor: Co
         match status {
             Status::StreamEnd if now == unpacked => return Ok(()),
             Status::StreamEnd => return Err(format!("it holds {now} bytes instead of {unpacked}")),
-            // Without room left the end of the stream must still be found; without progress it never will be.
+            // With a full buffer, the end of the stream must still be found; without progress it never will be.
             _ if now == done && inflater.total_in() as usize == used => {
                 return Err(match now == unpacked {
                     true => format!("it holds more than the {unpacked} bytes that it promises"),
@@ -172,8 +172,8 @@ fn unpack_large(out: &mut Vec<u8>, bytes: &[u8], unpacked: usize, compressor: Co
     }
 }
 
-/// Compresses bytes into blocks with VTK's header of 64-bit numbers: how many, how large, how large the last, and the
-/// compressed size of each.
+/// Compresses bytes into blocks with VTK's header of 64-bit numbers: block count, block size, size of the last block,
+/// and the compressed size of each.
 pub(super) fn pack(bytes: &[u8]) -> Vec<u8> {
     let packed: Vec<Vec<u8>> = bytes
         .par_chunks(BLOCK)
@@ -187,7 +187,7 @@ pub(super) fn pack(bytes: &[u8]) -> Vec<u8> {
                     let used = deflater.total_in() as usize;
                     match deflater.compress_vec(&block[used..], &mut out, FlushCompress::Finish) {
                         Ok(Status::StreamEnd) => return out,
-                        // The room above suffices; should it ever not, more is made.
+                        // The room above should suffice; otherwise grow.
                         _ => out.reserve(block.len() + 64),
                     }
                 }

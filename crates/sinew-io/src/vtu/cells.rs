@@ -1,19 +1,19 @@
-//! Cells as VTK stores them: a type and an end per cell, and the nodes of all.
+//! VTK's cell storage: a type and an end per cell, and the nodes of all cells.
 
 use crate::error::{Place, ReadError};
 use crate::mesh_data::{CellGroup, CellShape};
 
-/// What is wrong with a cell.
+/// An error in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellFault {
-    /// Its type is not read.
+    /// Its type is not supported.
     Type {
         /// Number of the cell.
         cell: usize,
         /// VTK's number of the type.
         vtk: u32,
     },
-    /// It has too many or too few nodes for its type.
+    /// It has the wrong number of nodes for its type.
     NodeCount {
         /// Number of the cell.
         cell: usize,
@@ -26,7 +26,7 @@ pub(crate) enum CellFault {
     End {
         /// Number of the cell.
         cell: usize,
-        /// Where they end.
+        /// End of its nodes.
         end: u32,
     },
 }
@@ -39,7 +39,7 @@ impl CellFault {
         }
     }
 
-    /// The error, at the place that names the cell.
+    /// The error at the position of the cell.
     pub(crate) fn at(self, place: Place) -> ReadError {
         match self {
             CellFault::Type { cell, vtk } => ReadError::Unsupported {
@@ -61,7 +61,7 @@ impl CellFault {
     }
 }
 
-/// VTK's name of a type that is not read.
+/// VTK's name of an unsupported type.
 fn type_name(vtk: u32) -> &'static str {
     match vtk {
         0 => "an empty cell",
@@ -85,7 +85,7 @@ fn type_name(vtk: u32) -> &'static str {
     }
 }
 
-/// The shape of a type, and how its nodes are turned into the order of the shape.
+/// The shape of a type, and the node order that converts to it.
 fn shape_of(vtk: u32) -> Option<(CellShape, Option<&'static [usize]>)> {
     match vtk {
         8 => Some((CellShape::Quad4, Some(&[0, 1, 3, 2]))),
@@ -94,7 +94,7 @@ fn shape_of(vtk: u32) -> Option<(CellShape, Option<&'static [usize]>)> {
     }
 }
 
-/// Adds cells to the groups. `ends` are the ends of the cells in `nodes`, which exist.
+/// Adds cells to the groups. `ends` are the ends of the cells in `nodes`, which are valid.
 pub(crate) fn add_cells(
     groups: &mut Vec<CellGroup>,
     types: &[u32],
@@ -110,7 +110,7 @@ pub(crate) fn add_cells(
         let run_ends = &ends[cell..cell + run];
         check_ends(shape, cell, start, run_ends, nodes.len())?;
         let end = run_ends.last().map_or(start, |&end| end as usize);
-        // Most meshes have one kind of cells: their nodes are moved, not copied.
+        // Most meshes have one kind of cell: move their nodes instead of copying.
         if order.is_none()
             && shape != CellShape::Polygon
             && run == types.len()
@@ -148,10 +148,10 @@ pub(crate) fn group_of(groups: &mut Vec<CellGroup>, shape: CellShape) -> &mut Ce
     &mut groups[last]
 }
 
-/// Whether cells of one shape from number `cell` on, whose nodes begin at `start`, end where they should.
+/// Whether cells of one shape, from number `cell` and node `start` on, end where they should.
 fn check_ends(shape: CellShape, cell: usize, start: usize, ends: &[u32], node_count: usize) -> Result<(), CellFault> {
     if let Some(per_cell) = shape.nodes() {
-        // One comparison per cell without a branch on the way; which cell is wrong is found only if one is.
+        // One branch-free comparison per cell; finds the wrong cell only if there is one.
         let mut expected = start;
         let mut wrong = false;
         for &end in ends {
@@ -180,7 +180,7 @@ fn check_ends(shape: CellShape, cell: usize, start: usize, ends: &[u32], node_co
 
 /// The first index that is not below `count`.
 pub(crate) fn first_beyond(nodes: &[u32], count: usize) -> Option<usize> {
-    // The maximum is found without branches; the place only if it is needed.
+    // The maximum needs no branches; the position is computed only if needed.
     let largest = nodes.iter().fold(0, |largest, &node| largest.max(node));
     if nodes.is_empty() || (largest as usize) < count {
         return None;
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!((groups.len(), groups[2].ends.as_slice()), (3, &[5, 8, 12][..]));
     }
 
-    /// A voxel counts its nodes x fastest, then y, then z; a hexahedron goes around each face.
+    /// A voxel orders its nodes by x, then y, then z; a hexahedron goes around each face.
     #[test]
     fn a_voxel_becomes_a_hexahedron() {
         let mut groups = Vec::new();

@@ -1,10 +1,10 @@
-//! The markup of a VTU file: which arrays there are, and where their numbers stand.
+//! The markup of a VTU file: its arrays, and where their numbers are.
 
 use crate::binary::{Endian, NumberKind};
 use crate::error::{Place, ReadError};
 use crate::xml::{Element, Event, Reader, XmlError};
 
-/// What binary arrays are compressed with.
+/// Compression of binary arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compressor {
     /// Nothing.
@@ -15,46 +15,46 @@ pub(super) enum Compressor {
     Lz4,
 }
 
-/// Where the numbers of an array stand.
+/// Location of an array's numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     /// Between the tags, as text.
     Text {
         /// The text.
         bytes: &'a [u8],
-        /// Byte of the file at which it begins.
+        /// Byte of the file where it begins.
         offset: usize,
     },
     /// Between the tags, as base64.
     Base64 {
         /// The text.
         bytes: &'a [u8],
-        /// Byte of the file at which it begins.
+        /// Byte of the file where it begins.
         offset: usize,
     },
-    /// At a distance from the start of the appended bytes.
+    /// At an offset from the start of the appended bytes.
     Appended {
-        /// The distance.
+        /// The offset.
         distance: usize,
     },
 }
 
-/// An array that is announced.
+/// A declared array.
 #[derive(Clone, Debug)]
 pub(super) struct Array<'a> {
     /// Its name.
     pub name: String,
-    /// Kind of its numbers; `None` for strings and other things that are no numbers.
+    /// Type of its numbers; `None` for strings and other nonnumeric data.
     pub kind: Option<NumberKind>,
     /// Numbers per point or cell.
     pub components: usize,
-    /// Byte of the file at which its tag begins.
+    /// Byte of the file where its tag begins.
     pub tag: usize,
-    /// Where its numbers stand.
+    /// Location of its numbers.
     pub source: Source<'a>,
 }
 
-/// A part of the grid with points of its own.
+/// A piece of the grid, with separate points.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Piece<'a> {
     /// Number of points.
@@ -63,7 +63,7 @@ pub(super) struct Piece<'a> {
     pub cell_count: usize,
     /// The array of points, if there is one.
     pub points: Vec<Array<'a>>,
-    /// `connectivity`, `offsets`, `types` and what else describes cells.
+    /// `connectivity`, `offsets`, `types` and other arrays that describe cells.
     pub cells: Vec<Array<'a>>,
     /// Fields at the points.
     pub point_data: Vec<Array<'a>>,
@@ -76,7 +76,7 @@ pub(super) struct Piece<'a> {
 pub(super) struct Appended<'a> {
     /// The bytes after the underscore.
     pub bytes: &'a [u8],
-    /// Byte of the file at which they begin.
+    /// Byte of the file where they begin.
     pub offset: usize,
     /// Whether they are base64.
     pub is_base64: bool,
@@ -87,17 +87,17 @@ pub(super) struct Appended<'a> {
 pub(super) struct VtuFile<'a> {
     /// All bytes.
     pub bytes: &'a [u8],
-    /// Order of the bytes of a number.
+    /// Byte order.
     pub endian: Endian,
-    /// Bytes of the numbers before binary arrays: 4 or 8.
+    /// Size of the header words of binary arrays: 4 or 8 bytes.
     pub header_size: usize,
-    /// What binary arrays are compressed with.
+    /// Compression of binary arrays.
     pub compressor: Compressor,
     /// The parts of the grid.
     pub pieces: Vec<Piece<'a>>,
     /// The bytes after the markup.
     pub appended: Option<Appended<'a>>,
-    /// How much of the appended bytes was read: arrays that share bytes could make memory of nothing.
+    /// Number of appended bytes read: arrays that share bytes could otherwise use unlimited memory.
     pub appended_read: usize,
 }
 
@@ -148,7 +148,7 @@ impl<'a> VtuFile<'a> {
                         }
                         "AppendedData" => {
                             file.appended = Some(appended(bytes, reader.position(), &element)?);
-                            // Raw bytes are no markup: nothing after them can be read, and nothing needs to be.
+                            // Raw bytes are not markup: nothing after them can be parsed, or needs to be.
                             break;
                         }
                         _ => {}
@@ -223,7 +223,7 @@ impl<'a> Piece<'a> {
 fn piece<'a>(bytes: &[u8], element: &Element<'_>) -> Result<Piece<'a>, ReadError> {
     let count = |name: &str| {
         let text = element.attribute(name).unwrap_or("");
-        // Nodes and cells are numbered with 32 bits.
+        // Nodes and cells have 32-bit indices.
         text.trim().parse().ok().filter(|&count: &usize| count < u32::MAX as usize).ok_or_else(|| ReadError::Syntax {
             place: line_of(bytes, element.offset),
             reason: format!("{name}=\"{text}\" is not a count"),
@@ -247,7 +247,7 @@ fn array<'a>(bytes: &[u8], reader: &mut Reader<'a>, element: &Element<'_>) -> Re
     if !element.is_empty {
         let depth = reader.path().len();
         let mut has_text = false;
-        // VTK puts elements with text of their own inside arrays, after the numbers.
+        // VTK nests elements with text inside arrays, after the numbers.
         while reader.path().len() >= depth {
             match reader.next_event().map_err(xml_error)? {
                 Some(Event::Text { bytes: content, offset }) if reader.path().len() == depth => {

@@ -1,11 +1,12 @@
 //! VTU: unstructured grids in VTK's XML format.
 //!
-//! Reads what VTK, ParaView, meshio and our own recorder write: arrays as text, as inline base64 or appended (raw or
+//! Reads the output of VTK, ParaView, meshio and our recorder: arrays as text, as inline base64 or appended (raw or
 //! base64), plain or compressed with zlib or LZ4, in either byte order, in one piece or several.
 //!
-//! - `file` reads the markup, `array` decodes one array, [`read`](fn@read) makes a mesh of them.
-//! - `text_array` and `typed` turn text and bytes into numbers and back, `base64_run` and `blocks` undo the packing.
-//! - `cells` and `sets` know how VTK stores cells, and how we store sets in its formats; [`vtk`](crate::vtk) uses them too.
+//! - `file` reads the markup, `array` decodes one array, [`read`](fn@read) builds a mesh from them.
+//! - `text_array` and `typed` convert text and bytes to numbers and back, `base64_run` and `blocks` unpack.
+//! - `cells` and `sets` define the storage of cells in VTK, and of our sets in its formats; [`vtk`](crate::vtk) uses
+//!   them too.
 
 mod array;
 mod base64_run;
@@ -27,7 +28,7 @@ pub use write::write;
 use crate::format::WriteOptions;
 use crate::mesh_data::MeshData;
 
-/// Reads bytes, whatever they are; if they are a mesh, writes it in every variant and expects the same mesh back.
+/// Reads arbitrary bytes; a mesh among them must survive a round trip through every variant.
 pub fn fuzz_one(bytes: &[u8]) {
     let Ok(mesh) = read(bytes) else { return };
     for (binary, compress) in [(false, false), (true, false), (true, true)] {
@@ -37,7 +38,7 @@ pub fn fuzz_one(bytes: &[u8]) {
     }
 }
 
-/// Panics unless a mesh came back as it was.
+/// Panics unless a mesh survived a round trip unchanged.
 pub(crate) fn assert_same(mesh: &MeshData, back: Result<MeshData, crate::ReadError>, options: &WriteOptions) {
     match back {
         Ok(back) => {

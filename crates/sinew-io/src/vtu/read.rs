@@ -1,4 +1,4 @@
-//! From arrays to a mesh.
+//! Builds a mesh from arrays.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use crate::mesh_data::{Field, MeshData};
 
 /// Reads the bytes of a VTU file.
 ///
-/// Pieces are joined; of their fields those are kept that every piece with points or cells has. Arrays named `set:…` with a
-/// 0 or 1 per point or cell become sets.
+/// Joins pieces; keeps the fields that every nonempty piece has. Arrays named `set:…` with a 0 or 1 per point or cell
+/// become sets.
 pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let mut file = VtuFile::parse(bytes)?;
     let pieces = std::mem::take(&mut file.pieces);
@@ -24,7 +24,7 @@ pub fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
     let mut cell_fields = Fields::default();
     let mut node_count = 0;
     for piece in &pieces {
-        // Writers of parallel programs leave pieces empty, without arrays.
+        // Parallel programs write empty pieces without arrays.
         if piece.point_count > 0 {
             add_points(&mut file, piece, &mut mesh)?;
             point_fields.add(&mut file, &piece.point_data, piece.point_count, &mut mesh.notes)?;
@@ -72,7 +72,7 @@ fn add_piece_cells<'a>(
     let (connectivity, offsets, types) = (find("connectivity")?, find("offsets")?, find("types")?);
     let type_values = file.indices(types, piece.cell_count)?;
     let ends = file.indices(offsets, piece.cell_count)?;
-    // How long the connectivity must be follows from the end of the last cell.
+    // The end of the last cell gives the length of the connectivity.
     let length = ends.last().map_or(0, |&end| end as usize);
     *node_count += length;
     if *node_count >= NO_INDEX as usize {
@@ -162,7 +162,7 @@ impl Fields {
     }
 }
 
-/// Appends, without a copy if there is nothing yet.
+/// Appends; moves instead of copying if there is nothing yet.
 fn append<T>(all: &mut Vec<T>, mut more: Vec<T>) {
     if all.is_empty() {
         *all = more;

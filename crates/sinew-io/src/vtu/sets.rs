@@ -1,13 +1,13 @@
-//! Named sets in formats of VTK, which have none: a 0 or 1 per point or cell, in an array of that name.
+//! Named sets in VTK's formats, which have none: an array of that name with a 0 or 1 per point or cell.
 
 use std::collections::BTreeMap;
 
 use crate::mesh_data::Field;
 
-/// How the names of such arrays begin.
+/// Prefix of such arrays.
 pub(crate) const PREFIX: &str = "set:";
 
-/// Moves the fields that are sets into sets.
+/// Converts the fields that are sets.
 pub(crate) fn sets_from_fields(fields: &mut Vec<Field>) -> BTreeMap<String, Vec<u32>> {
     let mut sets = BTreeMap::new();
     fields.retain(|field| {

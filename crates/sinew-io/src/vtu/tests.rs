@@ -7,7 +7,7 @@ use crate::base64;
 use crate::mesh_data::{CellGroup, CellShape, Field};
 use crate::{Place, ReadError, VolumeOptions};
 
-/// A file with one tetrahedron; the arguments are the ends of tags and the content of arrays.
+/// A file with one tetrahedron; the arguments complete the tags and give the content of arrays.
 fn file(attributes: &str, points: &str, connectivity: &str, offsets: &str, types: &str, rest: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" {attributes}>\n<UnstructuredGrid>\n\
@@ -30,7 +30,7 @@ fn good() -> String {
     file("", POINTS, NODES, OFFSETS, TYPES, data)
 }
 
-/// A mesh with something of everything.
+/// A mesh with some of everything.
 pub(crate) fn sample() -> MeshData {
     let tets = CellGroup::with_nodes(CellShape::Tet4, vec![0, 1, 2, 3, 1, 2, 3, 4]);
     let polygons = CellGroup { shape: CellShape::Polygon, nodes: vec![0, 1, 2, 3, 4, 2, 1, 0], ends: vec![5, 8] };
@@ -78,7 +78,7 @@ fn everything_survives_a_round_trip() {
     }
 }
 
-/// A lattice of n³ cubes has volume 1, whichever way it went through a file; large enough for several blocks and parts.
+/// A lattice of n³ cubes has volume 1 after any round trip; large enough for several blocks and parts.
 #[test]
 fn a_large_mesh_survives_a_round_trip() {
     let n = 30u32;
@@ -104,7 +104,8 @@ fn a_large_mesh_survives_a_round_trip() {
     }
 }
 
-/// The same tetrahedron with inline base64, header and data together or apart, either byte order and header size.
+/// The same tetrahedron as inline base64, with header and data together or separate, in either byte order and header
+/// size.
 #[test]
 fn inline_base64_is_read_in_all_its_forms() {
     let numbers: [f64; 12] = [0., 0., 0., 1., 0., 0., 0., 1., 0., 0., 0., 1.];
@@ -137,7 +138,7 @@ fn compressed_base64_in_one_run_is_read() {
     assert_ne!(4 * 8 % 3, 0, "else nothing tells one run from two");
     let points = format!("format=\"binary\">{}", base64::encode(&packed));
     let attributes = "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\"";
-    // Our blocks count the last one as shorter; this one is the only one.
+    // Our header gives the last block as shorter; here it is the only one.
     let mesh = read(file(attributes, &points, NODES, OFFSETS, TYPES, "").as_bytes()).unwrap();
     assert_eq!(mesh.points[3], Vec3::new(0.0, 0.0, 1.0));
 }
@@ -158,7 +159,7 @@ fn sets_are_arrays_of_zeros_and_ones() {
     assert_eq!(mesh.notes.len(), 2, "{:?}", mesh.notes);
 }
 
-/// Fields that only some pieces have are left out; empty pieces do not count.
+/// Fields that only some pieces have are dropped; empty pieces do not count.
 #[test]
 fn fields_of_all_pieces_are_kept() {
     let piece = |fields: &[(&str, f64)]| {
@@ -222,9 +223,9 @@ fn mistakes_are_named_with_their_line() {
         (good().replace("</Cells>", ""), "line 10: </Piece> closes <Cells>"),
         (file("header_type=\"UInt7\"", POINTS, NODES, OFFSETS, TYPES, ""), "line 2: header_type=\"UInt7\""),
         (file("compressor=\"vtkZipper\"", POINTS, NODES, OFFSETS, TYPES, ""), "vtkZipper"),
-        ("not xml".into(), "not a VTU file"),
+        ("not xml".into(), "not a valid VTU file"),
         ("<html></html>".into(), "begins with <html>"),
-        (String::new(), "not a VTU file"),
+        (String::new(), "not a valid VTU file"),
         ("<VTKFile type=\"UnstructuredGrid\"></VTKFile>".into(), "no Piece"),
     ];
     for (text, part) in cases {
@@ -265,7 +266,7 @@ fn lying_lengths_are_refused_at_their_byte() {
     );
 }
 
-/// Arrays that share their bytes would make any amount of memory out of a small file.
+/// Arrays that share their bytes could use unlimited memory from a small file.
 #[test]
 fn shared_bytes_are_refused() {
     let mut data = 96u64.to_le_bytes().to_vec();
@@ -277,7 +278,7 @@ fn shared_bytes_are_refused() {
     assert!(error.contains("shares bytes"), "{error}");
 }
 
-/// Blocks that promise more than they hold, or more than anything can hold.
+/// Blocks that promise more than they hold, or more than they can hold.
 #[test]
 fn zip_bombs_are_refused() {
     let attributes = "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\"";
@@ -294,7 +295,7 @@ fn zip_bombs_are_refused() {
     assert!(error(&[1, 96, 0, 1 << 50], zeros).contains("promised"));
     assert!(error(&[1, 96, 0, 0], zeros).contains("hold 0 at most"));
     assert!(error(&[1, 96, 0, 7], b"garbage").contains("not zlib"));
-    // A count that fits the promise, but not the compressed bytes.
+    // A count that matches the promise, but not the compressed bytes.
     let data: Vec<u8> =
         [1, 24 << 30, 0, size].iter().flat_map(|w: &u64| w.to_le_bytes()).chain(zeros.to_vec()).collect();
     let text = String::from_utf8(appended(attributes, b"", "")).unwrap();

@@ -1,20 +1,20 @@
-//! Arrays of numbers as text: parsed and written by all cores.
+//! Text arrays of numbers: parsed and written on all cores.
 
 use rayon::prelude::*;
 
-/// Text parsed at a time; what is parsed beyond the end of an array is thrown away, so it is not the whole file.
+/// Text parsed at a time. Numbers parsed beyond the end of an array are discarded, so this must not be the whole file.
 const WINDOW: usize = 8 << 20;
-/// Text parsed by one task: long enough to hide the cost of starting it.
+/// Text per task: long enough to hide the cost of starting one.
 const PART: usize = 64 << 10;
-/// Rows written by one task.
+/// Rows written per task.
 const ROWS: usize = 4096;
 
 /// Why an array of numbers cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFault {
-    /// A word is no number.
+    /// A word is not a number.
     Word {
-        /// Where it begins.
+        /// Start of the word.
         at: usize,
     },
     /// The text ends.
@@ -32,7 +32,7 @@ pub(crate) fn parse_array<T: Copy + Send>(
     parse: impl Fn(&[u8]) -> Option<T> + Sync,
 ) -> Result<(Vec<T>, usize), TextFault> {
     let mut position = start.min(bytes.len());
-    // A number and its blank take two bytes, so this much can come at most.
+    // A number and a space take two bytes, so this is the most.
     let mut values = Vec::with_capacity(count.min((bytes.len() - position) / 2 + 1));
     while values.len() < count {
         let window = (count - values.len()).saturating_mul(16).clamp(64, WINDOW);
@@ -62,7 +62,7 @@ pub(crate) fn parse_array<T: Copy + Send>(
     Ok((values, position))
 }
 
-/// Where the `index`-th word after `from` begins and ends; the end of the bytes if there are fewer.
+/// Start and end of the `index`-th word after `from`; the end of the bytes if there are fewer.
 pub(crate) fn word_span(bytes: &[u8], from: usize, index: usize) -> (usize, usize) {
     let mut at = from;
     for _ in 0..index {
@@ -82,7 +82,7 @@ fn blank_from(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len() - at)
 }
 
-/// Splits a range of the text at blanks.
+/// Splits a range of the text at whitespace.
 fn parts_of(bytes: &[u8], start: usize, end: usize) -> Vec<(usize, usize)> {
     let mut parts = Vec::with_capacity((end - start) / PART + 1);
     let mut from = start;
@@ -94,7 +94,7 @@ fn parts_of(bytes: &[u8], start: usize, end: usize) -> Vec<(usize, usize)> {
     parts
 }
 
-/// The words of a range, up to the first that is no number.
+/// Parses the words of a range, up to the first invalid one.
 fn parse_words<T>(
     bytes: &[u8],
     from: usize,
@@ -134,7 +134,7 @@ pub(crate) fn push_rows(out: &mut Vec<u8>, rows: usize, push_row: impl Fn(&mut V
         (from..to).for_each(|row| push_row(&mut text, row));
         text
     };
-    // Some parts at a time, so that the text exists twice only for a moment.
+    // A few parts at a time, so that only a little text exists twice.
     const AT_ONCE: usize = 256;
     let part_count = rows.div_ceil(ROWS);
     for first in (0..part_count).step_by(AT_ONCE) {

@@ -1,14 +1,14 @@
-//! Arrays of numbers as bytes: decoded to the type that is needed and encoded, by all cores.
+//! Binary arrays of numbers: decoded to the required type, and encoded, on all cores.
 
 use rayon::prelude::*;
 use sinew_math::Vec3;
 
 use crate::binary::{Endian, NumberKind};
 
-/// Numbers converted by one task: 1 MiB of doubles, far more work than starting it.
+/// Numbers per task: 1 MiB of doubles, far more work than starting one.
 const SPAN: usize = 128 << 10;
 
-/// An index that is negative or beyond 32 bits: larger than any count, so that the check of counts finds it.
+/// A negative index or one beyond 32 bits: larger than any count, so that the range check finds it.
 pub(crate) const NO_INDEX: u32 = u32::MAX;
 
 /// All numbers in `bytes` as doubles.
@@ -22,13 +22,13 @@ pub(crate) fn decode_f64(bytes: &[u8], kind: NumberKind, endian: Endian) -> Vec<
     }
 }
 
-/// All numbers in `bytes` as indices; what is none becomes [`NO_INDEX`].
+/// All numbers in `bytes` as indices; invalid ones become [`NO_INDEX`].
 pub(crate) fn decode_u32(bytes: &[u8], kind: NumberKind, endian: Endian) -> Vec<u32> {
     match (kind, endian) {
         (NumberKind::I64 | NumberKind::U64, Endian::Little) => convert(bytes, |b| narrow(u64::from_le_bytes(b))),
         (NumberKind::I64 | NumberKind::U64, Endian::Big) => convert(bytes, |b| narrow(u64::from_be_bytes(b))),
-        // A negative number has the highest bit set, which is beyond any count that fits in signed 32 bits, but not beyond
-        // those of unsigned ones.
+        // A negative number has the highest bit set, which exceeds any count that fits in signed 32 bits, but not every
+        // unsigned one.
         (NumberKind::I32, Endian::Little) => convert(bytes, |b| signed(i32::from_le_bytes(b))),
         (NumberKind::I32, Endian::Big) => convert(bytes, |b| signed(i32::from_be_bytes(b))),
         (NumberKind::U32, Endian::Little) => convert(bytes, u32::from_le_bytes),
@@ -82,7 +82,7 @@ fn convert<T: Copy + Default + Send, const N: usize>(bytes: &[u8], decode: impl 
     values
 }
 
-/// Writes the bytes of all values to `out`, which has room for exactly them.
+/// Writes the bytes of all values to `out`, which has exactly their size.
 pub(crate) fn encode<T: Copy + Sync, const N: usize>(
     out: &mut [u8],
     values: &[T],
@@ -105,7 +105,7 @@ pub(crate) fn encode<T: Copy + Sync, const N: usize>(
 mod tests {
     use super::*;
 
-    /// Every kind of number, in both orders, as the slow general decoder reads it.
+    /// Every number type, in both orders, against the slow general decoder.
     #[test]
     fn fast_paths_equal_the_general_decoder() {
         let bytes: Vec<u8> = (0..240u32).map(|i| (i * 37 % 251) as u8).collect();

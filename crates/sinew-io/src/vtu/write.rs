@@ -1,4 +1,4 @@
-//! A mesh as a VTU file.
+//! Writer for VTU files.
 
 use sinew_math::Vec3;
 
@@ -29,9 +29,9 @@ struct Column<'a> {
     numbers: Numbers<'a>,
 }
 
-/// Bytes of a VTU file that holds the mesh.
+/// Encodes the mesh as a VTU file.
 ///
-/// Binary arrays are appended raw, in 64-bit numbers; with `compress` in blocks of zlib. Sets become arrays `set:…` with a 1
+/// Appends binary arrays raw, in 64-bit numbers; with `compress`, in zlib blocks. Sets become arrays `set:…` with a 1
 /// for each member.
 pub fn write(mesh: &MeshData, options: &WriteOptions) -> Result<Vec<u8>, WriteError> {
     if let Some(asked) = options.version.as_ref().filter(|version| *version != "1.0") {
@@ -90,7 +90,7 @@ fn columns(mesh: &MeshData) -> Result<Vec<Column<'_>>, WriteError> {
         ("CellData", &mesh.cell_fields, &mesh.cell_sets, cell_count),
     ];
     for (section, fields, sets, count) in sections {
-        // An array without components cannot be told from a missing one.
+        // An array without components looks like a missing one.
         for field in fields.iter().filter(|field| field.components > 0) {
             columns.push(column(section, &field.name, field.components, Numbers::Doubles(&field.values)));
         }
@@ -132,7 +132,7 @@ fn as_raw(mesh: &MeshData, columns: &[Column<'_>]) -> Vec<u8> {
     out
 }
 
-/// Everything up to the first appended byte; `sizes` are the bytes that each array takes there.
+/// Everything up to the first appended byte; `sizes` are the appended bytes of each array.
 fn appended_markup(mesh: &MeshData, columns: &[Column<'_>], sizes: &[usize], attributes: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     let mut offset = 0;
@@ -176,7 +176,7 @@ fn push_markup(
     out.extend_from_slice(b"</Piece>\n</UnstructuredGrid>\n");
 }
 
-/// A name as the value of an attribute. Control characters cannot stand in XML at all.
+/// A name as an attribute value. XML forbids control characters.
 fn escaped(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
@@ -216,7 +216,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// Writes the numbers to `out`, which has room for exactly them.
+    /// Writes the numbers to `out`, which has exactly their size.
     fn fill(&self, mut out: &mut [u8]) {
         match self {
             Numbers::Points(points) => encode(out, points, point_bytes),
@@ -269,7 +269,7 @@ impl Numbers<'_> {
                     push_rows(out, group.len(), |out, cell| push_nodes(out, group.cell(cell)));
                 }
             }
-            // One per line; the bytes are made first, since they know how to count through the groups.
+            // One per line; computes the bytes first, since they count through the groups.
             Numbers::Offsets(_) => {
                 let mut bytes = vec![0; self.byte_count()];
                 self.fill(&mut bytes);

@@ -1,4 +1,4 @@
-//! Blocks that are added at nodes, the tangents of products and of cycles, and what a step must not remember.
+//! Blocks added at nodes, the tangents of products and of cycles, and independence of earlier steps.
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::{Mat3, Vec3};
@@ -15,7 +15,7 @@ enum Blocks {
     Full,
 }
 
-/// Random definite blocks, of the size of `stiffness`; none at every third node.
+/// Random definite blocks, scaled by `stiffness`; none at every third node.
 fn random_blocks(count: usize, kind: Blocks, stiffness: f64, noise: &mut Noise) -> Vec<Block> {
     let block = |node: usize, noise: &mut Noise| {
         let m = Mat3::from_rows(noise.vector(), noise.vector(), noise.vector());
@@ -35,7 +35,7 @@ fn random_vector(fixed: &[[bool; 3]], noise: &mut Noise) -> Vec<Vec3> {
     fixed.iter().map(|fixed| value(fixed, noise.vector())).collect()
 }
 
-/// One end is held, and some nodes beyond it slide.
+/// Holds one end, and lets some nodes beyond it slide.
 fn some_fixed(cells: &HexLattice, axis: usize) -> Vec<[bool; 3]> {
     let mut fixed = fixed_end(cells, axis);
     fixed.iter_mut().step_by(7).for_each(|fixed| fixed[1] = true);
@@ -102,7 +102,7 @@ fn cycles_with_anchors_are_symmetric_and_positive() {
     }
 }
 
-/// r = −(K + A) x and x + D⁻¹ r of single passes, against blocks written out: nodes of seams, too, are anchored once.
+/// r = −(K + A) x and x + D⁻¹ r of single passes, against blocks written out. The blocks of seam nodes count once, too.
 #[test]
 fn passes_add_the_block_of_each_node_once() {
     for (cells, fixed) in bodies() {
@@ -148,7 +148,7 @@ fn passes_add_the_block_of_each_node_once() {
     }
 }
 
-/// A lattice of one level is solved at once, anchors and all.
+/// One cycle solves a lattice of one level, including added blocks.
 #[test]
 fn coarsest_level_has_the_anchors() {
     let cells = dense([6, 5, 4]);
@@ -199,7 +199,7 @@ fn cycles_converge_with_inertia() {
     }
 }
 
-/// Iterations of conjugate gradients to a reduction of 1e-5.
+/// Iterations of conjugate gradients for a reduction by 1e-5.
 fn iterations(system: &mut Multigrid, blocks: &[Block], fixed: &[[bool; 3]], b: &[Vec3]) -> usize {
     let mut r = b.to_vec();
     let mut p = vec![Vec3::zero(); b.len()];
@@ -220,7 +220,7 @@ fn iterations(system: &mut Multigrid, blocks: &[Block], fixed: &[[bool; 3]], b: 
     100
 }
 
-/// Springs along random directions on one face, alone and beside inertia.
+/// Springs along random directions on one face, alone and with inertia.
 #[test]
 fn conjugate_gradients_converge_with_contact() {
     let (cells, fixed, mut system, b) = cube(24);
@@ -247,7 +247,7 @@ fn blends_go_from_exact_to_definite() {
     for (cells, fixed) in bodies() {
         let mut noise = Noise(13);
         let (lame, u, x) = random_problem(&cells, &mut noise);
-        // Cells at half their size want to turn.
+        // Cells at half their size have an indefinite exact tangent.
         let u: Vec<Vec3> = u.iter().enumerate().map(|(k, u)| *u * 0.5 - cells.node_position(k) * 0.5).collect();
         let mut system = Multigrid::new(&cells, &lame, &fixed, printed_volume()).unwrap();
         let mut products = |kind: TangentKind, scale: f64| {
@@ -268,7 +268,7 @@ fn blends_go_from_exact_to_definite() {
         assert!(gap > 1e-3 * largest, "{gap} of {largest}");
         assert!(distance(&mean, &half.1) < 1e-5 * largest);
         assert!(distance(&half.0, &half.1) < 1e-5 * largest);
-        // Twice K is K of twice the stiffness, to the bit.
+        // Twice K equals K of twice the stiffness, bit for bit.
         let doubled: Vec<Vec3> = exact.0.iter().map(|v| *v * 2.0).collect();
         assert_eq!(doubled, products(TangentKind::Exact, 2.0).0);
     }
@@ -297,7 +297,7 @@ fn threads_do_not_change_a_bit_with_anchors() {
     }
 }
 
-/// After `begin_step` results are those of a new system, whatever there was before.
+/// After `begin_step` results equal those of a new system, whatever happened before.
 #[test]
 fn steps_do_not_remember() {
     for (cells, fixed) in bodies() {

@@ -1,4 +1,4 @@
-//! Sweeps over the band at boundaries.
+//! Sweeps over the boundary band.
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
@@ -16,7 +16,8 @@ fn bodies() -> [HexLattice; 2] {
     [carved([40, 13, 14], |[x, y, z]| !((30..36).contains(&x) && y == 6 && z == 6)), fingers()]
 }
 
-/// A sweep over blocks of the band is the sweep over all where D⁻¹ is that of the band, to the bit, on any number of threads.
+/// A sweep over the band's blocks equals a sweep over all blocks with the band's D⁻¹, bit for bit, on any number of
+/// threads.
 #[test]
 fn a_band_is_swept_as_a_part_of_the_whole() {
     for (cells, threads) in bodies().iter().flat_map(|cells| [(cells, 1), (cells, 3)]) {
@@ -31,19 +32,19 @@ fn a_band_is_swept_as_a_part_of_the_whole() {
         system.cycle();
         let params = system.params;
         let level = &mut system.levels[0];
-        // Far enough from the solution that no step is lost in rounding.
+        // Far enough from the solution that no step vanishes in rounding.
         level.x.iter_mut().for_each(|x| *x *= 0.5);
         let before = level.x.clone();
         level.smooth_band(&params);
         let swept = level.x.clone();
-        // The same by the kernel of the whole level.
+        // The same with the kernel of the whole level.
         level.x.copy_from_slice(&before);
         let moved: Vec<bool> = swept.iter().zip(&*before).map(|(a, b)| a != b).collect();
         let around = |place: &[u32; 3]| {
             let far = |node: &&[u32; 3]| (0..3).all(|axis| node[axis].abs_diff(place[axis]) <= 1);
             cells.node_places.iter().filter(far).count()
         };
-        // Nodes two cells from every boundary do not move; those on it do.
+        // Nodes two cells from every boundary do not move; boundary nodes do.
         let mut values = vec![[false; 3]; fixed.len()];
         level.layout.collect(&moved, &mut values, |out, moved| *out = moved);
         for (node, place) in cells.node_places.iter().enumerate().step_by(5) {
@@ -83,7 +84,7 @@ fn cycles_with_bands_are_symmetric_and_positive() {
     }
 }
 
-/// Thin flesh is where bands help: a flap one cell thick takes a quarter fewer iterations.
+/// Bands help thin flesh: a flap one cell thick takes a quarter fewer iterations.
 #[test]
 fn bands_help_thin_flesh() {
     let flap = carved([24, 16, 16], |[x, y, z]| x < 16 || (z == 8 && (3..13).contains(&y)));

@@ -1,9 +1,9 @@
-//! Corners of cells that resist being turned inside out.
+//! The inversion barrier at cell corners.
 
 use super::*;
 use crate::TangentKind;
 
-/// Fold over a thickness, least and most b₀, J₀, J₁ and κ over λ + 2μ as the page of the lattice has them.
+/// Fold angle, smallest and largest b₀, J₀, J₁ and κ over λ + 2μ, as docs/concepts/lattice.md gives them.
 const FOLD: f64 = 1.6;
 const LIMITS: [f64; 2] = [0.2, 1.0];
 const LEAST: f64 = 0.3;
@@ -21,7 +21,7 @@ fn volume_energy(volume: f64) -> f64 {
     }
 }
 
-/// What corners of a block of cells add to the energy, cell by cell and Gauss point by Gauss point.
+/// Barrier energy of a block of cells, cell by cell and Gauss point by Gauss point.
 fn energy_of_corners(cells: &HexLattice, lame: &[[f64; 2]], u: &[Vec3]) -> f64 {
     let thickness = cells.cubes.into_iter().min().unwrap();
     let limit = (FOLD / thickness as f64).clamp(LIMITS[0], LIMITS[1]);
@@ -62,7 +62,7 @@ fn moved(u: &[Vec3], v: &[Vec3], by: f64) -> Vec<Vec3> {
     u.iter().zip(v).map(|(u, v)| *u + *v * by).collect()
 }
 
-/// A block with a corner pulled out, one pushed in, and a layer pressed flat.
+/// A block with one corner pulled out, one pushed in, and a flattened layer.
 fn crumpled(cells: &HexLattice) -> Vec<Vec3> {
     let mut u = vec![Vec3::zero(); cells.node_places.len()];
     for (u, place) in u.iter_mut().zip(&cells.node_places) {
@@ -76,7 +76,7 @@ fn crumpled(cells: &HexLattice) -> Vec<Vec3> {
     u
 }
 
-/// What corners add is the sum above, and forces are derivatives.
+/// The barrier adds the sum above, and forces are derivatives.
 #[test]
 fn corners_add_their_energy_and_its_derivatives() {
     let cells = dense([4, 4, 4]);
@@ -100,7 +100,7 @@ fn corners_add_their_energy_and_its_derivatives() {
     }
 }
 
-/// Where volumes are large enough, rows are the second derivative.
+/// Where volumes are large enough, the rows give the second derivative.
 #[test]
 fn rows_of_bends_are_their_tangent() {
     let cells = dense([2, 2, 2]);
@@ -126,7 +126,7 @@ fn rows_of_bends_are_their_tangent() {
     }
 }
 
-/// Cycles stay symmetric and positive where corners resist, and conjugate gradients with them converge.
+/// Cycles stay symmetric and positive with active barriers, and conjugate gradients preconditioned by them converge.
 #[test]
 fn cycles_of_crumpled_flesh_are_definite() {
     let cells = dense([12, 8, 8]);
@@ -143,7 +143,7 @@ fn cycles_of_crumpled_flesh_are_definite() {
     assert_symmetric_and_positive(&mut system, &fixed, &mut noise);
 }
 
-/// A corner that was pushed through its cell has forces that lead it back out.
+/// Forces pull a corner that was pushed through its cell back out.
 #[test]
 fn corners_inside_out_come_back() {
     let one = dense([1, 1, 1]);

@@ -1,4 +1,4 @@
-//! How fast cycles converge, alone and before conjugate gradients.
+//! Convergence of cycles, alone and as preconditioners of conjugate gradients.
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
@@ -6,7 +6,7 @@ use sinew_math::Vec3;
 use super::*;
 use crate::{Method, Multigrid, MultigridParams, SolveReport, TangentKind};
 
-/// A cube whose ends are held, one of them moved by half, and the right-hand side of its first Newton step (X7).
+/// A cube with both ends held and one moved by half its length, and the right-hand side of its first Newton step (X7).
 fn face_load(n: usize, params: MultigridParams, poisson: f64) -> (Multigrid, Vec<Vec3>) {
     let cells = dense([n, n, n]);
     let lame = vec![lame(poisson); cells.cells.len()];
@@ -36,7 +36,8 @@ fn defects(n: usize, params: MultigridParams, method: Method, most: usize) -> So
     system.solve(method, &b, &mut x, 1e-11, most)
 }
 
-/// X7: the first cycle takes one to two orders off, and the later ones go on at a constant rate.
+/// X7: the first cycle reduces the residual by one to two orders of magnitude; later cycles converge at a constant
+/// rate.
 #[test]
 fn cycles_converge_as_the_paper_says() {
     let paper = defects(32, MultigridParams::paper(), Method::Cycles, 10).defects;
@@ -45,8 +46,8 @@ fn cycles_converge_as_the_paper_says() {
     assert!(ours[1] < 0.01 * ours[0] && ours[6] < 0.3 * ours[5], "{ours:?}");
 }
 
-/// X9: cycles go on at their rate, conjugate gradients take their time. Plain ones left 0.27, 0.014 and 2.6e-4 of the residual after 10, 50 and 100 iterations in the prototype of the
-/// extract, by another norm.
+/// X9: cycles keep their rate, plain conjugate gradients stall. In the prototype of the extract, plain conjugate
+/// gradients left 0.27, 0.014 and 2.6e-4 of the residual after 10, 50 and 100 iterations, in another norm.
 #[test]
 fn residuals_fall_as_figure_seven_shows() {
     let curve_of = |params, method, most| {
@@ -60,7 +61,7 @@ fn residuals_fall_as_figure_seven_shows() {
     }
     let plain = curve(Method::Cg, 100);
     let cycles = curve(Method::Cycles, 6);
-    // Slower at first than ever after, or faster: a rate that stays.
+    // The rate is constant from the third cycle on.
     let rates: Vec<f64> = cycles.windows(2).skip(2).map(|pair| pair[1] / pair[0]).collect();
     assert!(rates.iter().all(|rate| (0.5..2.0).contains(&(rate / rates[0]))), "{cycles:?}");
     assert!(curve(Method::MultigridCg, 6)[6] < 0.2 * cycles[6]);
@@ -87,7 +88,7 @@ fn cycle_is_symmetric_and_positive() {
     }
 }
 
-/// A lattice of one level: what is left are the roundings of f32, and the little stiffness that is added for what nobody holds.
+/// A lattice of one level: only f32 rounding and the small diagonal shift remain.
 #[test]
 fn small_lattices_are_solved_at_once() {
     let cells = dense([6, 5, 4]);
@@ -108,7 +109,7 @@ fn fingers_in_one_place_move_apart() {
     let lame = vec![lame(0.3); cells.cells.len()];
     let mut system = Multigrid::new(&cells, &lame, &fixed, MultigridParams::default()).unwrap();
     assert!(system.layout().seams().count() > 0, "there are two sheets");
-    // The tips are pulled in opposite directions.
+    // Pulls the tips in opposite directions.
     let tips: Vec<usize> = (0..fixed.len()).filter(|&node| cells.node_places[node][0] == 20).collect();
     let mut b = vec![Vec3::zero(); fixed.len()];
     for (k, &node) in tips.iter().enumerate() {
@@ -117,14 +118,14 @@ fn fingers_in_one_place_move_apart() {
     let mut x = vec![Vec3::zero(); b.len()];
     let report = system.solve(Method::MultigridCg, &b, &mut x, 1e-6, 30);
     assert!(report.reduction() < 1e-6 && report.iterations <= 15, "{report:?}");
-    // Mirror images, so that places that both have move by the same in opposite directions.
+    // Mirror images, so nodes at the same position move by the same distance in opposite directions.
     for pair in tips.chunks_exact(2) {
         assert_eq!(cells.node_places[pair[0]], cells.node_places[pair[1]]);
         assert!(x[pair[0]].y > 1e-3 && (x[pair[0]].y + x[pair[1]].y).abs() < 1e-5 * x[pair[0]].y);
     }
 }
 
-/// Iterations of conjugate gradients with a cycle before them, to a millionth of a random load.
+/// Iterations of preconditioned conjugate gradients to a millionth of a random load.
 fn iterations(cells: &HexLattice, fixed: &[[bool; 3]], lame: &[[f64; 2]], u: Option<&[Vec3]>) -> usize {
     let mut system = Multigrid::new(cells, lame, fixed, MultigridParams::default()).unwrap();
     if let Some(u) = u {
@@ -161,7 +162,7 @@ fn hard_lumps_in_soft_flesh_converge() {
     }
 }
 
-/// A round arm that bends by 69 degrees over 1.5 m about a bone of one cell across, which does not move.
+/// A round arm bent by 69 degrees over 1.5 m about a fixed bone one cell across.
 #[test]
 fn bent_arms_with_thin_bones_converge() {
     let arm = carved([64, 17, 17], |[_, y, z]| (y as f64 - 8.0).powi(2) + (z as f64 - 8.0).powi(2) < 70.0);
@@ -203,7 +204,7 @@ fn crumbs_are_not_coarsened_for_ever() {
     assert_eq!(system.cell_counts(), [512]);
 }
 
-/// Bones between the nodes of coarse levels, straight ones too, where the printed rule forgets them.
+/// Bones between the nodes of coarse levels, including straight ones, which the paper's rule ignores.
 #[test]
 fn thin_bones_between_coarse_nodes_do_not_slow_the_cycle() {
     let arm = carved([64, 16, 16], |_| true);
@@ -213,7 +214,8 @@ fn thin_bones_between_coarse_nodes_do_not_slow_the_cycle() {
     assert!(count <= 15, "{count}");
 }
 
-/// A block with a flap one cell thick, wherever that lies between the planes of coarse levels; and a plate, which is all thin.
+/// A block with a flap one cell thick, at any position between the planes of coarse levels; and a plate, which is thin
+/// everywhere.
 #[test]
 fn parts_one_cell_thick_do_not_slow_the_cycle() {
     for height in 7..11 {

@@ -1,4 +1,5 @@
-//! Experiments of the paper that need no scene: hourglasses of one-point quadrature, and how refinement makes backward Euler's matrix indefinite.
+//! Experiments of the paper that need no scene: hourglass modes of one-point quadrature, and how refinement makes the
+//! backward Euler matrix indefinite.
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::{Mat3, Vec3};
@@ -10,9 +11,11 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
 }
 
-/// Equilibrium by Newton's method with the definite tangent, and steps that are halved until the energy falls. Returns how many it took.
+/// Finds equilibrium by Newton's method with the definite tangent, halving steps until the energy falls. Returns the
+/// number of iterations.
 ///
-/// `hold` [N/m] is added to the diagonal: without it nothing resists the hourglasses of one-point quadrature, and the system is singular.
+/// `hold` \[N/m\] is added to the diagonal: without it nothing resists the hourglass modes of one-point quadrature, and
+/// the system is singular.
 fn descend(cells: &HexLattice, modes: ModeStiffness, fixed: &[[bool; 3]], hold: f64, u: &mut [Vec3]) -> Option<usize> {
     let elastic = LatticeElastic::new(cells, &material(cells), modes, VolumeLaw::Trace);
     let params = MultigridParams { modes, ..printed_volume() };
@@ -26,7 +29,7 @@ fn descend(cells: &HexLattice, modes: ModeStiffness, fixed: &[[bool; 3]], hold: 
         for (gradient, fixed) in gradient.iter_mut().zip(fixed) {
             (0..3).for_each(|c| gradient[c] = if fixed[c] { 0.0 } else { gradient[c] });
         }
-        // Of what a strain of one takes.
+        // Relative to the force of a strain of one.
         if gradient.iter().all(|g| g.norm() < 1e-6 * H * H) {
             return Some(iteration);
         }
@@ -47,7 +50,8 @@ fn descend(cells: &HexLattice, modes: ModeStiffness, fixed: &[[bool; 3]], hold: 
     None
 }
 
-/// Root mean square and largest of |x₀₀ − x₁₀ − x₀₁ + x₁₁| / h over cells that are away from the corners of a plate of n × n cells.
+/// Root mean square and maximum of |x₀₀ − x₁₀ − x₀₁ + x₁₁| / h over cells away from the corners of a plate of n × n
+/// cells.
 fn hourglass(cells: &HexLattice, n: u32, u: &[Vec3]) -> (f64, f64) {
     let near = 2;
     let mut values = Vec::new();
@@ -66,9 +70,9 @@ fn hourglass(cells: &HexLattice, n: u32, u: &[Vec3]) -> (f64, f64) {
     (mean.sqrt(), values.iter().copied().fold(0.0, f64::max))
 }
 
-/// A plate one cell thick whose corners are pulled to twice its size, with noise at the start; and how it hourglasses.
+/// Pulls the corners of a plate one cell thick to twice its size, from a noisy start; returns its hourglass measure.
 ///
-/// Nothing moves along z, so that the plate is the patch of the plane that the experiment is about.
+/// Nothing moves along z, so the plate equals the plane patch of the experiment.
 fn pulled_plate(n: usize, modes: ModeStiffness) -> (f64, f64) {
     let cells = dense([n, n, 1]);
     let is_corner = |p: &[u32; 3]| (0..2).all(|axis| p[axis] == 0 || p[axis] as usize == n);
@@ -86,23 +90,24 @@ fn pulled_plate(n: usize, modes: ModeStiffness) -> (f64, f64) {
     hourglass(&cells, n as u32, &u)
 }
 
-/// X5, figure 3: root mean square and largest hourglass are 0.14 and 0.21 as printed, 0.11 and 0.18 with exact modes, 3.2 and 3.8 with one point for n = 8;
-/// 0.11 and 0.32, 0.09 and 0.28, 6.0 and 9.3 for n = 16.
+/// X5, figure 3: root mean square and largest hourglass are 0.14 and 0.21 as printed, 0.11 and 0.18 with exact modes,
+/// 3.2 and 3.8 with one point for n = 8; 0.11 and 0.32, 0.09 and 0.28, 6.0 and 9.3 for n = 16.
 #[test]
 fn one_point_quadrature_hourglasses_where_the_stable_one_does_not() {
-    // Of a prototype in the plane [spec of X5].
+    // From a prototype in the plane [spec of X5].
     for (n, stable, one_point) in [(8, (0.14, 0.21), (3.2, 3.8)), (16, (0.11, 0.32), (6.0, 9.3))] {
         let (mean, most) = pulled_plate(n, ModeStiffness::PAPER);
         assert!((mean - stable.0).abs() < 0.01 && (most - stable.1).abs() < 0.01, "as printed, {n}: {mean} {most}");
         let (mean, most) = pulled_plate(n, ModeStiffness::EXACT);
         assert!(mean < stable.0 && most < stable.1, "exact, {n}: {mean} {most}");
         let (mean, most) = pulled_plate(n, ONE_POINT);
-        // The same for seven seeds of the noise.
+        // The same for seven noise seeds.
         assert!((mean - one_point.0).abs() < 0.1 && (most - one_point.1).abs() < 0.1, "one point, {n}: {mean} {most}");
     }
 }
 
-/// Smallest and largest eigenvalue of a symmetric product, by `steps` of Lanczos's method and bisection. Vectors that come back by roundings repeat values, and change none at the ends.
+/// Smallest and largest eigenvalue of a symmetric product, by `steps` of Lanczos's method and bisection. Loss of
+/// orthogonality repeats eigenvalues, but does not change the extreme ones.
 fn extreme_eigenvalues(count: usize, steps: usize, mut product: impl FnMut(&[Vec3], &mut [Vec3])) -> [f64; 2] {
     let mut noise = Noise(13);
     let mut v: Vec<Vec3> = (0..count).map(|_| noise.vector()).collect();
@@ -123,7 +128,7 @@ fn extreme_eigenvalues(count: usize, steps: usize, mut product: impl FnMut(&[Vec
         beside.push(norm);
         (before, v, next) = (v, next, before);
     }
-    // Sturm: as many eigenvalues are below s as pivots of T − s are negative.
+    // Sturm: the number of eigenvalues below s is the number of negative pivots of T − s.
     let below = |s: f64| {
         let mut pivot = 1.0;
         let is_negative = |(alpha, beta): (&f64, &f64)| {
@@ -143,7 +148,8 @@ fn extreme_eigenvalues(count: usize, steps: usize, mut product: impl FnMut(&[Vec
     })
 }
 
-/// X6: smallest over largest eigenvalue of M/Δt² + K for a free bar of about 0.16 × 0.24 × 0.84 m, compressed to 0.7 of its length and buckled by 3 cm, a half sine wave. ν = 0.3.
+/// X6: smallest over largest eigenvalue of M/Δt² + K for a free bar of about 0.16 × 0.24 × 0.84 m, compressed to 0.7 of
+/// its length and buckled by 3 cm as a half sine wave. ν = 0.3.
 fn definiteness(cubes: [usize; 3], young: f64, modes: ModeStiffness, kind: TangentKind) -> f64 {
     let (density, dt) = (1000.0, 1.0 / 30.0);
     let h = 0.16 / cubes[0] as f64;
@@ -169,12 +175,13 @@ fn definiteness(cubes: [usize; 3], young: f64, modes: ModeStiffness, kind: Tange
     least / most
 }
 
-/// X6, figure 4 and MCA-20: mass falls like h³ and stiffness like h. The exact tangent ends up indefinite, the definite one does not; soft flesh is not there yet.
+/// X6, figure 4 and MCA-20: mass scales as h³ and stiffness as h. The exact tangent becomes indefinite, the definite
+/// one does not; soft flesh is not indefinite yet.
 #[test]
 fn refinement_makes_backward_euler_indefinite_without_the_definite_tangent() {
     let bars = [[2, 3, 10], [4, 6, 21], [8, 12, 42]];
     let ratios = |young, modes, kind| bars.map(|cubes| definiteness(cubes, young, modes, kind));
-    // Of a prototype with sparse eigenvalues [spec of X6], as far as its digits go.
+    // From a prototype with sparse eigenvalues [spec of X6], to its printed digits.
     let are_near = |found: [f64; 3], expected: [f64; 3]| found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 6e-4);
     let exact = ratios(3000.0, ModeStiffness::PAPER, TangentKind::Exact);
     assert!(are_near(exact, [0.038, 0.011, -0.0004]) && exact[2] < 0.0, "{exact:?}");
@@ -186,7 +193,7 @@ fn refinement_makes_backward_euler_indefinite_without_the_definite_tangent() {
     let finest = |kind| definiteness([16, 24, 84], 3000.0, ModeStiffness::PAPER, kind);
     let (exact, definite) = (finest(TangentKind::Exact), finest(TangentKind::Definite));
     assert!((-0.006..-0.003).contains(&exact) && (0.002..0.004).contains(&definite), "{exact} {definite}");
-    // Exact modes are softer, so that the matrix is more indefinite.
+    // Exact modes are softer, so the matrix is more indefinite.
     let exact = ratios(3000.0, ModeStiffness::EXACT, TangentKind::Exact);
     assert!(exact[0] > exact[1] && exact[1] > 0.0 && exact[2] < -0.005, "{exact:?}");
     let definite = ratios(3000.0, ModeStiffness::EXACT, TangentKind::Definite);

@@ -1,4 +1,5 @@
-//! Facts that the paper states or implies, with the modes as printed, exactly integrated, and left out (MCA section 7).
+//! Facts that the paper states or implies, with the higher modes as printed, exactly integrated, and left out (MCA
+//! section 7).
 
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::svd3::{polar3_plain, svd3_plain};
@@ -25,7 +26,7 @@ fn tangent(cells: &HexLattice, lame: &[[f64; 2]], modes: ModeStiffness, u: &[Vec
     system
 }
 
-/// K with all its zeros, row by row.
+/// K as a dense matrix, row by row.
 fn full_matrix(system: &mut Multigrid) -> Vec<Vec<f64>> {
     let nodes = system.layout().node_count();
     let mut product = vec![Vec3::zero(); nodes];
@@ -38,7 +39,7 @@ fn full_matrix(system: &mut Multigrid) -> Vec<Vec<f64>> {
     (0..3 * nodes).map(column).collect()
 }
 
-/// Eigenvalues of a symmetric matrix in ascending order, by Jacobi's rotations.
+/// Eigenvalues of a symmetric matrix in ascending order, by Jacobi rotations.
 fn eigenvalues(mut m: Vec<Vec<f64>>) -> Vec<f64> {
     let n = m.len();
     for _ in 0..12 {
@@ -69,7 +70,7 @@ fn kernel_dimension(mut m: Vec<Vec<f64>>) -> usize {
     let largest = (0..n).map(|k| m[k][k]).fold(0.0, f64::max);
     for step in 0..n {
         let pivot = (step..n).max_by(|&a, &b| m[a][a].total_cmp(&m[b][b])).unwrap();
-        // Far above the roundings of f32 in K, and far below the softest mode of four cells.
+        // Far above f32 rounding in K, and far below the softest mode of four cells.
         if m[pivot][pivot] < 1e-4 * largest {
             return n - step;
         }
@@ -88,7 +89,7 @@ fn random_matrix(noise: &mut Noise) -> Mat3 {
     Mat3::from_rows(noise.vector(), noise.vector(), noise.vector()) * 3.0
 }
 
-/// Item 1: G·1 = 0, X Gᵀ = I at rest and G Gᵀ = I / 2h²; forces have the same G as tangents: h³ P G.
+/// Item 1: G·1 = 0, X Gᵀ = I at rest and G Gᵀ = I / 2h²; forces and tangents use the same G: h³ P G.
 #[test]
 fn gradient_operator_is_that_of_the_centre_of_a_cell() {
     let cells = dense([1, 1, 1]);
@@ -139,7 +140,7 @@ fn gradient_operator_is_that_of_the_centre_of_a_cell() {
     }
 }
 
-/// Items 2 and 4 for any homogeneous F, inverted ones too: E = V Ψ(F), no force on inner nodes.
+/// Items 2 and 4 for any homogeneous F, including inverted ones: E = V Ψ(F), no force on inner nodes.
 #[test]
 fn any_homogeneous_deformation_passes_the_patch_test() {
     let cells = dense([3, 4, 3]);
@@ -151,7 +152,7 @@ fn any_homogeneous_deformation_passes_the_patch_test() {
         for _ in 0..20 {
             let f = random_matrix(&mut noise);
             let sigma = svd3_plain(&f).sigma;
-            // Below, cells do not agree how they are turned.
+            // Below this, cells do not agree on their rotation.
             if sigma.y + sigma.z < 0.05 {
                 continue;
             }
@@ -161,7 +162,7 @@ fn any_homogeneous_deformation_passes_the_patch_test() {
             let expected = 36.0 * H * H * H * (mu * strain.norm_squared() + 0.5 * lambda * trace * trace);
             let mut gradient = vec![Vec3::zero(); cells.node_places.len()];
             let energy = gradient_at(&elastic, &cells, &affine(&cells, f), &mut gradient);
-            // μ and λ are kept in f32.
+            // μ and λ are stored in f32.
             assert!((energy / expected - 1.0).abs() < 1e-6, "{modes:?}: {energy} {expected}");
             for (place, force) in cells.node_places.iter().zip(&gradient) {
                 let is_inner = (0..3).all(|axis| place[axis] > 0 && (place[axis] as usize) < cells.cubes[axis]);
@@ -172,7 +173,7 @@ fn any_homogeneous_deformation_passes_the_patch_test() {
     assert!(inverted > 10, "{inverted}");
 }
 
-/// Item 5: forces have no sum and no torque, whatever the shape; rigid motions take none at all.
+/// Item 5: forces sum to zero and have zero torque for any shape; rigid motions cause no force.
 #[test]
 fn forces_have_neither_sum_nor_torque() {
     for modes in [ModeStiffness::PAPER, ModeStiffness::EXACT, ONE_POINT] {
@@ -194,7 +195,8 @@ fn forces_have_neither_sum_nor_torque() {
     }
 }
 
-/// Item 6: a free lattice at rest has the six rigid modes; one-point quadrature has 18, 33, 45 and 57 for cubes of one to four cells.
+/// Item 6: a free lattice at rest has the six rigid modes; one-point quadrature has 18, 33, 45 and 57 for cubes of one
+/// to four cells.
 #[test]
 fn only_rigid_modes_are_free_unless_one_point_is_all() {
     for (n, hourglassing) in [(1, 18), (2, 33), (3, 45), (4, 57)] {
@@ -207,7 +209,8 @@ fn only_rigid_modes_are_free_unless_one_point_is_all() {
     }
 }
 
-/// Item 7 and MCA-09: a checkerboard of ±a takes 12 μ h |a|² per cell as printed, a ninth of that with exact modes, nothing with one point.
+/// Item 7 and MCA-09: a checkerboard of ±a takes 12 μ h |a|² per cell as printed, a ninth of that with exact modes,
+/// nothing with one point.
 #[test]
 fn checkerboards_cost_energy_unless_one_point_is_all() {
     let cells = dense([4, 3, 5]);
@@ -223,8 +226,9 @@ fn checkerboards_cost_energy_unless_one_point_is_all() {
     }
 }
 
-/// Items 8 and 9: the spectrum of a cell is h/2 times that of ∂P/∂F, 2μ (5 times), 2μ + 3λ and (pⱼ + pₖ)/(σⱼ + σₖ), since G Gᵀ = I/2h²; and μh times the factors of the
-/// other modes. The definite tangent has zero for what is negative. At rest the last three are zero: L = −μ.
+/// Items 8 and 9: the spectrum of a cell is h/2 times that of ∂P/∂F, 2μ (5 times), 2μ + 3λ and (pⱼ + pₖ)/(σⱼ + σₖ),
+/// since G Gᵀ = I/2h²; and μh times the factors of the other modes. The definite tangent has zero for what is negative.
+/// At rest the last three are zero: L = −μ.
 #[test]
 fn spectrum_of_a_cell_is_that_of_the_paper() {
     let cells = dense([1, 1, 1]);
@@ -260,7 +264,8 @@ fn spectrum_of_a_cell_is_that_of_the_paper() {
     assert!(negative >= 4, "{negative}");
 }
 
-/// MCA-14, with its sign mended: what the stable rule adds to one-point quadrature, by differences along the four parallel edges of each direction from their mean.
+/// MCA-14, with its sign corrected: the energy that the stable rule adds to one-point quadrature, from the differences
+/// of the four parallel edges of each direction from their mean.
 fn edge_spread(cells: &HexLattice, lame: &[[f64; 2]], field: &[Vec3]) -> f64 {
     let mut sum = 0.0;
     for (cell, [mu, _]) in cells.cells.iter().zip(lame) {
@@ -274,7 +279,8 @@ fn edge_spread(cells: &HexLattice, lame: &[[f64; 2]], field: &[Vec3]) -> f64 {
     sum
 }
 
-/// MCA-14: the stable scheme is one-point quadrature and a convex form, which depends on no rotation. So a tangent that is definite for one point is so for the stable scheme.
+/// MCA-14: the stable scheme is one-point quadrature plus a convex form that depends on no rotation. So a tangent that
+/// is definite with one point is definite in the stable scheme.
 #[test]
 fn stable_scheme_is_one_point_quadrature_and_a_convex_form() {
     for cells in [carved([6, 5, 4], |[x, y, z]| x + y + z < 10), fingers()] {
@@ -306,7 +312,8 @@ fn stable_scheme_is_one_point_quadrature_and_a_convex_form() {
     }
 }
 
-/// MCA-13 and MCA-14: the least eigenvalue of scrambled blocks, over the largest, is that of rigid motions for the definite tangent, and far below for the exact one.
+/// MCA-13 and MCA-14: for scrambled blocks, the smallest eigenvalue over the largest is that of rigid motions for the
+/// definite tangent, and far below for the exact one.
 #[test]
 fn scrambled_blocks_have_no_negative_eigenvalue() {
     let cells = dense([2, 2, 1]);
@@ -324,7 +331,7 @@ fn scrambled_blocks_have_no_negative_eigenvalue() {
     }
 }
 
-/// What K does at an inner node at rest: neighbours' offsets, and their blocks.
+/// Stencil of K at an inner node at rest: offsets of neighbors, and their blocks.
 fn stencil(modes: ModeStiffness) -> Vec<(Vec3, Mat3)> {
     let cells = dense([2, 2, 2]);
     let u = vec![Vec3::zero(); 27];
@@ -342,7 +349,8 @@ fn symbol(stencil: &[(Vec3, Mat3)], theta: Vec3) -> Mat3 {
     stencil.iter().map(|&(offset, block)| block * theta.dot(offset).cos()).fold(Mat3::zero(), |sum, term| sum + term)
 }
 
-/// Item 10: waves of one node are held by 24 μh as printed, a ninth of that with exact modes, nothing with one point; long ones as a continuum holds them, up to O(h²).
+/// Item 10: waves of one node see a stiffness of 24 μh as printed, a ninth of that with exact modes, none with one
+/// point; long waves see that of a continuum, up to O(h²).
 #[test]
 fn waves_are_held_as_the_paper_says() {
     let (mu, lambda) = moduli();
@@ -353,7 +361,7 @@ fn waves_are_held_as_the_paper_says() {
             (symbol(&stencil, theta) * (1.0 / (mu * H)) - Mat3::diagonal(expected)).norm() < 1e-5
         };
         assert!(is_near(Vec3::new(pi, pi, pi), Vec3::new(1.0, 1.0, 1.0) * shortest), "{modes:?}");
-        // One direction alone knows no modes beyond the linear ones; λ = 1.5 μ.
+        // A wave along one axis excites only linear modes; λ = 1.5 μ.
         assert!(is_near(Vec3::new(pi, 0.0, 0.0), Vec3::new(14.0, 4.0, 4.0)), "{modes:?}");
         let direction = Vec3::new(0.8, -0.5, 0.3);
         let errors = [0.5, 0.25, 0.125, 0.0625].map(|step| {
@@ -368,7 +376,8 @@ fn waves_are_held_as_the_paper_says() {
     }
 }
 
-/// Item 11, h-ellipticity: waves no longer than four nodes in some direction are held by 2 μh at least, with one point by nothing.
+/// Item 11, h-ellipticity: waves no longer than four nodes in some direction see a stiffness of at least 2 μh, and none
+/// with one point.
 #[test]
 fn short_waves_are_held() {
     let (mu, _) = moduli();
@@ -387,7 +396,8 @@ fn short_waves_are_held() {
     }
 }
 
-/// Item 12: the diagonal of an inner node at rest is h (11 μ + λ/2) as printed, h (13/3 μ + λ/2) with exact modes; opposite corners of any cell have the same.
+/// Item 12: the diagonal of an inner node at rest is h (11 μ + λ/2) as printed, h (13/3 μ + λ/2) with exact modes;
+/// opposite corners of any cell are equal.
 #[test]
 fn diagonal_of_inner_nodes_is_that_of_the_paper() {
     let (mu, lambda) = moduli();
@@ -413,7 +423,8 @@ fn diagonal_of_inner_nodes_is_that_of_the_paper() {
     }
 }
 
-/// Item 18: at rest the exact, the definite and the warped tangent are the same; frozen rotations are not, and leave 0.93 of an error per step.
+/// Item 18: at rest the exact, the definite and the warped tangent are equal. Frozen rotations differ, and leave 0.93
+/// of an error per step.
 #[test]
 fn modified_newton_methods_agree_at_rest_but_for_frozen_rotations() {
     let cells = dense([12, 4, 4]);
@@ -430,11 +441,12 @@ fn modified_newton_methods_agree_at_rest_but_for_frozen_rotations() {
     let radius = |kind| modified_newton_radius(&cells, &fixed, &rest, kind);
     let [definite, warped, frozen] =
         [radius(TangentKind::Definite), radius(TangentKind::Warped), radius(TangentKind::Frozen)];
-    // Linear solves are to 1e-7.
+    // Linear solves converge to 1e-7.
     assert!(definite < 1e-4 && warped < 1e-4 && (0.91..0.95).contains(&frozen), "{definite} {warped} {frozen}");
 }
 
-/// MCA-43: R = F S⁻¹ with S = (FᵀF)^½ is a reflection where F is inverted, and no rotation where it is flat. To it an inverted cell has no strain, so that nothing turns it back.
+/// MCA-43: R = F S⁻¹ with S = (FᵀF)^½ is a reflection if F is inverted, and no rotation if it is flat. With it an
+/// inverted cell has no strain, so nothing restores it.
 #[test]
 fn naive_polar_factor_fails_where_ours_is_a_rotation() {
     let naive = |f: Mat3| {
@@ -456,7 +468,7 @@ fn naive_polar_factor_fails_where_ours_is_a_rotation() {
         assert!(is_orthogonal(naive(inverted)) && naive(inverted).determinant() < -0.99);
         assert!((mirrored - naive(mirrored)).norm() < 1e-6);
         assert!((mirrored - polar3_plain(&mirrored).rotation).norm() > 1.9);
-        // What S⁻¹ makes of roundings may be finite, but is no rotation.
+        // S⁻¹ applied to rounding errors may be finite, but is no rotation.
         assert!(!is_orthogonal(naive(flat)) && !is_orthogonal(naive(thread)), "{:?}", naive(flat));
         for f in [upright, inverted, mirrored, flat, thread] {
             assert!(is_rotation(polar3_plain(&f).rotation), "{f:?}");

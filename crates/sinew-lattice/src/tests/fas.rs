@@ -15,7 +15,7 @@ fn residual(cells: &HexLattice, elastic: &LatticeElastic, fixed: &[[bool; 3]], u
     (force, norm)
 }
 
-/// One cycle from u; the step it proposes.
+/// The step that one cycle from u proposes.
 fn correction(system: &mut Multigrid, u: &[Vec3], force: &[Vec3]) -> Vec<Vec3> {
     system.linearize(u, TangentKind::Definite, 1.0).unwrap();
     let mut step = vec![Vec3::new(0.0f32, 0.0, 0.0); u.len()];
@@ -23,7 +23,7 @@ fn correction(system: &mut Multigrid, u: &[Vec3], force: &[Vec3]) -> Vec<Vec3> {
     widen(&step)
 }
 
-/// A bar whose end has been turned by this about its own axis, and moved; the rest of it at rest.
+/// A bar with one end rotated about the bar's axis and shifted; the rest of it at rest.
 fn turned_end(cells: &HexLattice, cubes: usize, turn: Vec3, shift: Vec3) -> (Vec<[bool; 3]>, Vec<Vec3>) {
     let fixed = cells.node_places.iter().map(|p| [p[0] == 0 || p[0] as usize == cubes; 3]).collect();
     let rotation = Quaternion::exp_map(turn);
@@ -35,7 +35,8 @@ fn turned_end(cells: &HexLattice, cubes: usize, turn: Vec3, shift: Vec3) -> (Vec
     (fixed, (0..cells.node_places.len()).map(displacement).collect())
 }
 
-/// A bar twisted by a quarter turn at once, without a line search: as in the prototype of the extract, but faster, since rotations follow on every level.
+/// A bar twisted by 90 degrees at once, without an outer line search: as in the prototype of the extract, but faster,
+/// since rotations update on every level.
 #[test]
 fn cycles_twist_a_bar_at_once() {
     let cells = dense([32, 8, 8]);
@@ -58,7 +59,8 @@ fn cycles_twist_a_bar_at_once() {
     assert!(norms[8] < 1e-5, "{norms:?}");
 }
 
-/// MCA section 7, item 16: at the solution a cycle proposes nothing. Seams, half-empty coarse cells, springs and inertia included.
+/// MCA section 7, item 16: at the solution a cycle proposes no step. Includes seams, half-empty coarse cells, springs
+/// and inertia.
 #[test]
 fn solutions_stay_where_they_are() {
     for (name, cells) in [("fingers", fingers()), ("odd box", dense([19, 5, 3]))] {
@@ -71,7 +73,7 @@ fn solutions_stay_where_they_are() {
         let mut system = Multigrid::new(&cells, &lame, &fixed, params).unwrap().with_ties(ties).unwrap();
         let anchors = vec![sinew_math::Mat3::<f32>::identity() * 0.01; fixed.len()];
         system.set_anchors(Some(&anchors));
-        // Bent by a load that its own forces balance: b is their sum, zero.
+        // Bent by a load that balances its own forces: b, their sum, is zero.
         let mut noise = Noise(3);
         let (_, bent, _) = random_problem(&cells, &mut noise);
         let u: Vec<Vec3> = bent.iter().zip(&fixed).map(|(u, fixed)| if fixed[0] { Vec3::zero() } else { *u }).collect();

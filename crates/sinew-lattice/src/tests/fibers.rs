@@ -1,11 +1,11 @@
-//! Muscle fibres: forces, tangents, and what they cost the cycle.
+//! Muscle fibers: forces, tangents, and their effect on the cycle.
 
 use sinew_math::{Mat3, Vec3};
 
 use super::*;
 use crate::{Fibers, Method, MultigridParams, TangentKind};
 
-/// Fibres that fan out, in two groups, with some cells without any.
+/// Fibers that fan out, in two groups; some cells have none.
 fn fan(cells: &HexLattice, stress: f64) -> Fibers {
     let mut fibers = Fibers::default();
     for (k, cell) in cells.cells.iter().enumerate() {
@@ -58,7 +58,7 @@ fn forces_of_muscles_are_derivatives_and_tangents_too() {
             assert!(((*after - *before) / (2.0 * h) - product[k]).norm() < 2e-4 * largest, "{k}");
             assert!((wide[k] - product[k]).norm() < 1e-5 * largest, "{k}");
         }
-        // The diagonal is that of the product of cycles.
+        // The diagonal is that of the cycle's operator.
         system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
         let diagonal = system.diagonal();
         for node in [40, 61, 83] {
@@ -76,7 +76,7 @@ fn forces_of_muscles_are_derivatives_and_tangents_too() {
     }
 }
 
-/// Uniform stretch along the fibres: P = P_matrix + T(l) n ⊗ a, by hand.
+/// Uniform stretch along the fibers: P = P_matrix + T(l) n ⊗ a, by hand.
 #[test]
 fn a_stretched_muscle_pulls_as_its_curve_says() {
     let cells = dense([3, 2, 2]);
@@ -105,7 +105,7 @@ fn a_stretched_muscle_pulls_as_its_curve_says() {
     }
 }
 
-/// Fibres that pull with up to 26 times the μ of the flesh between them.
+/// Fibers that pull with up to 26 times the μ of the matrix.
 #[test]
 fn active_fibers_hardly_slow_the_cycle() {
     let cells = dense([32, 12, 12]);

@@ -28,7 +28,8 @@ fn gauss_laplacian() -> [[f64; 8]; 8] {
     std::array::from_fn(|a| std::array::from_fn(|b| gauss_laplace(a, b)))
 }
 
-/// K x by MCA-08, cell by cell; the Laplacian over the twelve edges (paper) or integrated exactly. One μ ‖F‖² has twice the Laplacian as its second derivative.
+/// K x by MCA-08, cell by cell; the Laplacian over the twelve edges (paper) or integrated exactly. The second
+/// derivative of μ ‖F‖² is twice the Laplacian.
 fn reference(cells: &HexLattice, lame: &[[f64; 2]], u: &[Vec3], x: &[Vec3], modes: ModeStiffness) -> Vec<Vec3> {
     let laplacian = gauss_laplacian();
     let mut out = vec![Vec3::zero(); cells.node_places.len()];
@@ -89,7 +90,7 @@ fn product_is_that_of_the_paper_cell_by_cell() {
             let fixed = vec![[false; 3]; cells.node_places.len()];
             let params = MultigridParams { modes, ..printed_volume() };
             let expected = reference(&cells, &lame, &u, &x, modes);
-            // Dense factors of large levels take long: only the product is asked for.
+            // Dense factors of large levels take long, and this test needs only the product.
             let mut system = Multigrid::without_factor(&cells, &lame, &fixed, params);
             system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
             let product = product_of(&mut system, &x);
@@ -119,7 +120,7 @@ fn diagonal_is_that_of_the_product() {
     }
 }
 
-/// Cells of all kinds of misery: forces and products stay finite, and no direction has negative stiffness.
+/// Degenerate cells of all kinds: forces and products stay finite, and no direction has negative stiffness.
 #[test]
 fn ten_thousand_miserable_cells_stay_finite_and_definite() {
     let cells = carved([43, 43, 43], |place| place.iter().all(|p| p.is_multiple_of(2)));

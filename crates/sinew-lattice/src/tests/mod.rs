@@ -1,4 +1,4 @@
-//! What the tests share: lattices, noise, materials.
+//! Shared test fixtures: lattices, noise, materials.
 
 mod anchors;
 mod band;
@@ -36,13 +36,13 @@ impl Noise {
 
 const H: f64 = 0.1;
 
-/// Of the two groups of fibres, where there are any.
+/// Activations of the two groups of fibers, where there are any.
 const ACTIVATIONS: [f64; 2] = [0.9, 0.4];
 
-/// Plain one-point quadrature (MCA-09): nothing holds the bilinear and trilinear modes.
+/// Plain one-point quadrature (MCA-09): nothing resists the bilinear and trilinear modes.
 const ONE_POINT: ModeStiffness = ModeStiffness { bilinear: 0.0, trilinear: 0.0 };
 
-/// With volume by traces, as printed: the tangents are exact, and cycles and products have the same.
+/// The paper's volume law, by traces: tangents are exact, and cycles and products share one.
 fn printed_volume() -> MultigridParams {
     MultigridParams { volume: VolumeLaw::Trace, ..MultigridParams::default() }
 }
@@ -62,7 +62,7 @@ fn sign(k: usize, axis: usize) -> f64 {
     if k >> axis & 1 == 1 { 1.0 } else { -1.0 }
 }
 
-/// A lattice with random stiffness, turned and deformed.
+/// A lattice with random stiffness, rotated and deformed.
 fn random_problem(cells: &HexLattice, noise: &mut Noise) -> (Vec<[f64; 2]>, Vec<Vec3>, Vec<Vec3>) {
     let lame = cells.cells.iter().map(|_| [1.0 + noise.unit(), 2.0 + noise.unit()]).collect();
     let mut places = vec![Vec3::zero(); cells.node_places.len()];
@@ -78,7 +78,7 @@ fn random_problem(cells: &HexLattice, noise: &mut Noise) -> (Vec<[f64; 2]>, Vec<
     (lame, u, x)
 }
 
-/// A palm with two fingers in the same places: they share its last nodes, and no others.
+/// A palm with two fingers at the same grid positions: they share the palm's last nodes, and no others.
 fn fingers() -> HexLattice {
     const PALM: u32 = 8;
     let size = [20u32, 6, 6];
@@ -166,7 +166,7 @@ fn material(cells: &HexLattice) -> Vec<[f64; 2]> {
     vec![lame(0.3); cells.cells.len()]
 }
 
-/// One V-cycle from zero, as a map of right-hand sides whose fixed nodes feel nothing.
+/// Checks that one V-cycle from zero is a symmetric positive map of right-hand sides that vanish at fixed nodes.
 fn assert_symmetric_and_positive(system: &mut Multigrid, fixed: &[[bool; 3]], noise: &mut Noise) {
     let mut cycle = |b: &[Vec3]| {
         system.set_right_side(b);

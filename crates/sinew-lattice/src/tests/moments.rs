@@ -1,4 +1,4 @@
-//! Coarse cells that are partly full.
+//! Partly filled coarse cells.
 
 use sinew_math::Vec3;
 
@@ -11,7 +11,7 @@ use crate::pass::Pass;
 use crate::precise::{Bent, forces};
 use crate::{Multigrid, MultigridParams, TangentKind};
 
-/// State of a cell, and how it bends.
+/// State of a cell, and its bending properties.
 fn cell_of(level: &Level, cell: usize) -> ([f64; STATE], Bent<f64>) {
     let (block, lane) = level.layout.cell_slot(cell);
     let s = std::array::from_fn(|k| f64::from(level.state[block * BLOCK + k * LANES + lane]));
@@ -41,7 +41,8 @@ fn a_layer_lies_below_the_middle_of_coarse_cells() {
     }
 }
 
-/// A coarse plate bends as hard as the fine one in it: seven times as hard with full cells of half the stiffness.
+/// A coarse plate bends as hard as the fine one inside, not seven times as hard, as full cells of half the stiffness
+/// do.
 #[test]
 fn coarse_plates_bend_like_fine_ones() {
     let plate = carved([64, 16, 1], |_| true);
@@ -64,12 +65,13 @@ fn coarse_plates_bend_like_fine_ones() {
         energies.push(energy);
         lattice = lattice.coarsen().lattice;
     }
-    // The fine energy has the shear that trilinear cells feel when they bend, h²; coarse cells, twice as long, have four times that.
+    // The fine energy includes the parasitic shear of trilinear cells in bending, of order h²; coarse cells, twice as
+    // long, have four times that.
     let ratio = energies[1] / energies[0];
     assert!((1.0..4.0).contains(&ratio), "{energies:?}");
 }
 
-/// The kernel of coarse levels against the same cells one by one in f64, with turned and strained cells.
+/// The kernel of coarse levels against the same cells one by one in f64, with rotated and strained cells.
 #[test]
 fn kernel_off_center_is_that_of_the_modes() {
     let body = carved([24, 12, 12], |[x, y, z]| x < 9 || (y + z) % 5 == 0 || z == 7);

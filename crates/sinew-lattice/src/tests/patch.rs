@@ -5,7 +5,7 @@ use sinew_math::Mat3;
 use super::*;
 use crate::{Patch, PatchCell, TangentKind};
 
-/// A patch of some cells of a lattice whose nodes are those of the lattice.
+/// A patch of some cells of a lattice, with the lattice's node numbers.
 fn patch_of(system: &Multigrid, cells: &HexLattice, u: &[Vec3], is_in: impl Fn(usize) -> bool) -> Patch {
     let corners = |cell: &LatticeCell| cell.nodes.map(|node| u[node as usize]);
     let chosen: Vec<PatchCell> = cells
@@ -20,7 +20,7 @@ fn patch_of(system: &Multigrid, cells: &HexLattice, u: &[Vec3], is_in: impl Fn(u
     patch
 }
 
-/// Crumpled at random, with corners turned inside out; carved, so that rows of cells end anywhere.
+/// Randomly crumpled, with inverted corners; carved, so that rows of cells end anywhere.
 fn torn() -> (HexLattice, Vec<[f64; 2]>, Vec<Vec3>, Noise) {
     let cells = carved([7, 5, 6], |[x, y, z]| (x + 2 * y + 3 * z) % 5 != 0);
     let (material, mut noise) = (material(&cells), Noise(41));
@@ -28,7 +28,7 @@ fn torn() -> (HexLattice, Vec<[f64; 2]>, Vec<Vec3>, Noise) {
     (cells, material, u, noise)
 }
 
-/// The patch of all cells is the lattice, with and without firm corners.
+/// The patch of all cells equals the lattice, with and without an inversion barrier.
 #[test]
 fn a_patch_of_all_cells_has_the_products_of_the_lattice() {
     let (cells, material, u, mut noise) = torn();
@@ -52,7 +52,8 @@ fn a_patch_of_all_cells_has_the_products_of_the_lattice() {
     }
 }
 
-/// A patch of some cells is symmetric and positive, its diagonal is that of its products, and nodes beyond the end stay where they are.
+/// A patch of some cells is symmetric and positive, its diagonal matches its products, and nodes past the end stay
+/// fixed.
 #[test]
 fn a_patch_of_some_cells_is_a_stiffness() {
     let (cells, material, u, mut noise) = torn();

@@ -11,7 +11,8 @@ pub(super) fn affine(cells: &HexLattice, f: Mat3) -> Vec<Vec3> {
     (0..cells.node_places.len()).map(|node| f * cells.node_position(node) - cells.node_position(node)).collect()
 }
 
-/// MCA section 7, items 2, 4 and 5: known energies of homogeneous deformations, no force on inner nodes, nothing for a rotation.
+/// MCA section 7, items 2, 4 and 5: known energies of homogeneous deformations, no force on inner nodes, none for a
+/// rotation.
 #[test]
 fn homogeneous_deformations_have_the_energy_of_the_density() {
     let cells = dense([5, 4, 3]);
@@ -35,7 +36,7 @@ fn homogeneous_deformations_have_the_energy_of_the_density() {
             assert!((energy - density * volume).abs() < 1e-7 * volume, "{energy} {}", density * volume);
             for (place, force) in cells.node_places.iter().zip(&gradient) {
                 let is_inner = (0..3).all(|axis| place[axis] > 0 && (place[axis] as usize) < cells.cubes[axis]);
-                // Where two stretches add up to zero the rotation is any of many, and cells choose on their own.
+                // Where two stretches sum to zero the rotation is not unique, and each cell picks its own.
                 let is_certain = f.determinant() > 0.0;
                 assert!(
                     !(is_certain && (is_inner || density == 0.0)) || force.norm() < 1e-7 * H * H,
@@ -84,7 +85,7 @@ fn newton(cells: &HexLattice, system: &mut Multigrid, fixed: &[[bool; 3]], u: &m
         let force = |k: usize| if fixed[k][0] { Vec3::zero() } else { load[k] - gradient[k] };
         let force: Vec<Vec3> = (0..u.len()).map(force).collect();
         let largest = |v: &[Vec3]| v.iter().map(|v| v.norm()).fold(0.0, f64::max);
-        // Of what a strain of one takes; a hundredth of a small load where there is one.
+        // Relative to the force of a strain of one, or to a hundredth of the load if there is a small one.
         let scale = if largest(load) > 0.0 { 1e-2 * largest(load) } else { H * H };
         if largest(&force) <= 1e-7 * scale {
             return iteration;
@@ -97,7 +98,7 @@ fn newton(cells: &HexLattice, system: &mut Multigrid, fixed: &[[bool; 3]], u: &m
     most
 }
 
-/// MCA section 7, item 19: a cube whose nodes are thrown about finds its shape again.
+/// MCA section 7, item 19: a cube with scrambled nodes recovers its shape.
 #[test]
 fn garbage_finds_its_rest_shape() {
     let cells = dense([6, 6, 6]);
@@ -118,7 +119,8 @@ fn garbage_finds_its_rest_shape() {
     }
 }
 
-/// MCA-10: the tip of a cantilever eight times as long as high over Euler–Bernoulli's. Two cells across, the printed scheme is half as soft as it should be.
+/// MCA-10: tip deflection of a cantilever eight times as long as high, over Euler–Bernoulli's. Two cells across, the
+/// printed scheme is half as soft as it should be.
 #[test]
 fn cantilever_bends_as_beams_do() {
     for (modes, least, most) in [(ModeStiffness::EXACT, 0.82, 1.0), (ModeStiffness::PAPER, 0.50, 0.54)] {
@@ -141,7 +143,8 @@ fn cantilever_bends_as_beams_do() {
     }
 }
 
-/// MCA-16: spectral radius of I − Ĵ⁻¹J, by power iteration. What full steps of a modified Newton method leave of an error, near the solution.
+/// MCA-16: spectral radius of I − Ĵ⁻¹J, by power iteration: the error factor of full modified Newton steps near the
+/// solution.
 pub(super) fn modified_newton_radius(cells: &HexLattice, fixed: &[[bool; 3]], u: &[Vec3], kind: TangentKind) -> f64 {
     let modes = ModeStiffness::PAPER;
     let params = MultigridParams { modes, ..printed_volume() };
@@ -163,7 +166,8 @@ pub(super) fn modified_newton_radius(cells: &HexLattice, fixed: &[[bool; 3]], u:
     radius
 }
 
-/// X4, figure 2: a bar stretched to 2.4 times its length. Warped stiffness diverges, frozen rotations crawl, the definite tangent is the exact one.
+/// X4, figure 2: a bar stretched to 2.4 times its length. Warped stiffness diverges, frozen rotations converge slowly,
+/// the definite tangent equals the exact one.
 #[test]
 fn stretched_bar_tells_modified_newton_methods_apart() {
     let cells = dense([12, 4, 4]);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::thickness::thickness_of;
 
-/// The largest cube that each cell is in, by trying all of them.
+/// Largest cube that contains each cell, by brute force.
 fn by_trying(cells: &HexLattice, most: u8) -> Vec<u8> {
     let is_full = |place: [i64; 3]| cells.cells.iter().any(|cell| cell.place.map(i64::from) == place);
     let cube = |edge: i64| move |k: i64| [k % edge, k / edge % edge, k / edge / edge];
@@ -22,7 +22,7 @@ fn thickness_is_the_edge_of_the_largest_cube() {
     let beam = dense([9, 3, 5]);
     assert!(thickness_of(&beam, 8).iter().all(|&thickness| thickness == 3));
     assert!(thickness_of(&beam, 2).iter().all(|&thickness| thickness == 2));
-    // A palm with a thick and a thin finger, a lonely cell on its back and a hole.
+    // A palm with a thick and a thin finger, a single cell on its back and a hole.
     let hand = carved([11, 8, 5], |[x, y, z]| match (x, y, z) {
         (2, 2, 2) => false,
         (0..5, _, 0..4) => true,
@@ -35,12 +35,12 @@ fn thickness_is_the_edge_of_the_largest_cube() {
     assert_eq!([at([4, 6, 1]), at([10, 1, 2]), at([9, 6, 1]), at([3, 5, 4])], [4, 2, 1, 1]);
 }
 
-/// Layers side by side that are not one flesh are as thick as each of them.
+/// Adjacent but unconnected layers each have their own thickness.
 #[test]
 fn separate_parts_are_thin() {
     let mut layers = dense([6, 4, 2]);
     assert!(thickness_of(&layers, 4).iter().all(|&thickness| thickness == 2));
-    // Cells of every other layer have nodes of their own.
+    // The cells of every other layer get separate nodes.
     let count = layers.node_places.len() as u32;
     let copies = layers.node_places.clone();
     layers.node_places.extend(copies);

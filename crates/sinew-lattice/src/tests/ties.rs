@@ -12,7 +12,7 @@ fn unit_stiffness(cells: &HexLattice) -> f64 {
     material(cells)[0][0] * H
 }
 
-/// Weights of a place given in cells.
+/// Weights at a position given in cells.
 fn weights(cells: &HexLattice, at: [f64; 3]) -> Vec<(u32, f64)> {
     let cell = cells.cells_at(at.map(|x| x as u32)).next().expect("the place is inside");
     let part = |corner: usize, axis: usize| {
@@ -52,7 +52,7 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
 }
 
-/// Iterations of conjugate gradients with a cycle before them, to a millionth of a random load.
+/// Iterations of preconditioned conjugate gradients to a millionth of a random load.
 fn iterations(cells: &HexLattice, ties: &Ties) -> usize {
     let fixed = vec![[false; 3]; cells.node_places.len()];
     let system = Multigrid::new(cells, &material(cells), &fixed, MultigridParams::default()).unwrap();
@@ -83,7 +83,7 @@ fn iterations_of(system: &mut Multigrid, fixed: &[[bool; 3]], ties: &Ties) -> us
     200
 }
 
-/// The defect of a level with springs is that of the whole matrix, on every level: weights nest.
+/// The residual of a level with springs is that of the full matrix, on every level, because weights nest.
 #[test]
 fn springs_pull_on_every_level_as_on_the_finest() {
     let cells = dense([12, 8, 8]);
@@ -92,7 +92,7 @@ fn springs_pull_on_every_level_as_on_the_finest() {
     let ties = soft_bones(&cells, 30.0 * unit_stiffness(&cells), 20);
     let system = Multigrid::new(&cells, &material(&cells), &fixed, params).unwrap();
     let mut system = system.with_ties(ties.clone()).unwrap();
-    // A field that every level has: linear in place, so that K does not pull inside.
+    // A field that every level represents: linear in position, so K exerts no force inside.
     for level in 0..system.levels.len() {
         let edge = H * f64::from(1u32 << level);
         let mut lattice = cells.clone();
@@ -105,7 +105,8 @@ fn springs_pull_on_every_level_as_on_the_finest() {
         level.pass(modes, |b, inverse, out| Pass::Residual { b, inverse, out });
         let mut defect = vec![Vec3::zero(); x.len()];
         level.gather(&level.out, &mut defect);
-        // Work of the springs along x: Σ k |Σ w x|², the same wherever it is computed; K x works against itself only at the border, by the stress of a dilation.
+        // Work of the springs along x: Σ k |Σ w x|², independent of the level. K x does work only at the boundary, by
+        // the stress of a dilation.
         let [mu, lambda] = material(&cells)[0];
         let volume = cells.cells.len() as f64 * H.powi(3);
         let dilation = (6.0 * mu + 9.0 * lambda) * volume;
@@ -121,7 +122,7 @@ fn springs_pull_on_every_level_as_on_the_finest() {
     }
 }
 
-/// An arm that only soft bones hold, from soft to a thousand times as stiff as its cells.
+/// An arm held only by soft bones, from soft to a thousand times as stiff as its cells.
 #[test]
 fn soft_bones_do_not_slow_the_cycle() {
     let arm = dense([40, 8, 8]);
@@ -132,7 +133,7 @@ fn soft_bones_do_not_slow_the_cycle() {
     }
 }
 
-/// Two arms that are held at one end each and press on each other, by contacts a hundred times as stiff as their cells.
+/// Two arms, each held at one end, that press on each other by contacts a hundred times as stiff as their cells.
 #[test]
 fn contacts_are_no_anchors() {
     let mut cells = dense([24, 9, 4]);
@@ -151,7 +152,7 @@ fn contacts_are_no_anchors() {
     let rest = vec![Vec3::zero(); fixed.len()];
     let mut system = Multigrid::new(&cells, &material(&cells), &fixed, MultigridParams::default()).unwrap();
     let unaware = iterations_of(&mut system, &fixed, &contacts);
-    // Their diagonal as anchors: each side is held where it is.
+    // Uses only the diagonal of the contacts, which holds each side in place.
     let mut anchors = vec![Mat3::zero(); fixed.len()];
     for (stiffness, entries) in contacts.iter() {
         entries.iter().for_each(|&(node, weight)| anchors[node as usize] += *stiffness * (weight * weight));

@@ -1,4 +1,4 @@
-//! Volume by determinants: forces and tangents, and what they do to flesh that is pressed.
+//! Volume by determinants: forces and tangents, and the response of compressed flesh.
 
 use sinew_math::svd3::svd3_plain;
 use sinew_math::{Mat3, Quaternion};
@@ -18,7 +18,7 @@ fn elastic(cells: &HexLattice, lame: &[[f64; 2]]) -> LatticeElastic {
     LatticeElastic::new(cells, lame, params().modes, VolumeLaw::Determinant)
 }
 
-/// E = V [μ |σ − 1|² + λ/2 (J − 1)²] of any homogeneous F, turned inside out or not, and forces are its derivatives.
+/// E = V \[μ |σ − 1|² + λ/2 (J − 1)²\] for any homogeneous F, inverted or not, and forces are its derivatives.
 #[test]
 fn forces_are_derivatives_of_the_energy() {
     let cells = carved([5, 4, 4], |[x, y, z]| x + y + z < 9);
@@ -56,7 +56,8 @@ fn forces_are_derivatives_of_the_energy() {
     assert!(inverted > 3, "{inverted}");
 }
 
-/// Where volume is kept the tangent is exact, whatever the stretches; products in f32 and f64 are the same, and the diagonal is theirs.
+/// Where volume is preserved the tangent is exact for any stretches; products in f32 and f64 agree, and so does the
+/// diagonal.
 #[test]
 fn tangents_are_exact_where_volume_is_kept() {
     let cells = carved([9, 6, 5], |[x, y, z]| x + y + z < 14);
@@ -99,7 +100,7 @@ fn tangents_are_exact_where_volume_is_kept() {
     }
 }
 
-/// Ten thousand cells pressed flat, turned inside out, huge and tiny: numbers, and no negative energy of any motion.
+/// Ten thousand flat, inverted, huge and tiny cells: all values are finite, and no motion has negative energy.
 #[test]
 fn tangents_of_anything_are_definite() {
     let cells = dense([25, 20, 20]);
@@ -118,7 +119,7 @@ fn tangents_of_anything_are_definite() {
     }
 }
 
-/// Multigrid is as good at a bent and squeezed bar of ν = 0.45 as with the printed law.
+/// Multigrid handles a bent and squeezed bar of ν = 0.45 as well as with the printed law.
 #[test]
 fn cycles_converge_for_squeezed_flesh() {
     let cells = dense([32, 8, 8]);
@@ -141,12 +142,13 @@ fn cycles_converge_for_squeezed_flesh() {
     assert!(counts[1] <= counts[0] && counts[1] <= 20, "{counts:?}");
 }
 
-/// A cube pressed to a third of its height between plates on which it slides: of ν = 0.49 it keeps 0.95 of its volume, 0.59 with the printed law.
+/// A cube pressed to a third of its height between frictionless plates: with ν = 0.49 it keeps 0.95 of its volume, 0.59
+/// with the printed law.
 #[test]
 fn pressed_flesh_keeps_its_volume() {
     let [mu, lambda] = lame(0.49);
     let volume_at = |law: VolumeLaw| {
-        // Sideways stretches that make the energy least, by golden section.
+        // Sideways stretches of minimum energy, by golden section search.
         let height: f64 = 1.0 / 3.0;
         let energy = |s: f64| {
             let shape = 2.0 * (s - 1.0) * (s - 1.0) + (height - 1.0) * (height - 1.0);
@@ -196,8 +198,8 @@ fn cycles_are_symmetric_and_positive() {
     }
 }
 
-/// Sweeps take energy away everywhere, also from a single cell that is pressed flat among thousands that are at rest: its motions have the largest eigenvalue by a tenth, and are
-/// hardly a part of any vector that estimates start with.
+/// Sweeps remove energy everywhere, even from a single flattened cell among thousands at rest. Its modes have the
+/// largest eigenvalue by a tenth, and barely show up in the starting vectors of estimates.
 #[test]
 fn sweeps_calm_a_single_pressed_cell() {
     let cells = dense([40, 24, 24]);
