@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sinew_fem::Simulation;
 use sinew_fem::linearization::{Gradient, Gradients, Input, Parameter};
-use sinew_scene::compile::compile;
+use sinew_fem::{Interrupt, Simulation};
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene, format_number, nearest};
 
 use super::progress::Progress;
-use super::run::interrupt;
 use super::talk::Talk;
 use super::{Failure, Status, table, talk};
 
@@ -161,7 +160,7 @@ fn missing_parameter(simulation: &Simulation, name: &str) -> Option<String> {
 }
 
 fn run(simulation: &mut Simulation, frames: usize, talk: Talk) -> Result<(), Failure> {
-    let interrupt = interrupt();
+    let interrupt = Interrupt::ambient();
     simulation.set_interrupt(interrupt.clone());
     let mut progress = Progress::new(talk);
     for frame in 0..frames {

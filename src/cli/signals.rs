@@ -51,7 +51,7 @@ fn end_when_nobody_holds() {
 
 /// Leaves nothing unfinished behind, neither on the disk nor on the terminal.
 fn end() -> ! {
-    sinew_scene::record::give_up_unfinished();
+    sinew_record::record::give_up_unfinished();
     // Whoever reads what we say may have stopped reading; nobody waits for that.
     let told = std::thread::spawn(|| {
         play::restore_terminal();

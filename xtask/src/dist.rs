@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::python;
-use crate::step::{cargo, root, stream, target};
+use crate::step::{cargo, stream, target};
 
 /// Profile of what is handed out: stripped, optimized over crates.
 const PROFILE: &str = "dist";
@@ -138,6 +138,7 @@ fn checksums(folder: &Path, names: &[&str]) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::root;
 
     fn parse(line: &str) -> Result<Options, String> {
         Options::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())

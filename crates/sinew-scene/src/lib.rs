@@ -36,7 +36,6 @@ pub mod template;
 mod track;
 mod validate;
 mod value;
-pub 
 
 pub use character::{Character, SceneCharacter};
 pub use diagnostic::{Diagnostic, SceneError, SourceText, Span};

@@ -80,7 +80,7 @@ pub fn value_hint(word: &str, known: &[String]) -> Option<String> {
         let same_count = name.split('.').count() == word.split('.').count();
         let alike = |(a, b): (&str, &str)| a == b || nearest(a, [b]).is_some();
         (same_count && word.split('.').zip(name.split('.')).all(alike))
-            || distance(&plain_spelling(word), &plain_spelling(name)) <= 2
+            || strsim::osa_distance(&plain_spelling(word), &plain_spelling(name)) <= 2
     };
     if let Some(near) = nearest(word, known.iter().map(String::as_str).filter(is_alike)) {
         return Some(format!("did you mean `{near}`?"));
@@ -88,8 +88,10 @@ pub fn value_hint(word: &str, known: &[String]) -> Option<String> {
     let parts: Vec<&str> = word.split('.').collect();
     let missing = |name: &str| parts.iter().filter(|part| !name.split('.').any(|own| own == **part)).count();
     let plain = plain_spelling(word);
-    let mut ranked: Vec<(usize, usize, &str)> =
-        known.iter().map(|name| (missing(name), distance(&plain, &plain_spelling(name)), name.as_str())).collect();
+    let mut ranked: Vec<(usize, usize, &str)> = known
+        .iter()
+        .map(|name| (missing(name), strsim::osa_distance(&plain, &plain_spelling(name)), name.as_str()))
+        .collect();
     ranked.sort_unstable();
     let shown: Vec<String> = ranked.iter().take(SHOWN_VALUES).map(|(_, _, name)| format!("`{name}`")).collect();
     match known.len() {

@@ -10,7 +10,7 @@ use sinew_fem::linearization::Input;
 use sinew_fem::{Linearization, LinearizationPlan, Simulation};
 use sinew_math::Vec3;
 use sinew_math::krylov::norm;
-use sinew_scene::compile::compile;
+use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene};
 
 use super::super::talk::Talk;

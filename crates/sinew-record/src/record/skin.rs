@@ -17,7 +17,7 @@ use sinew_raster::UpAxis;
 use sinew_rig::{Animation, Channel, Interpolation, Keys, MorphTarget, Node, Piece, Rig, Surface, Transform, Weights};
 use sinew_scene::output::{SkinFormat, file_stem, with_part};
 use sinew_scene::spec::rig::Rig as Settings;
-use sinew_scene::{Character, format_number};
+use sinew_scene::{Character, Dimension, format_number, format_quantity};
 
 use self::shading::Shading;
 pub(crate) use self::shutter::Shutter;

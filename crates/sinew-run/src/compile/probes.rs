@@ -7,12 +7,11 @@ use sinew_fem::probe::{LeverHold, LeverProbe, PointProbe, Probe, SectionProbe};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::shape::{Pose, Shape};
 use sinew_math::Vec3;
+use sinew_scene::spec::motion::pose;
+use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity, spec};
 
+use super::Compiler;
 use super::body::CompiledBody;
-use super::{Compiler, pose};
-use crate::diagnostic::Diagnostic;
-use crate::spec;
-use crate::value::{Dimension, format_number, format_quantity};
 
 /// A point that is outside of its body by more than this part of the body's size is told: a surface that cells only approximate is nearer.
 const NOTED: f64 = 0.05;

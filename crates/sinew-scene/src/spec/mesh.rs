@@ -397,7 +397,7 @@ impl Mesh {
 
 impl Mesh {
     /// About how many cells a generated mesh has; `None` for meshes of files.
-    pub(crate) fn generated_cells(&self) -> Option<f64> {
+    pub fn generated_cells(&self) -> Option<f64> {
         // A cube of edge `cell` holds six tetrahedra.
         let tets = |volume: f64, cell: f64| Some(6.0 * volume / cell.powi(3));
         match self {

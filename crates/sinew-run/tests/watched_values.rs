@@ -1,9 +1,9 @@
 //! Values by name: a name that does not exist is refused at its line, by `check` as by a run; probes are where they are said to be.
 
+use sinew_run::compile::compile;
+use sinew_run::run::{RunOptions, RunOutcome, run};
+use sinew_run::value_names::check_compared;
 use sinew_scene::Scene;
-use sinew_scene::compile::compile;
-use sinew_scene::run::{RunOptions, RunOutcome, run};
-use sinew_scene::value_names::check_compared;
 
 const BLOCK: &str = r#"
 duration = "0.05 s"
