@@ -18,7 +18,7 @@ fn figures(folder: &Path, protocol: &str) -> serde_json::Value {
     serde_json::from_slice(&said.stdout).unwrap_or_else(|error| panic!("{protocol}: {error}"))
 }
 
-/// A strip whose fibres are all alike gives back the curves that were put in, and contracts freely to the stretch of TER-36.
+/// A strip whose fibers are all alike gives back the curves that were put in: each protocol passes its `[lab.expect]`, which are closed forms.
 #[test]
 fn a_strip_returns_what_was_put_in() {
     let folder = fresh_folder("lab_strip");
@@ -30,10 +30,9 @@ fn a_strip_returns_what_was_put_in() {
             folder.join(format!("out/{protocol}.csv")).is_file()
                 && folder.join(format!("out/{protocol}.html")).is_file()
         );
-        let text = said.to_string();
-        if protocol == "free" {
-            assert!(text.contains("0.7254"), "{text}");
-        }
+        // The program has checked `[lab.expect]`, or it would have failed; here it must have had something to check.
+        let count = said["expectations"].as_array().map_or(0, Vec::len);
+        assert!(count > 0 || protocol == "tetanus", "{protocol}: nothing was expected");
     }
 }
 

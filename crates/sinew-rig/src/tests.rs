@@ -607,6 +607,35 @@ fn blend_skinning_loses_the_flesh_over_the_ulna() {
     assert!(rest > 0.0035 && least < 0.0005 && last < -0.003, "{rest} {least} {last}");
 }
 
+/// MCA-X11: folded by 125 degrees, blend skinning pushes the forearm more than 1 cm into the upper arm, which moves rigidly there, even 8 cm away from the elbow. With
+/// flesh nothing crosses (`scenes/character/arm.toml`).
+#[test]
+fn blend_skinning_folds_the_forearm_into_the_upper_arm() {
+    let (rig, flesh) = (arm(), flesh(&arm()));
+    let motions = flesh.motions(&rig.pose(rig.animation(Some("curl")).unwrap(), 1.25));
+    let [shoulder, elbow] =
+        ["shoulder", "elbow"].map(|name| flesh.joints.iter().position(|j| j.node == joint(&rig, name)).unwrap());
+    let turn = (motions[shoulder].rotation.conjugate() * motions[elbow].rotation).log_map().norm().to_degrees();
+    assert!((turn - 125.0).abs() < 1.0, "{turn}");
+    let rest = flesh.surface.positions();
+    let pivot = rig.pose(None, 0.0)[joint(&rig, "elbow")].translation;
+    // Far enough beyond the elbow to be forearm and nothing else.
+    let beyond: Vec<usize> = (0..rest.len()).filter(|&v| rest[v].x > pivot.x + 0.08).collect();
+    let blended = flesh.blend(&motions);
+    // As the upper arm at rest sees them.
+    let seen: Vec<Vec3> = beyond.iter().map(|&v| motions[shoulder].to_local(blended[v])).collect();
+    let upper = |x: &Vec3| x.x < pivot.x - 0.02;
+    let deepest = flesh
+        .surface
+        .depths(&seen)
+        .into_iter()
+        .zip(&seen)
+        .filter(|(_, x)| upper(x))
+        .map(|(depth, _)| depth)
+        .fold(0.0, f64::max);
+    assert!(deepest > 0.01, "{deepest}");
+}
+
 #[test]
 fn modelled_bones_are_surfaces_of_the_file_at_rest() {
     let rig = with_followers(torso());

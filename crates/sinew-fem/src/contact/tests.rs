@@ -98,3 +98,32 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
         assert!((0.85..1.3).contains(&(quadratic / curvature)), "{:?}: {quadratic} {curvature}", rule.mode);
     }
 }
+
+/// MCA-28: k/2 dᵀ[(1 − α) n nᵀ + α I] d resists a motion across the normal with α of its stiffness along it. Both blocks stay as they are, so that normals do not turn;
+/// they are deeper in each other than the depth over which the spring sets in.
+#[test]
+fn penalties_are_alpha_as_stiff_across_the_normal_as_along_it() {
+    for alpha in [0.0, 0.3, 1.0] {
+        let model = blocks(ContactRule { tangential: alpha, ..ContactRule::default() }, -1e-3);
+        let state = model.initial_state();
+        let mut stage = ContactStage::default();
+        stage.begin_step(&model, &state, &model.initial_control(), 0.01);
+        let count = state.positions.len();
+        // Force on the left block when the right one has moved.
+        let mut force_after = |motion: Vec3| {
+            let moved: Vec<Vec3> =
+                state.positions.iter().enumerate().map(|(p, &x)| if p < count / 2 { x } else { x + motion }).collect();
+            let mut gradient = vec![Vec3::zero(); count];
+            stage.evaluate(&model, &moved);
+            stage.add_gradient(&model, &mut gradient);
+            gradient[..count / 2].iter().copied().sum::<Vec3>()
+        };
+        let h = 1e-5;
+        let mut stiffness = |axis: usize| {
+            let motion = Vec3::unit(axis) * h;
+            (force_after(motion)[axis] - force_after(-motion)[axis]).abs() / (2.0 * h)
+        };
+        let [along, across] = [stiffness(0), stiffness(1)];
+        assert!(along > 0.0 && (across / along - alpha).abs() < 1e-6, "{alpha}: {across} {along}");
+    }
+}

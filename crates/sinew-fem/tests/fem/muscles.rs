@@ -223,6 +223,35 @@ fn forces_are_affine_in_activation() {
     }
 }
 
+/// SIF-019: T = σ/λ₀ f(λ/λ₀) with λ₀ the stretch at which fibers are strongest. A bar whose fibers run along it is stretched by λ; its end feels A (T(a) − T(0)).
+#[test]
+fn tension_is_the_peak_stress_over_the_optimal_stretch_times_the_curve() {
+    let (stress, optimal, stretch, size) = (3e5, 1.3, 1.17, [0.06, 0.02, 0.02]);
+    let mesh = hexes(size, [3, 1, 1]);
+    let cells = mesh.cell_count();
+    let mut builder = ModelBuilder::new();
+    let index = builder.add_body(body("flesh", mesh, flesh(Law::MooneyRivlin)));
+    let group = FiberGroup { optimal_stretch: optimal, measure: FiberStretch::Full, ..FiberGroup::default() };
+    builder.muscle(MuscleParams {
+        body: index,
+        name: "all".into(),
+        cells: (0..cells as u32).collect(),
+        directions: vec![Vec3::unit(0); cells],
+        stress: vec![stress; cells],
+        group: group.clone(),
+    });
+    let model = builder.build().unwrap();
+    let rest = model.initial_state().positions;
+    let x: Vec<Vec3> = rest.iter().map(|x| Vec3::new(stretch * x.x, x.y, x.z)).collect();
+    let end_force = |activation: f64| -> f64 {
+        let g = gradient(&model, &x, &Actuation { activations: &[activation], motion: None });
+        rest.iter().zip(&g).filter(|(x, _)| x.x > size[0] - 1e-9).map(|(_, g)| g.x).sum()
+    };
+    let tension = stress / optimal * group.curves.active.value(stretch / optimal);
+    let expected = 0.7 * tension * size[1] * size[2];
+    assert!(((end_force(0.7) - end_force(0.0)) / expected - 1.0).abs() < 1e-9, "{} {expected}", end_force(0.7));
+}
+
 /// Fibres are within the flesh: their forces and torques sum to zero.
 #[test]
 fn fibers_push_nothing_away() {

@@ -51,6 +51,41 @@ fn filled_torus_covers_the_tube_and_leaves_the_hole_open() {
     }
 }
 
+/// TER-08: every tetrahedron of the body-centered lattice of cubes of edge a has two opposite edges of a, at right angles between faces, and four of
+/// √3/2 a, at 60 degrees; 24 of them meet in every inner vertex.
+#[test]
+fn body_centered_cells_are_all_alike() {
+    let cell = 0.1;
+    let filled =
+        fill_surface(&box_surface(Vec3::splat(0.6), [1, 1, 1]).unwrap(), cell, &FillOptions::default()).unwrap();
+    let mesh = &filled.mesh;
+    let a = (12.0 * mesh.cell_volumes()[0]).cbrt();
+    let mut neighbors = vec![0; mesh.node_count()];
+    for (_, nodes) in mesh.cells() {
+        let x: Vec<Vec3> = nodes.iter().map(|node| mesh.positions()[*node as usize]).collect();
+        nodes.iter().for_each(|node| neighbors[*node as usize] += 1);
+        for (edge, rest) in
+            [([0, 1], [2, 3]), ([0, 2], [1, 3]), ([0, 3], [1, 2]), ([1, 2], [0, 3]), ([1, 3], [0, 2]), ([2, 3], [0, 1])]
+        {
+            let along = x[edge[1]] - x[edge[0]];
+            // Normals to the edge within both faces.
+            let [p, q] = rest.map(|corner| {
+                let side = x[corner] - x[edge[0]];
+                (side - along * (side.dot(along) / along.norm_squared())).normalized()
+            });
+            let angle = p.dot(q).acos().to_degrees();
+            let is_long = (along.norm() - a).abs() < 1e-12;
+            assert!(is_long || (along.norm() - 0.75_f64.sqrt() * a).abs() < 1e-12, "{} of {a}", along.norm());
+            assert!((angle - if is_long { 90.0 } else { 60.0 }).abs() < 1e-9, "{angle} at {}", along.norm());
+        }
+    }
+    let bounds = mesh.bounds();
+    let is_inner =
+        |x: Vec3| (0..3).all(|axis| x[axis] > bounds.min[axis] + 1.01 * a && x[axis] < bounds.max[axis] - 1.01 * a);
+    let inner: Vec<usize> = (0..mesh.node_count()).filter(|&node| is_inner(mesh.positions()[node])).collect();
+    assert!(inner.len() > 50 && inner.iter().all(|&node| neighbors[node] == 24), "{} inner vertices", inner.len());
+}
+
 /// V → 2 π² R r² with first order.
 #[test]
 fn volume_of_a_filled_torus_converges_to_the_exact_volume() {

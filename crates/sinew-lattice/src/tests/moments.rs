@@ -41,8 +41,34 @@ fn a_layer_lies_below_the_middle_of_coarse_cells() {
     }
 }
 
-/// A coarse plate bends as hard as the fine one inside, not seven times as hard, as full cells of half the stiffness
-/// do.
+/// MCA-30: a coarse cell is as stiff as an eighth of the sum of the cells in it, however few they are. With volume as printed the first two numbers of a cell at
+/// rest are its stiffness; they are compared with those of a lattice that has the sums themselves.
+#[test]
+fn coarse_cells_have_an_eighth_of_the_sum_of_their_children() {
+    let body = carved([8, 6, 5], |[x, y, z]| (x + 2 * y + 3 * z) % 4 != 0);
+    let mut noise = Noise(7);
+    let lame: Vec<[f64; 2]> = body.cells.iter().map(|_| [1.0 + noise.unit(), 2.0 + noise.unit()]).collect();
+    let free = vec![[false; 3]; body.node_places.len()];
+    let params = MultigridParams { coarsest_cells: 8, ..super::printed_volume() };
+    let system = Multigrid::new(&body, &lame, &free, params).unwrap();
+    let to = body.coarsen();
+    let mut sums = vec![[0.0; 2]; to.lattice.cells.len()];
+    for (lame, &parent) in lame.iter().zip(&to.parent) {
+        (0..2).for_each(|k| sums[parent as usize][k] += lame[k] / 8.0);
+    }
+    let none = vec![[false; 3]; to.lattice.node_places.len()];
+    let expected = Multigrid::without_factor(&to.lattice, &sums, &none, params);
+    let mut children = std::collections::BTreeSet::new();
+    for cell in 0..sums.len() {
+        children.insert(to.parent.iter().filter(|&&parent| parent as usize == cell).count());
+        let (found, wanted) = (cell_of(&system.levels[1], cell).0, cell_of(&expected.levels[0], cell).0);
+        let apart = found.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(apart < 1e-6 * wanted[0].abs().max(1.0), "cell {cell}: {found:?} {wanted:?}");
+    }
+    assert!(children.len() > 2 && children.contains(&4), "cells are full to different parts: {children:?}");
+}
+
+/// A coarse plate bends as hard as the fine one in it: seven times as hard with full cells of half the stiffness.
 #[test]
 fn coarse_plates_bend_like_fine_ones() {
     let plate = carved([64, 16, 1], |_| true);
