@@ -1,0 +1,88 @@
+//! `[record]`: what is written, and under which names.
+
+use super::Checker;
+use crate::output::{OutputPlan, SkinFormat};
+use crate::value::format_number;
+
+impl Checker<'_> {
+    pub(super) fn check_record(&mut self) {
+        self.check_skins();
+        self.check_shutter();
+        self.check_file_names();
+        let record = &self.scene.record;
+        if let Some([low, high]) = record.range
+            && low >= high
+        {
+            let problem = self.at("record.range", "the range of colours must increase");
+            self.report(problem.label(format!("from {} to {}", format_number(low), format_number(high))));
+        }
+        if record.camera.eye.is_some() && record.camera.eye == record.camera.target {
+            let problem = self.at("record.camera.target", "the camera cannot look at itself");
+            self.report(problem.label("is where `eye` is"));
+        }
+    }
+
+    /// Characters are written in some formats only, and only if there is one.
+    fn check_skins(&mut self) {
+        let scene = self.scene;
+        for (k, file) in scene.record.skin.iter().enumerate() {
+            let path = format!("record.skin[{k}]");
+            if SkinFormat::of(file).is_none() {
+                let problem = self.at(&path, format!("`{file}`: characters are written as .usda, .pc2 or .glb"));
+                self.report(problem);
+            }
+            if scene.body.iter().all(|body| body.rig.is_none()) {
+                let problem = self.at(&path, "no body is a character with a skeleton");
+                self.report(problem.hint("give a body `rig`, or use `usd`, `pc2` or `glb`"));
+            }
+        }
+    }
+
+    /// Which frames of a character are written, and what of the time between.
+    fn check_shutter(&mut self) {
+        let (scene, record) = (self.scene, &self.scene.record);
+        if let Some([open, close]) = record.skin_shutter {
+            if !(open <= 0.0 && close >= 0.0 && open < close) {
+                let problem = self.at("record.skin_shutter", "a shutter opens before the frame and closes after it");
+                self.report(problem.hint("[0, 0.5] is open for half a frame, [-0.25, 0.25] around its middle"));
+            }
+            if record.every < 2 {
+                let problem = self.at("record.skin_shutter", "nothing is simulated while the shutter is open");
+                let (rate, every) = (format_number(4.0 * scene.frame_rate), 4);
+                self.report(problem.hint(format!("simulate more: `frame_rate = {rate}` and `every = {every}`")));
+            }
+        }
+        let Some([first, last]) = record.skin_frames else { return };
+        if first > last {
+            let problem = self.at("record.skin_frames", "the last frame comes before the first");
+            self.report(problem);
+            return;
+        }
+        let rate = scene.frame_rate / record.every as f64;
+        for rig in scene.body.iter().filter_map(|body| body.rig.as_ref()) {
+            // A thousandth of a frame is rounding.
+            let begins = (rig.start * rate - 1e-3).ceil();
+            let ends = ((rig.start + scene.duration - rig.preroll) * rate + 1e-3).floor();
+            if (first as f64) < begins || last as f64 > ends {
+                let problem = self.at("record.skin_frames", "these frames are not all simulated");
+                let label = format!("frames {} to {} are", format_number(begins), format_number(ends));
+                self.report(problem.label(label).hint("`start`, `preroll` and `duration` say what is"));
+            }
+        }
+    }
+
+    /// Two outputs of one name would overwrite each other.
+    fn check_file_names(&mut self) {
+        for clash in OutputPlan::of(self.scene).clashes() {
+            // Where the scene names one of the two, the mistake is there.
+            let other = clash.other.as_deref().filter(|_| self.scene.source.node(&clash.key).is_none());
+            let name = |key: &str| format!("`{}`", key.trim_start_matches("record."));
+            let message = match &clash.other {
+                Some(other) => format!("{} and {} would write the same file", name(&clash.key), name(other)),
+                None => format!("{} takes the name of a file that every run keeps", name(&clash.key)),
+            };
+            let problem = self.at(other.unwrap_or(&clash.key), message);
+            self.report(problem.label(format!("writes `{}`", clash.file)).hint("choose another name"));
+        }
+    }
+}
