@@ -50,7 +50,7 @@ fn ended(folder: &Path, change: &str) -> Vec<f64> {
 /// The value of the scene behind an input, how to write it, and the step to take.
 fn key(input: &str) -> Option<(String, f64, f64)> {
     let (key, value, step) = match input {
-        "tongue.activation.upper" => ("body.tongue.muscle.upper.activation", 0.3, 1e-4),
+        "tongue.activation.upper" => ("body.tongue.muscle.upper.activation", 0.5, 1e-4),
         "tongue.activation.lower" => ("body.tongue.muscle.lower.activation", 0.1, 1e-4),
         "tongue.young" => ("body.tongue.material.young", 20e3, 4.0),
         "tongue.poisson" => ("body.tongue.material.poisson", 0.4, 1e-4),
@@ -81,9 +81,16 @@ fn gradients_are_those_of_whole_runs() {
         for (k, probe) in PROBES.iter().enumerate() {
             let numeric = (plus[k] - minus[k]) / (2.0 * step);
             let (forward, adjoint) = value(probe, input);
-            let scale = forward.abs().max(1e-9);
-            assert!((forward - adjoint).abs() <= 1e-8 * scale.max(1e-3), "{probe} by {input}: {forward} {adjoint}");
-            assert!((forward - numeric).abs() < 1e-5 * scale, "{probe} by {input}: {forward} and {numeric}");
+            // What is exactly zero has only the rounding of the runs.
+            let rounding = 1e-12 * plus[k].abs() / step;
+            assert!(
+                (forward - adjoint).abs() <= 1e-8 * forward.abs() + rounding,
+                "{probe} by {input}: {forward} {adjoint}"
+            );
+            assert!(
+                (forward - numeric).abs() < 1e-5 * forward.abs() + rounding,
+                "{probe} by {input}: {forward} and {numeric}"
+            );
         }
     }
     // Weight is density times gravity: both derivatives say the same.
@@ -124,7 +131,7 @@ fn gradients_of_lattices_are_those_of_whole_runs() {
 /// What does nothing is zero, and told; ends of activation have kinks.
 #[test]
 fn inputs_that_do_nothing_and_kinks_are_told() {
-    let folder = write_scene("gradient_kinks", |text| text.replace("[\"1 s\", 0.3]", "[\"1 s\", 1.0]"));
+    let folder = write_scene("gradient_kinks", |text| text.replace("[\"1 s\", 0.5]", "[\"1 s\", 1.0]"));
     let run = |activation: &str| {
         let change = format!("body.tongue.muscle.lower.activation={activation}");
         let by = "tongue.activation.upper,tongue.activation.lower";

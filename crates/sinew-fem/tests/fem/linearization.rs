@@ -151,7 +151,7 @@ fn symmetric_systems_are_solved_by_one_factor() {
 fn systems_of_an_open_pressure_are_solved_and_so_are_their_transposes() {
     let mut run = disturbed(muscle_bar(spec(Law::StableNeoHookean)), 1e-4);
     run.set("bar.pressure.open", 3000.0);
-    check_solves(&run, Tangent::Exact, "symmetric part");
+    check_solves(&run, Tangent::Exact, "GMRES");
     let plan = LinearizationPlan::new(&run.model);
     let mut at = Linearization::new(&plan, &run.model, &run.state, &run.control, Tangent::Exact).unwrap();
     let b = free(&run.model, Noise(5).vectors(run.model.kinematics.unknown_count()));
@@ -237,20 +237,17 @@ fn by_differences(run: &Run, channel: usize, h: f64) -> (Vec<Vec3>, Vec<Vec3>) {
     (slope(&plus, &minus), slope(&to, &from))
 }
 
-fn check_channels(run: &Run, leave_out: &str, tolerance: f64) -> usize {
+fn check_channels(run: &Run, h: f64, tolerance: f64) -> usize {
     let plan = LinearizationPlan::new(&run.model);
     let at = Linearization::new(&plan, &run.model, &run.state, &run.control, Tangent::Exact).unwrap();
     let mut moving = 0;
     for (k, name) in run.control.table().names().iter().enumerate() {
-        if !leave_out.is_empty() && name.contains(leave_out) {
-            continue;
-        }
         let found = at.derivative(Input::Channel(run.control.table().find(name).unwrap())).unwrap();
-        let (forces, motion) = by_differences(run, k, 1e-6);
+        let (forces, motion) = by_differences(run, k, h);
         let scale = norm(&forces).max(1e-9);
         let error = distance(&found.gradient, &forces) / scale;
         assert!(norm(&forces) < 1e-7 || error < tolerance, "{name}: {error}");
-        assert!(distance(&found.motion, &motion) < 1e-8 * (1.0 + norm(&motion)), "{name}");
+        assert!(distance(&found.motion, &motion) < h.max(1e-8) * (1.0 + norm(&motion)), "{name}");
         moving += usize::from(!found.is_zero());
     }
     moving
@@ -265,9 +262,9 @@ fn derivatives_by_channels_are_those_of_the_forces() {
     run.set("bar.activation.back", 0.7);
     run.set("bar.pin.left.rotation.y", 0.3);
     run.set("bar.pin.left.deformation.xy", 0.2);
-    let moving = check_channels(&run, "", 1e-5);
-    // Gravity 3, stiffness 1, activations 2, pressure 1, load 3, pin 3 + 3 + 9.
-    assert_eq!(moving, 25);
+    let moving = check_channels(&run, 1e-6, 1e-5);
+    // Gravity 3, stiffness 1, activations 2, pressure 1, load 3, pin 3 + 3 + 6: it lies in the plane x = 0, where three deformations do nothing.
+    assert_eq!(moving, 22);
 }
 
 /// Springs, colliders of all shapes, rigid bodies: what has no closed form is differenced. Here the differences also change how fast colliders seem to meet flesh,
@@ -276,7 +273,7 @@ fn derivatives_by_channels_are_those_of_the_forces() {
 fn derivatives_by_channels_of_springs_and_colliders_are_those_of_the_forces() {
     let mut run = Run::new(forces::model(), SolverParams::default());
     run.set("first.pressure.open", 20.0);
-    assert!(check_channels(&run, "", 5e-3) > 20);
+    assert!(check_channels(&run, 1e-6, 5e-3) > 20);
 }
 
 #[test]
@@ -298,8 +295,8 @@ fn derivatives_by_activations_of_lattices_are_those_of_the_forces() {
     builder.pin(pin(bar, "left", left, Vec3::zero()));
     let mut run = disturbed(builder.build().unwrap(), 3e-4);
     run.set("bar.activation.all", 0.5);
-    // Active tension is kept in f32.
-    assert!(check_channels(&run, "", 2e-2) > 3);
+    // Active tension is kept in f32: differences of steps of 1e-3 leave 1e-4.
+    assert!(check_channels(&run, 1e-3, 1e-3) > 3);
 }
 
 /// Activation is kept between 0 and 1: at the ends there is a kink, beyond them nothing.
