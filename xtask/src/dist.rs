@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::python;
-use crate::step::{cargo, root, stream, target};
+use crate::step::{cargo, stream, target};
 
 /// Profile of what is handed out: stripped, optimized over crates.
 const PROFILE: &str = "dist";
@@ -38,7 +38,14 @@ impl Options {
 
 /// Builds everything and prints the paths; a failure leaves the folder of the last success alone.
 pub fn run(arguments: &[String]) -> ExitCode {
-    match Options::parse(arguments).and_then(|options| make(&options)) {
+    let options = match Options::parse(arguments) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    match make(&options) {
         Ok(files) => {
             files.iter().for_each(|file| println!("{}", file.display()));
             ExitCode::SUCCESS
@@ -138,6 +145,7 @@ fn checksums(folder: &Path, names: &[&str]) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::root;
 
     fn parse(line: &str) -> Result<Options, String> {
         Options::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
