@@ -38,7 +38,14 @@ impl Options {
 
 /// Builds everything and prints the paths; a failure leaves the folder of the last success alone.
 pub fn run(arguments: &[String]) -> ExitCode {
-    match Options::parse(arguments).and_then(|options| make(&options)) {
+    let options = match Options::parse(arguments) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    match make(&options) {
         Ok(files) => {
             files.iter().for_each(|file| println!("{}", file.display()));
             ExitCode::SUCCESS
