@@ -29,7 +29,7 @@ fn assert_sound(told: &Value) {
     }
     assert!(number(told, "volume_change") <= 0.02, "{told}");
     // Few nodes are mended where all of them moved before.
-    assert!(number(told, "newton_per_frame") <= 2.0 && number(told, "mendings_per_frame") > 0.2, "{told}");
+    assert!(number(told, "newton_per_frame") <= 2.0 && number(told, "local_solves_per_frame") > 0.2, "{told}");
 }
 
 /// The program itself sees to it that both runs end at the same bits.

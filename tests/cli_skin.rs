@@ -261,7 +261,7 @@ material = {{ type = "corotated", young = "20 kPa", poisson = 0.25 }}
 {body}
 [body.rig]
 hold = "soft"
-softness = 10
+attachment_stiffness = 10
 {more}
 "#
         )
@@ -273,7 +273,7 @@ softness = 10
     // μ = 8 kPa, times the edge of a cell.
     let unit = 8e3 * 0.015;
     let bones = r#"bones = [
-    { joint = "shoulder", ends = [[0.05, 0, 0], [0.30, 0, 0]], radius = "1 cm", softness = 40 },
+    { joint = "shoulder", ends = [[0.05, 0, 0], [0.30, 0, 0]], radius = "1 cm", attachment_stiffness = 40 },
     { joint = "elbow", ends = [[0.37, 0, 0], [0.55, 0.015, 0]], radius = "1 cm" },
     { joint = "wrist", ends = [[0.59, 0.02, 0], [0.66, 0.02, 0]], radius = "1 cm", hold = "hard" },
 ]"#;
@@ -286,7 +286,7 @@ softness = 10
     let is = |got: [f64; 2], expected: f64| got.iter().all(|value| (value / expected - 1.0).abs() < 1e-6);
     let plain = model("", bones);
     assert!(is(firmness(&plain, "shoulder"), 40.0) && is(firmness(&plain, "elbow"), 10.0));
-    let map = r#"softness_map = { attribute = "_PAINT", factor = [0.5, 3] }"#;
+    let map = r#"attachment_stiffness_map = { attribute = "_PAINT", factor = [0.5, 3] }"#;
     let painted = model("", &format!("{bones}\n{map}"));
     let shoulder = firmness(&painted, "shoulder");
     assert!(is(shoulder, 20.0), "{shoulder:?}");
@@ -317,7 +317,7 @@ softness = 10
         std::fs::write(folder.join("wrong.toml"), scene("", more)).expect("a scene");
         complaint(&folder, &["check", "wrong.toml"], &[cause]);
     };
-    refused("softness_map = { attribute = \"_PINT\" }", "_PAINT");
-    refused("softness_map = { }", "`attribute` or `texture`");
-    refused(&bones.replace("hold = \"hard\"", "hold = \"hard\", softness = 3"), "`softness` belongs to");
+    refused("attachment_stiffness_map = { attribute = \"_PINT\" }", "_PAINT");
+    refused("attachment_stiffness_map = { }", "`attribute` or `texture`");
+    refused(&bones.replace("hold = \"hard\"", "hold = \"hard\", attachment_stiffness = 3"), "`attachment_stiffness` belongs to");
 }

@@ -124,7 +124,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// Anchors of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
+/// NodalTerms of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings

@@ -65,7 +65,7 @@ fn content(path: &Path) -> Vec<u64> {
 }
 
 /// Frames of each scene that are computed, at most: runs are no different later on.
-const MOST_FRAMES: usize = 24;
+const MAX_FRAMES: usize = 24;
 
 fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     let name = path.strip_prefix(support::root()).unwrap().to_string_lossy().replace(['/', '\\'], "-");
@@ -73,7 +73,7 @@ fn kill_and_resume(path: &Path, seed: u64) -> Option<String> {
     // Pictures are made from the same frames as everything else, and take longer than everything else.
     (scene.record.report, scene.record.apng, scene.record.png) = (Output::Off, Output::Off, Output::Off);
     let cases = scene.study.as_ref().map_or(1, |study| study.runs().len());
-    let most = scene.frame_count().min(MOST_FRAMES);
+    let most = scene.frame_count().min(MAX_FRAMES);
     let frames = most * cases;
     if frames < 3 {
         return None;

@@ -20,7 +20,7 @@ const DIFFERENCE: f64 = 1e-6;
 
 /// Largest number of nodes of a coupled part whose matrix is made definite by eigenvalues; larger parts use diagonal
 /// dominance.
-const MOST_EIGEN_NODES: usize = 32;
+const MAX_EIGEN_NODES: usize = 32;
 
 /// An object shared by a simulation and the force in its model: one reference, which Python's garbage collector can
 /// follow and clear.
@@ -275,7 +275,7 @@ impl PythonForce {
     /// Replaces the blocks by ones without negative eigenvalues.
     fn make_definite(&self, blocks: &mut Blocks) {
         for part in &self.parts {
-            if part.len() > MOST_EIGEN_NODES {
+            if part.len() > MAX_EIGEN_NODES {
                 self.make_dominant(part, blocks);
                 continue;
             }

@@ -20,7 +20,7 @@ use crate::pack::{CellPoints, MAX_POINTS};
 use crate::{ElasticBlock, PACK};
 
 /// Groups of fibres that a block may have.
-pub const MOST_GROUPS: usize = 256;
+pub const MAX_GROUPS: usize = 256;
 
 /// What all fibres of one muscle share.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +176,7 @@ impl FiberGroup {
 impl Fibers {
     /// One entry per slot of a pack; `order` lists the cell behind each slot.
     pub fn new(groups: Vec<FiberGroup>, cells: &[CellFiber], order: impl Iterator<Item = usize>) -> Self {
-        assert!(groups.len() <= MOST_GROUPS, "more groups of fibres than a block may have");
+        assert!(groups.len() <= MAX_GROUPS, "more groups of fibres than a block may have");
         let mut out = Self { groups, ..Self::default() };
         for (slot, cell) in order.enumerate() {
             let (pack, lane) = (slot / PACK, slot % PACK);

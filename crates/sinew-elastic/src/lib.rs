@@ -32,7 +32,7 @@ use sinew_math::sparse::PackReal;
 use sinew_math::{Mat3, Vec3};
 
 use fibers::Fibers;
-pub use fibers::{Actuation, CellFiber, FiberGroup, FiberSummary, MOST_GROUPS};
+pub use fibers::{Actuation, CellFiber, FiberGroup, FiberSummary, MAX_GROUPS};
 use gradient::GradientOf;
 use point::{ExcessOf, PointsOf};
 pub use response::{Points, Response, ResponseError};

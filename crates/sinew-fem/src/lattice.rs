@@ -54,8 +54,8 @@ impl LatticeBlock {
     }
 
     /// With cells that resist before their corners turn inside out, as they do in creases.
-    pub(crate) fn with_corners(self) -> Self {
-        Self { elastic: self.elastic.with_corners(&self.lattice), resists: true, ..self }
+    pub(crate) fn with_inversion_barrier(self) -> Self {
+        Self { elastic: self.elastic.with_inversion_barrier(&self.lattice), resists: true, ..self }
     }
 
     /// Whether cells resist at their corners.

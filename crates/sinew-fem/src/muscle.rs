@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::state::{History, State};
 
 /// Muscles that a body may have.
-pub const MOST_MUSCLES: usize = 64;
+pub const MAX_MUSCLES: usize = 64;
 
 /// A group of fibres of a body.
 #[derive(Clone, Debug)]
@@ -23,24 +23,24 @@ pub struct Muscle {
 }
 
 /// Activations of the muscles of a body, over the factor on its stiffness, which multiplies all that cells do.
-pub struct Activations([f64; MOST_MUSCLES]);
+pub struct Activations([f64; MAX_MUSCLES]);
 
 impl Activations {
     /// All muscles relaxed.
     pub(crate) fn none() -> Self {
-        Self([0.0; MOST_MUSCLES])
+        Self([0.0; MAX_MUSCLES])
     }
 
     /// One muscle fully active, all others relaxed.
     pub(crate) fn only(muscle: usize) -> Self {
-        let mut values = [0.0; MOST_MUSCLES];
+        let mut values = [0.0; MAX_MUSCLES];
         values[muscle] = 1.0;
         Self(values)
     }
 
     /// Those of these muscles; activation is kept between 0 and 1.
     pub(crate) fn of(muscles: &[Muscle], control: &Control, stiffness: f64) -> Self {
-        let mut values = [0.0; MOST_MUSCLES];
+        let mut values = [0.0; MAX_MUSCLES];
         for (value, muscle) in values.iter_mut().zip(muscles) {
             *value = control.get(muscle.activation).clamp(0.0, 1.0) / stiffness;
         }

@@ -44,7 +44,7 @@ impl Default for AdaptiveParams {
 pub(crate) const STEPS_PER_ESTIMATE: usize = 16;
 
 /// Most explicit steps of a frame: more would not come back within hours.
-pub(crate) const MOST_EXPLICIT_STEPS: f64 = 1e6;
+pub(crate) const MAX_EXPLICIT_STEPS: f64 = 1e6;
 
 /// The step that would make the error `wanted` after one of length `dt` made `error`.
 pub(crate) fn next_step(dt: f64, error: f64, wanted: f64, order: i32) -> f64 {

@@ -70,7 +70,7 @@ pub struct StepReport {
     /// Newton iterations.
     pub newton_iterations: usize,
     /// Iterations of a few nodes alone, between those.
-    pub mendings: usize,
+    pub local_solves: usize,
     /// Nonlinear multigrid cycles.
     pub nonlinear_cycles: usize,
     /// Conjugate-gradient iterations (a direct solve counts one).
@@ -104,7 +104,7 @@ impl StepReport {
         self.substeps += next.substeps;
         self.rollbacks += next.rollbacks;
         self.newton_iterations += next.newton_iterations;
-        self.mendings += next.mendings;
+        self.local_solves += next.local_solves;
         self.nonlinear_cycles += next.nonlinear_cycles;
         self.linear_iterations += next.linear_iterations;
         self.projections += next.projections;
@@ -132,8 +132,8 @@ impl StepReport {
 impl fmt::Display for StepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "t={:.4} newton {}", self.time, self.newton_iterations)?;
-        if self.mendings > 0 {
-            write!(f, " mended {}", self.mendings)?;
+        if self.local_solves > 0 {
+            write!(f, " mended {}", self.local_solves)?;
         }
         let (linear, residual) = (self.linear_iterations, self.relative_residual);
         write!(f, " linear {linear} |r| {residual:.1e} {:.1} ms", self.timing.total.as_secs_f64() * 1e3)

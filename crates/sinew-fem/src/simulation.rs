@@ -22,7 +22,7 @@ use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
 use crate::linearization::ProbeGradient;
 use crate::model::Model;
-use crate::pacing::{AdaptiveParams, MOST_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
+use crate::pacing::{AdaptiveParams, MAX_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
 use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
 use crate::report::{StepError, StepReport};
 use crate::solver::Solver;
@@ -436,8 +436,8 @@ impl Simulation {
                 steps_left = cadence;
                 longest = safety * stable;
                 // Written so that NaN fails too.
-                if !((end - now) / longest <= MOST_EXPLICIT_STEPS) {
-                    return Err(StepError::Unstable { time: now, step: (end - now) / MOST_EXPLICIT_STEPS, stable });
+                if !((end - now) / longest <= MAX_EXPLICIT_STEPS) {
+                    return Err(StepError::Unstable { time: now, step: (end - now) / MAX_EXPLICIT_STEPS, stable });
                 }
             }
             let target = even_target(now, end, longest);
@@ -604,7 +604,7 @@ impl Simulation {
             increments = increments_of_motion(&self.model, &from, &self.control);
         }
         let increments = self.model.parts_by_bones(&self.state, &self.control).max(increments);
-        let furthest = if self.solver.turns_at_once() { 0.0 } else { furthest };
+        let furthest = if self.solver.handles_large_rotations() { 0.0 } else { furthest };
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
@@ -616,11 +616,11 @@ impl Simulation {
         }
         let Self { solver, model, state, control, .. } = self;
         let result = solver.step(model, state, control, dt);
-        if !matches!(result, Err(StepError::NotConverged { .. })) || !is_last_try || !solver.set_patient(true) {
+        if !matches!(result, Err(StepError::NotConverged { .. })) || !is_last_try || !solver.lift_iteration_limit(true) {
             return result;
         }
         let result = solver.step(model, state, control, dt);
-        solver.set_patient(false);
+        solver.lift_iteration_limit(false);
         result
     }
 

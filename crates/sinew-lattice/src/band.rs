@@ -9,7 +9,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use crate::aligned::Aligned;
 use crate::kernel::FullAnchors;
 use crate::layout::Layout;
-use crate::pass::{Anchors, Operator, Pass, Slabs};
+use crate::pass::{NodalTerms, Operator, Pass, Slabs};
 
 /// The boundary band of a level.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Band {
     }
 
     /// Copies the band's part of the level's D⁻¹.
-    pub fn take_inverse(&mut self, inverse: &[f32], anchors: Anchors<'_>) {
+    pub fn take_inverse(&mut self, inverse: &[f32], anchors: NodalTerms<'_>) {
         let Self { mask, inverse: own, inverse_cross, .. } = self;
         let masked = |out: &mut [f32], values: &[f32]| {
             for_each_block_mut(
@@ -74,7 +74,7 @@ impl Band {
             );
         };
         masked(own, inverse);
-        if let Anchors::Full(blocks) = anchors {
+        if let NodalTerms::Full(blocks) = anchors {
             if inverse_cross.is_empty() {
                 *inverse_cross = Aligned::zeros(mask.len());
             }
@@ -86,7 +86,7 @@ impl Band {
     pub fn smooth(&mut self, operator: Operator<'_>, x: &mut [f32], b: &[f32], out: &mut [f32], [a, c]: [f64; 2]) {
         let Self { slabs, inverse, inverse_cross, .. } = self;
         let anchors = match operator.anchors {
-            Anchors::Full(blocks) => Anchors::Full(FullAnchors { inverse_cross, ..blocks }),
+            NodalTerms::Full(blocks) => NodalTerms::Full(FullAnchors { inverse_cross, ..blocks }),
             anchors => anchors,
         };
         slabs.run(Operator { anchors, ..operator }, x, Pass::Smooth { b, inverse, out, a, c });

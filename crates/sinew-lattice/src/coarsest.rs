@@ -13,7 +13,7 @@ use crate::kernel::{BLOCK, BULK, MOMENT, STATE};
 use crate::layout::LANES;
 use crate::pass::Operator;
 use crate::precise::{Bent, forces};
-use crate::ties::LevelTies;
+use crate::embedded_springs::LevelTies;
 
 /// Diagonal shift relative to the largest diagonal entry. It keeps unconstrained parts in place.
 const SHIFT: f64 = 1e-7;

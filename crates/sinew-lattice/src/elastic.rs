@@ -7,7 +7,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use crate::aligned::Aligned;
-use crate::corners::bend_limits;
+use crate::inversion_barrier::bend_limits;
 use crate::fibers::{Fibers, LaneFibers};
 use crate::force::{self, Elastic};
 use crate::kernel::ModeStiffness;
@@ -77,7 +77,7 @@ impl LatticeElastic {
     /// Adds an inversion barrier for cells of the same lattice. Requires [`VolumeLaw::Determinant`]; see
     /// [`MultigridParams::corners`](crate::MultigridParams::corners).
     #[must_use]
-    pub fn with_corners(self, lattice: &HexLattice) -> Self {
+    pub fn with_inversion_barrier(self, lattice: &HexLattice) -> Self {
         Self { bend_limits: bend_limits(lattice, &self.layout), ..self }
     }
 

@@ -27,12 +27,12 @@ use crate::tangent::{Role, TangentKind, TangentOf, linearize};
 /// Linearizations per smoothing.
 const ROUNDS: usize = 4;
 /// Newton iterations on the coarsest level, and the relative residual that ends them.
-const MOST_COARSEST: usize = 12;
+const MAX_COARSEST: usize = 12;
 const COARSEST_GOAL: f64 = 1e-2;
 /// Largest fraction of the force along a step that may remain, in either direction; and the longest extension of a
 /// step.
-const MOST_BACK: f64 = 0.5;
-const MOST_AHEAD: f64 = 0.5;
+const MAX_BACK: f64 = 0.5;
+const MAX_AHEAD: f64 = 0.5;
 const FURTHEST: f64 = 3.0;
 
 /// Data that nonlinear cycles keep for a level.
@@ -126,14 +126,14 @@ impl Level {
         let before = dot(&self.layout, &self.b, &self.x);
         self.move_by(params, 1.0, scale);
         let after = dot(&self.layout, &self.b, &self.x);
-        if after < -MOST_BACK * before.abs() {
+        if after < -MAX_BACK * before.abs() {
             let part = (before / (before - after)).max(0.0);
             self.move_by(params, part - 1.0, scale);
-        } else if after > MOST_AHEAD * before {
+        } else if after > MAX_AHEAD * before {
             let further = if after < before { (after / (before - after)).min(FURTHEST) } else { FURTHEST };
             self.move_by(params, further, scale);
             let end = dot(&self.layout, &self.b, &self.x);
-            if end < -MOST_BACK * after.abs() {
+            if end < -MAX_BACK * after.abs() {
                 self.move_by(params, further * end / (after - end), scale);
             }
         }
@@ -200,7 +200,7 @@ impl Multigrid {
         let (params, scale) = (self.params, self.scale);
         let (Some(level), Some(coarsest)) = (self.levels.last_mut(), &mut self.coarsest) else { return Ok(()) };
         let goal = COARSEST_GOAL * COARSEST_GOAL * dot(&level.layout, &level.b, &level.b);
-        for _ in 0..MOST_COARSEST {
+        for _ in 0..MAX_COARSEST {
             if dot(&level.layout, &level.b, &level.b) <= goal {
                 break;
             }

@@ -24,7 +24,7 @@ pub(crate) const PULL: usize = 9 * LANES;
 /// Blocks per parallel piece.
 const PIECE: usize = 64;
 /// Stretch below which fibers are slack in any case; keeps 1 / l finite.
-const LEAST_STRETCH: f64 = 0.1;
+const MIN_STRETCH: f64 = 0.1;
 
 /// Elongations where the active curve bends and ends, and where the passive curve becomes a straight line.
 const BEND: f64 = 0.4;
@@ -162,7 +162,7 @@ impl<F: Scalar> Pull<F> {
             }
             square += forward[c] * forward[c];
         }
-        let length = F::max(square.sqrt(), F::splat(LEAST_STRETCH));
+        let length = F::max(square.sqrt(), F::splat(MIN_STRETCH));
         let elongation = length - F::one();
         let (active, passive) = (active(elongation), passive(elongation));
         let sum = |k: usize| self.active * active[k] + self.passive * passive[k];

@@ -10,7 +10,7 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
-use crate::corners;
+use crate::inversion_barrier;
 use crate::fibers::{Pull, REST};
 use crate::kernel::ModeStiffness;
 use crate::layers::for_each_layer;
@@ -31,7 +31,7 @@ pub(crate) struct Elastic<'a> {
     pub active: &'a [f32],
     pub modes: ModeStiffness,
     pub volume: VolumeLaw,
-    /// b₀ of each lane of cells with an inversion barrier, see [`crate::corners`]; empty without one.
+    /// b₀ of each lane of cells with an inversion barrier, see [`crate::inversion_barrier`]; empty without one.
     pub bend_limits: &'a [f32],
 }
 
@@ -180,7 +180,7 @@ fn cell<F: Scalar>(
     }
     if let Some(limit) = bend_limit {
         let least = F::min(F::min(sigma[0], sigma[1]), sigma[2]);
-        energy += corners::resist(h, [mu, lambda], limit, &columns_of(&f), least, &bends, nodes);
+        energy += inversion_barrier::resist(h, [mu, lambda], limit, &columns_of(&f), least, &bends, nodes);
     }
     transform_back(nodes);
     energy

@@ -104,20 +104,20 @@ pub(crate) trait Finish<F> {
 
 /// The symmetric term A added to K at each node. Entries use the slots of vectors. For a seam only the first slot holds
 /// the entries, since the products of its slots are summed.
-pub(crate) trait AnchorTerm: Copy {
+pub(crate) trait NodalTerm: Copy {
     /// Whether A may be nonzero.
     const IS_SOME: bool = true;
 
     /// `product` + A x.
     ///
     /// # Safety
-    /// The sixteen values from each `at` on are within `x`, which is no longer than [`AnchorTerm::length`].
+    /// The sixteen values from each `at` on are within `x`, which is no longer than [`NodalTerm::length`].
     unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3];
 
     /// D⁻¹ r, with the diagonal of D⁻¹ from `inverse`.
     ///
     /// # Safety
-    /// The sixteen values from each `at` on are within `inverse`, and no further than [`AnchorTerm::length`].
+    /// The sixteen values from each `at` on are within `inverse`, and no further than [`NodalTerm::length`].
     unsafe fn solve<F: LaneScalar<Element = f32>>(&self, inverse: &[f32], at: [usize; 3], residual: [F; 3]) -> [F; 3];
 
     /// The part for one plane.
@@ -178,7 +178,7 @@ fn add_symmetric<F: LaneScalar<Element = f32>>(
     ]
 }
 
-impl AnchorTerm for NoAnchors {
+impl NodalTerm for NoAnchors {
     const IS_SOME: bool = false;
 
     #[inline(always)]
@@ -203,7 +203,7 @@ impl AnchorTerm for NoAnchors {
     }
 }
 
-impl AnchorTerm for DiagonalAnchors<'_> {
+impl NodalTerm for DiagonalAnchors<'_> {
     #[inline(always)]
     unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3] {
         // SAFETY: within the arrays, as the caller promises.
@@ -233,7 +233,7 @@ impl AnchorTerm for DiagonalAnchors<'_> {
     }
 }
 
-impl AnchorTerm for FullAnchors<'_> {
+impl NodalTerm for FullAnchors<'_> {
     #[inline(always)]
     unsafe fn add<F: LaneScalar<Element = f32>>(&self, x: &[f32], at: [usize; 3], product: [F; 3]) -> [F; 3] {
         // SAFETY: within the arrays, as the caller promises.
@@ -293,7 +293,7 @@ pub(crate) struct Residual<'a, A> {
     pub r: &'a mut [f32],
 }
 
-impl<F: LaneScalar<Element = f32>, A: AnchorTerm> Finish<F> for Residual<'_, A> {
+impl<F: LaneScalar<Element = f32>, A: NodalTerm> Finish<F> for Residual<'_, A> {
     #[inline(always)]
     unsafe fn finish(&mut self, x: &mut [f32], at: [usize; 3], product: [F; 3]) {
         // SAFETY: within the arrays, as the caller promises.
@@ -328,7 +328,7 @@ pub(crate) struct Smooth<'a, A> {
     pub c: f64,
 }
 
-impl<F: LaneScalar<Element = f32>, A: AnchorTerm> Finish<F> for Smooth<'_, A> {
+impl<F: LaneScalar<Element = f32>, A: NodalTerm> Finish<F> for Smooth<'_, A> {
     #[inline(always)]
     unsafe fn finish(&mut self, x: &mut [f32], at: [usize; 3], product: [F; 3]) {
         // SAFETY: within the arrays, as the caller promises.

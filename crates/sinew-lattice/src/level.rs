@@ -5,9 +5,9 @@ use sinew_math::Vec3;
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 
 use crate::aligned::Aligned;
-use crate::anchors::{AnchorKind, NodeAnchors};
+use crate::nodal_terms::{NodalTermKind, NodeAnchors};
 use crate::band::Band;
-use crate::corners::FirmCells;
+use crate::inversion_barrier::FirmCells;
 use crate::fas::Visit;
 use crate::fibers::{Fibers, LaneFibers, PULL, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BLOCK, BULK, ModeStiffness};
@@ -15,11 +15,11 @@ use crate::layers::split_planes;
 use crate::layout::{LANES, Layout};
 use crate::moments;
 use crate::multigrid::{MultigridParams, Smoother};
-use crate::pass::{Anchors, Operator, Pass, Slabs};
+use crate::pass::{NodalTerms, Operator, Pass, Slabs};
 use crate::solve::{difference, dot};
 use crate::spectrum::{LANCZOS_STEPS, NEXT_LANCZOS_STEPS, Ritz};
 use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal};
-use crate::ties::LevelTies;
+use crate::embedded_springs::LevelTies;
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
@@ -312,9 +312,9 @@ impl Level {
         let Self { layout, moments, fibers, anchors, free, .. } = self;
         let Self { layout: fine, anchors: finer_anchors, holds, transfer, out, .. } = finer;
         let least = match (fibers.is_empty(), moments.is_empty()) {
-            (false, _) => AnchorKind::Full,
-            (true, false) => AnchorKind::Diagonal,
-            (true, true) => AnchorKind::None,
+            (false, _) => NodalTermKind::Full,
+            (true, false) => NodalTermKind::Diagonal,
+            (true, true) => NodalTermKind::None,
         };
         if let Some(transfer) = transfer {
             anchors.restrict(transfer, fine, finer_anchors, (holds, scale as f32), out, layout, free, least);
@@ -469,14 +469,14 @@ impl Level {
 }
 
 /// x = out = c D⁻¹ b.
-fn divide(layout: &Layout, anchors: Anchors<'_>, b: &[f32], inverse: &[f32], c: f32, x: &mut [f32], out: &mut [f32]) {
-    if let Anchors::Full(blocks) = anchors {
+fn divide(layout: &Layout, anchors: NodalTerms<'_>, b: &[f32], inverse: &[f32], c: f32, x: &mut [f32], out: &mut [f32]) {
+    if let NodalTerms::Full(blocks) = anchors {
         split_planes(layout, 0..layout.plane_count(), (x, out), &|plane, (x, out): (&mut [f32], &mut [f32])| {
             let range = layout.plane(plane);
             let (b, inverse) = (&b[range.clone()], &inverse[range.clone()]);
             let cross = &blocks.inverse_cross[range];
             layout.for_each_slot(plane, |at| {
-                let step = Anchors::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
+                let step = NodalTerms::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
                 for k in 0..3 {
                     out[at[k]] = c * step[k];
                     x[at[k]] = out[at[k]];

@@ -7,10 +7,10 @@
 #![allow(clippy::needless_range_loop)]
 
 mod aligned;
-mod anchors;
+mod nodal_terms;
 mod band;
 mod coarsest;
-mod corners;
+mod inversion_barrier;
 mod elastic;
 mod fas;
 mod fibers;
@@ -31,7 +31,7 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 mod thickness;
-mod ties;
+mod embedded_springs;
 mod transfer;
 mod volume;
 
@@ -43,5 +43,5 @@ pub use multigrid::{CoarseRule, CycleWork, Multigrid, MultigridParams, Smoother}
 pub use patch::{Patch, PatchCell};
 pub use solve::{Method, SolveReport};
 pub use tangent::TangentKind;
-pub use ties::Ties;
+pub use embedded_springs::EmbeddedSprings;
 pub use volume::VolumeLaw;

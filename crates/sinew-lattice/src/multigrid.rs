@@ -7,20 +7,20 @@ use sinew_math::cholesky::CholeskyError;
 use sinew_math::{Mat3, Vec3};
 
 use crate::aligned::Aligned;
-use crate::anchors::AnchorKind;
+use crate::nodal_terms::NodalTermKind;
 use crate::band::Band;
 use crate::coarsest::Coarsest;
-use crate::corners::FirmCells;
+use crate::inversion_barrier::FirmCells;
 use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
 use crate::kernel::{BULK, ModeStiffness, STATE};
 use crate::layout::{LANES, Layout};
 use crate::level::{Guess, Level};
 use crate::moments::{self, Moments};
 use crate::nonlinear::gradients_of;
-use crate::pass::{Anchors, Operator, Pass};
+use crate::pass::{NodalTerms, Operator, Pass};
 use crate::precise;
 use crate::tangent::{Role, TangentKind, TangentOf, linearize};
-use crate::ties::{LevelTies, Ties};
+use crate::embedded_springs::{LevelTies, EmbeddedSprings};
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
@@ -29,7 +29,7 @@ const THIN: f64 = 1.9;
 const THIN_FACTOR: usize = 4;
 
 /// Coarsening stops if a level would keep more than this fraction of the finer cells.
-const LEAST_COARSENING: f64 = 0.7;
+const MIN_COARSENING: f64 = 0.7;
 
 /// Smoother of the cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +67,7 @@ pub struct MultigridParams {
     /// Energy of volume change.
     pub volume: VolumeLaw,
     /// Whether cells have an inversion barrier, which resists small volumes at Gauss points and large bends.
-    pub corners: bool,
+    pub inversion_barrier: bool,
     /// Model of coarse cells.
     pub coarse: CoarseRule,
     /// Coarsening ends at this number of cells, which are solved directly.
@@ -86,7 +86,7 @@ impl Default for MultigridParams {
             smoother: Smoother::Chebyshev,
             modes: ModeStiffness::EXACT,
             volume: VolumeLaw::Determinant,
-            corners: false,
+            inversion_barrier: false,
             coarse: CoarseRule::Moments,
             coarsest_cells: 256,
             threads: 0,
@@ -160,7 +160,7 @@ impl Multigrid {
             level
         };
         let mut levels = vec![new_level(lattice, lame, fixed)];
-        if params.corners {
+        if params.inversion_barrier {
             levels[0].corners = FirmCells::new(lattice, &levels[0].layout);
         }
         let (mut lame, mut fixed) = (lame.to_vec(), fixed.to_vec());
@@ -173,7 +173,7 @@ impl Multigrid {
             }
             let next = last.coarsen();
             // Unconnected parts are never merged, so many small parts stay many cells.
-            if next.lattice.cells.len() as f64 > LEAST_COARSENING * last.cells.len() as f64 {
+            if next.lattice.cells.len() as f64 > MIN_COARSENING * last.cells.len() as f64 {
                 break;
             }
             let mut coarse_lame = vec![[0.0; 2]; next.lattice.cells.len()];
@@ -254,7 +254,7 @@ impl Multigrid {
             None => fine.anchors.set_zero(&fine.layout),
             Some(blocks) => {
                 assert_eq!(blocks.len(), fine.layout.node_count(), "a block per node");
-                let kind = if fine.fibers.is_empty() { AnchorKind::of(blocks) } else { AnchorKind::Full };
+                let kind = if fine.fibers.is_empty() { NodalTermKind::of(blocks) } else { NodalTermKind::Full };
                 fine.anchors.set(kind, &fine.layout, &fine.free, blocks);
             }
         }
@@ -265,18 +265,18 @@ impl Multigrid {
     ///
     /// # Errors
     /// If the matrix of the coarsest level is not definite.
-    pub fn with_ties(mut self, ties: Ties) -> Result<Self, CholeskyError> {
+    pub fn with_ties(mut self, ties: EmbeddedSprings) -> Result<Self, CholeskyError> {
         self.spread_ties(&ties, |level| &mut level.ties);
         self.start()
     }
 
     /// Sets self-contacts, which are added to K in cycles, but not in products. They take effect with the next
     /// [`Multigrid::linearize`] or [`Multigrid::link_again`].
-    pub fn set_contacts(&mut self, contacts: &Ties) {
+    pub fn set_contacts(&mut self, contacts: &EmbeddedSprings) {
         self.spread_ties(contacts, |level| &mut level.contacts);
     }
 
-    fn spread_ties(&mut self, ties: &Ties, of: impl Fn(&mut Level) -> &mut LevelTies) {
+    fn spread_ties(&mut self, ties: &EmbeddedSprings, of: impl Fn(&mut Level) -> &mut LevelTies) {
         of(&mut self.levels[0]).set(ties);
         for k in 1..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(k);
@@ -515,7 +515,7 @@ impl Multigrid {
             true => (product_state, product_pulls, product_bulk),
             false => (state, pulls, bulk),
         };
-        let operator = Operator { layout, state, modes: params.modes, moments, fibers, bulk, anchors: Anchors::None };
+        let operator = Operator { layout, state, modes: params.modes, moments, fibers, bulk, anchors: NodalTerms::None };
         slabs.run(operator, input, Pass::Apply { out: &mut *product });
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
         corners.add_product(|node| x[node as usize].to_array(), |node, sum| out[node as usize] += Vec3::from(sum));

@@ -9,13 +9,13 @@ use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
 use crate::aligned::Aligned;
 use crate::kernel::{
-    AnchorTerm, Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, Nothing, PlanePass, Residual, Smooth,
+    NodalTerm, Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, Nothing, PlanePass, Residual, Smooth,
     carry_length, part_length,
 };
 use crate::layout::{Layout, NodeSlot, Segment, Segments};
 
 /// Minimum number of blocks per thread: 8 µs of work.
-const LEAST_BLOCKS: usize = 128;
+const MIN_BLOCKS: usize = 128;
 
 /// Planes of a thread, with its scratch.
 #[derive(Clone, Debug)]
@@ -38,9 +38,9 @@ pub(crate) struct Slabs {
     seam_steps: Vec<[f32; 3]>,
 }
 
-/// Blocks added to K at the nodes, with the arrays of the whole level; see [`AnchorTerm`].
+/// Blocks added to K at the nodes, with the arrays of the whole level; see [`NodalTerm`].
 #[derive(Clone, Copy)]
-pub(crate) enum Anchors<'a> {
+pub(crate) enum NodalTerms<'a> {
     None,
     Diagonal(DiagonalAnchors<'a>),
     Full(FullAnchors<'a>),
@@ -71,7 +71,7 @@ pub(crate) struct Operator<'a> {
     /// Bulk of all blocks; empty if the volume measure is the trace.
     pub bulk: &'a [f32],
     /// Not part of [`Pass::Apply`].
-    pub anchors: Anchors<'a>,
+    pub anchors: NodalTerms<'a>,
 }
 
 /// Constants of a pass.
@@ -111,7 +111,7 @@ impl Slabs {
     fn cut(layout: &Layout, threads: usize, blocks_of: impl Fn(usize) -> usize, some: Option<Segments>) -> Self {
         let planes = layout.plane_count();
         let blocks: usize = (0..planes).map(&blocks_of).sum();
-        let count = threads.clamp(1, (blocks / LEAST_BLOCKS).max(1)).min(planes.max(1));
+        let count = threads.clamp(1, (blocks / MIN_BLOCKS).max(1)).min(planes.max(1));
         let mut slabs = Vec::new();
         let (mut first, mut before) = (0, 0);
         for k in 0..count {
@@ -140,7 +140,7 @@ impl Slabs {
     /// One pass over all planes.
     pub fn run(&mut self, operator: Operator<'_>, x: &mut [f32], pass: Pass<'_>) {
         let layout = operator.layout;
-        let anchors = if matches!(pass, Pass::Apply { .. }) { Anchors::None } else { operator.anchors };
+        let anchors = if matches!(pass, Pass::Apply { .. }) { NodalTerms::None } else { operator.anchors };
         let operator = Operator { anchors, ..operator };
         for slab in &mut self.slabs {
             if slab.first > 0 {
@@ -208,7 +208,7 @@ impl Slabs {
     }
 }
 
-impl Anchors<'_> {
+impl NodalTerms<'_> {
     /// The block of one node, given its first slot.
     pub fn block(&self, slot: NodeSlot) -> Option<Mat3> {
         let at = |values: &[f32]| [0, 1, 2].map(|c| f64::from(values[slot.component(c)]));
@@ -259,13 +259,13 @@ fn run_slab<const DETERMINANT: bool>(slab: &mut Slab, work: &Work<'_>, offset: u
     if work.operator.moments.is_empty() {
         dispatch(BelowPass::<false, false, DETERMINANT> { slab, work, offset, x });
         match work.operator.anchors {
-            Anchors::None => {
+            NodalTerms::None => {
                 dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors: NoAnchors, offset, x, out })
             }
-            Anchors::Diagonal(anchors) => {
+            NodalTerms::Diagonal(anchors) => {
                 dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors, offset, x, out })
             }
-            Anchors::Full(anchors) => {
+            NodalTerms::Full(anchors) => {
                 dispatch(SlabPass::<_, false, false, DETERMINANT> { slab, work, anchors, offset, x, out })
             }
         }
@@ -273,18 +273,18 @@ fn run_slab<const DETERMINANT: bool>(slab: &mut Slab, work: &Work<'_>, offset: u
         // Coarse levels, which always have added blocks; and all levels with fibers, which have full ones.
         dispatch(BelowPass::<true, false, DETERMINANT> { slab, work, offset, x });
         match work.operator.anchors {
-            Anchors::None => {}
-            Anchors::Diagonal(anchors) => {
+            NodalTerms::None => {}
+            NodalTerms::Diagonal(anchors) => {
                 dispatch(SlabPass::<_, true, false, DETERMINANT> { slab, work, anchors, offset, x, out })
             }
-            Anchors::Full(anchors) => {
+            NodalTerms::Full(anchors) => {
                 dispatch(SlabPass::<_, true, false, DETERMINANT> { slab, work, anchors, offset, x, out })
             }
         }
     } else {
         dispatch(BelowPass::<true, true, DETERMINANT> { slab, work, offset, x });
         match work.operator.anchors {
-            Anchors::Full(anchors) => {
+            NodalTerms::Full(anchors) => {
                 dispatch(SlabPass::<_, true, true, DETERMINANT> { slab, work, anchors, offset, x, out })
             }
             _ => dispatch(FiberProduct::<DETERMINANT> { slab, work, offset, x, out }),
@@ -331,7 +331,7 @@ struct SlabPass<'a, 'b, A, const MOMENTS: bool, const FIBERS: bool, const DETERM
     out: &'a mut [f32],
 }
 
-impl<A: AnchorTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKernel
+impl<A: NodalTerm, const MOMENTS: bool, const FIBERS: bool, const DETERMINANT: bool> LaneKernel
     for SlabPass<'_, '_, A, MOMENTS, FIBERS, DETERMINANT>
 {
     type Output = ();

@@ -6,7 +6,7 @@
 use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 use sinew_math::{LaneScalar, Mat3, Scalar, Vec3};
 
-use crate::corners::{self, FirmPack, Lanes};
+use crate::inversion_barrier::{self, FirmPack, Lanes};
 use crate::kernel::{BLOCK, BULK, ModeStiffness, STATE};
 use crate::layout::LANES;
 use crate::multigrid::Multigrid;
@@ -67,7 +67,7 @@ impl Patch {
                 for k in 0..2 {
                     materials[k * LANES + lane] = level.materials[block * MATERIAL + k * LANES + from];
                 }
-                if multigrid.params.corners {
+                if multigrid.params.inversion_barrier {
                     limits[lane] = level.corners.limits[block * LANES + from];
                 }
                 for (corner, u) in corners.iter_mut().zip(&cell.corners) {
@@ -88,8 +88,8 @@ impl Patch {
                 role: Role::Product,
             };
             linearize(of, &gradients, &mut pack.state, &mut [], if has_bulk { &mut pack.bulk } else { &mut [] });
-            if multigrid.params.corners {
-                pack.firm = corners::firm_pack(level.h, multigrid.scale, &materials, &limits, &corners);
+            if multigrid.params.inversion_barrier {
+                pack.firm = inversion_barrier::firm_pack(level.h, multigrid.scale, &materials, &limits, &corners);
             }
             packs.push(pack);
         }
@@ -123,7 +123,7 @@ impl LaneKernel for Gradients<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let mut modes = corners::load::<I::F32, 8>(self.corners);
+        let mut modes = inversion_barrier::load::<I::F32, 8>(self.corners);
         transform(&mut modes);
         for (j, mode) in [1, 2, 4].into_iter().enumerate() {
             for i in 0..3 {
@@ -186,8 +186,8 @@ impl LaneKernel for Product<'_> {
                     }
                 }
             }
-            let forces = pack.forces::<I::F32>(self.modes, &corners::load(&corners));
-            corners::store(&forces, &mut corners);
+            let forces = pack.forces::<I::F32>(self.modes, &inversion_barrier::load(&corners));
+            inversion_barrier::store(&forces, &mut corners);
             for (lane, nodes) in pack.nodes[..pack.count].iter().enumerate() {
                 for k in 0..8 {
                     if let Some(out) = self.out.get_mut(nodes[k] as usize) {
@@ -217,7 +217,7 @@ impl LaneKernel for Diagonal<'_> {
                     let mut x = [[I::F32::zero(); 3]; 8];
                     x[k][j] = I::F32::one();
                     let forces = pack.forces::<I::F32>(self.modes, &x);
-                    corners::store(&[forces[k]], &mut column);
+                    inversion_barrier::store(&[forces[k]], &mut column);
                     for (lane, nodes) in pack.nodes[..pack.count].iter().enumerate() {
                         if let Some(block) = self.diagonal.get_mut(nodes[k] as usize) {
                             for i in 0..3 {

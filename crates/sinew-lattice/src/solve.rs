@@ -8,7 +8,7 @@ use crate::aligned::Aligned;
 use crate::layout::{Layout, NodeSlot};
 use crate::level::Level;
 use crate::multigrid::Multigrid;
-use crate::pass::{Anchors, Operator, Pass};
+use crate::pass::{NodalTerms, Operator, Pass};
 use crate::precise;
 
 /// Residual reduction after which conjugate gradients restart from an f64 residual: beyond it f32 rounding dominates.
@@ -153,7 +153,7 @@ impl Multigrid {
                 *p = *p * beta + z;
             }
             let Level { layout, slabs, state, moments, pulls, bulk, free, .. } = fine;
-            let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: Anchors::None };
+            let operator = Operator { layout, state, modes, moments, fibers: pulls, bulk, anchors: NodalTerms::None };
             slabs.run(operator, &mut p, Pass::Apply { out: &mut q });
             for (q, free) in q.iter_mut().zip(&**free) {
                 *q *= free;

@@ -22,7 +22,7 @@ const PIECE: usize = 64;
 
 /// Smallest sum of two stretches relative to the largest stretch. Below it the rotation is ill-defined: MCA-13's
 /// denominators are clamped to it.
-const LEAST_STRETCH: f64 = 1e-2;
+const MIN_STRETCH: f64 = 1e-2;
 
 /// Type of tangent; the last two are for comparison (MCA-16..18).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -86,9 +86,9 @@ pub(crate) enum Role {
 }
 
 /// Largest stretch in volume tangents: beyond it f32 could overflow.
-const MOST_STRETCH: f64 = 1e3;
+const MAX_STRETCH: f64 = 1e3;
 /// Largest stiffness of a cell in cycles, relative to rest.
-const MOST_STIFFENING: f64 = 1.2;
+const MAX_STIFFENING: f64 = 1.2;
 /// Power iterations for the stiffest stretch.
 const POWERS: usize = 6;
 
@@ -194,7 +194,7 @@ fn linearize_block<F: LaneScalar<Element = f32>>(
     let strain = if of.volume == VolumeLaw::Trace { trace - F::splat(3.0) } else { F::zero() };
     let c = lambda * strain - mu * F::splat(2.0);
     // A cell of stretch 1 has sums of 2; sums far below define no rotation.
-    let least = F::splat(LEAST_STRETCH) * F::max(sigma[0], F::splat(LEAST_STRETCH));
+    let least = F::splat(MIN_STRETCH) * F::max(sigma[0], F::splat(MIN_STRETCH));
     let missing = F::splat(kind.missing_share());
     let mut least_turn = -mu;
     let mut push = [F::zero(); 3];
@@ -267,7 +267,7 @@ impl<F: LaneScalar<Element = f32>> Stretched<F> {
     #[inline(always)]
     fn of(role: Role, [mu, lambda]: [F; 2], sigma: [F; 3]) -> Self {
         let (zero, half, two) = (F::zero(), F::splat(0.5), F::splat(2.0));
-        let most = F::splat(MOST_STRETCH);
+        let most = F::splat(MAX_STRETCH);
         let mut s = sigma;
         for s in &mut s {
             *s = F::max(F::min(*s, most), -most);
@@ -306,8 +306,8 @@ impl<F: LaneScalar<Element = f32>> Stretched<F> {
         let shears = F::splat(3.0).mul_add(two * mu, -(pressure * (s[0] + s[1] + s[2])));
         let mut shear = F::max((stretches + shears) * F::splat(0.1), half * mu);
         if role == Role::Cycle {
-            shear = F::min(shear, F::splat(MOST_STIFFENING) * mu);
-            top = F::min(top, two * shear + F::splat(3.0 * MOST_STIFFENING) * F::max(lambda, zero));
+            shear = F::min(shear, F::splat(MAX_STIFFENING) * mu);
+            top = F::min(top, two * shear + F::splat(3.0 * MAX_STIFFENING) * F::max(lambda, zero));
         }
         let square = F::max(v[0] * v[0] + v[1] * v[1] + v[2] * v[2], F::splat(1e-20));
         let size = F::max(top - two * shear, zero).sqrt() * square.rsqrt();

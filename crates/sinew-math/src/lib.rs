@@ -4,7 +4,7 @@
 //! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with
 //! lanes ([`lanes::dispatch`]) to process 8 or 16 elements at a time.
 
-pub mod cage;
+pub mod coarse_grid;
 pub mod cholesky;
 pub mod complex_step;
 pub mod eigen;

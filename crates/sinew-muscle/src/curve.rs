@@ -12,7 +12,7 @@ use sinew_math::LaneScalar;
 use table::Table;
 
 /// Largest number of f64 lanes of any instruction set.
-const MOST_LANES: usize = 8;
+const MAX_LANES: usize = 8;
 
 /// A curve's value, slope and integral at one abscissa.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -243,7 +243,7 @@ impl Curve {
     #[inline(always)]
     fn lane_by_lane<S: LaneScalar<Element = f64>>(&self, x: S) -> CurveSample<S> {
         let (mut places, mut values, mut slopes, mut integrals) =
-            ([0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES], [0.0; MOST_LANES]);
+            ([0.0; MAX_LANES], [0.0; MAX_LANES], [0.0; MAX_LANES], [0.0; MAX_LANES]);
         x.store(&mut places[..S::LANES]);
         for lane in 0..S::LANES {
             let sample = self.at(places[lane]);

@@ -27,7 +27,7 @@ const EVEN: f64 = 1e-3;
 /// Skins were bound in different poses if a joint differs by more than this, in radians and in skeleton sizes.
 const SAME_BIND: f64 = 1e-2;
 /// Closed pieces of at least this fraction of the volume of the largest are flesh, unless the user names the flesh.
-const LEAST_SHARE: f64 = 0.2;
+const MIN_SHARE: f64 = 0.2;
 
 /// The skin at rest.
 #[derive(Clone, Debug)]
@@ -615,7 +615,7 @@ impl Welded {
             return everything;
         }
         let is_flesh =
-            |component: &u32| volumes.get(component).is_some_and(|volume| volume.abs() >= LEAST_SHARE * largest);
+            |component: &u32| volumes.get(component).is_some_and(|volume| volume.abs() >= MIN_SHARE * largest);
         component.iter().map(is_flesh).collect()
     }
 

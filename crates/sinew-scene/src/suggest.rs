@@ -32,6 +32,10 @@ const ALIASES: &[(&str, &str)] = &[
     ("rayleigh", "damping"),
     ("path", "file"),
     ("type", "from"),
+    // Former names of our own keys.
+    ("firm_corners", "inversion_barrier"),
+    ("softness", "attachment_stiffness"),
+    ("softness_map", "attachment_stiffness_map"),
 ];
 
 /// The candidate nearest to `word`, if one is near enough to be what was meant.

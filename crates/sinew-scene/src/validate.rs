@@ -16,10 +16,10 @@ mod study;
 
 use std::collections::BTreeMap;
 
-use crate::decode::codec::MOST_PROBLEMS;
+use crate::decode::codec::MAX_PROBLEMS;
 use crate::diagnostic::Diagnostic;
 use crate::spec::expect::path_of;
-use crate::spec::{MOST_FRAMES, Scene};
+use crate::spec::{MAX_FRAMES, Scene};
 use crate::value::{Dimension, format_number, format_quantity};
 
 /// Checks a decoded scene; `is_sound` says whether decoding found no problem.
@@ -57,14 +57,14 @@ impl Checker<'_> {
     }
 
     fn report(&mut self, problem: Diagnostic) {
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
     }
 
     fn check_times(&mut self) {
         let frames = self.scene.duration * self.scene.frame_rate;
-        if frames > MOST_FRAMES {
+        if frames > MAX_FRAMES {
             let problem = self.at("duration", "the scene has too many frames").label(format!(
                 "{} at {} are {} frames",
                 format_quantity(self.scene.duration, Dimension::TIME),
@@ -91,7 +91,7 @@ impl Checker<'_> {
     fn check_unique(&mut self, names: Vec<(&String, String)>) {
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, path) in &names {
-            if name.is_empty() || self.problems.len() >= MOST_PROBLEMS {
+            if name.is_empty() || self.problems.len() >= MAX_PROBLEMS {
                 continue;
             }
             match seen.get(name.as_str()) {

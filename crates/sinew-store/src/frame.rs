@@ -331,7 +331,7 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
         substeps,
         rollbacks,
         newton_iterations,
-        mendings,
+        local_solves,
         nonlinear_cycles,
         linear_iterations,
         projections,
@@ -351,7 +351,7 @@ fn write_report(out: &mut ByteWriter, report: &StepReport) {
         out.f64(value);
     }
     let effort = [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts];
-    for count in effort.into_iter().chain([unconverged, contacts, nonlinear_cycles, mendings]) {
+    for count in effort.into_iter().chain([unconverged, contacts, nonlinear_cycles, local_solves]) {
         out.u64(count as u64);
     }
     out.f64(timing.cell_sweeps);
@@ -373,14 +373,14 @@ fn read_report(input: &mut ByteReader<'_>) -> Result<StepReport, StoreError> {
     let mut count = || input.u64(what).map(|count| count as usize);
     let [substeps, rollbacks, newton_iterations, linear_iterations, projections, cuts] =
         [count()?, count()?, count()?, count()?, count()?, count()?];
-    let [unconverged, contacts, nonlinear_cycles, mendings] = [count()?, count()?, count()?, count()?];
+    let [unconverged, contacts, nonlinear_cycles, local_solves] = [count()?, count()?, count()?, count()?];
     let timing = StepTiming { cell_sweeps: input.f64(what)?, ..StepTiming::default() };
     Ok(StepReport {
         time,
         substeps,
         rollbacks,
         newton_iterations,
-        mendings,
+        local_solves,
         nonlinear_cycles,
         linear_iterations,
         projections,

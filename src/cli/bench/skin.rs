@@ -73,7 +73,7 @@ fn setting(character: Character) -> (&'static str, &'static [&'static str], usiz
 struct Measured {
     seconds: Vec<f64>,
     newton: Vec<usize>,
-    mendings: usize,
+    local_solves: usize,
     linear: usize,
     contacts: Vec<usize>,
     relative_residual: f64,
@@ -175,10 +175,10 @@ fn run(
         }
         if talk.details {
             complain(&format!(
-                "frame {} of {frames}: {taken:.3} s, {} Newton, {} mendings, {} linear, {} contacts, residual {:.1e}",
+                "frame {} of {frames}: {taken:.3} s, {} Newton, {} local_solves, {} linear, {} contacts, residual {:.1e}",
                 frame + 1 - PREROLL,
                 report.newton_iterations,
-                report.mendings,
+                report.local_solves,
                 report.linear_iterations,
                 report.contacts,
                 report.largest_residual
@@ -186,7 +186,7 @@ fn run(
         }
         measured.seconds.push(taken);
         measured.newton.push(report.newton_iterations);
-        measured.mendings += report.mendings;
+        measured.local_solves += report.local_solves;
         measured.linear += report.linear_iterations;
         measured.contacts.push(report.contacts);
         measured.relative_residual = measured.relative_residual.max(report.largest_residual);
@@ -263,7 +263,7 @@ impl Measured {
             "tolerance": TOLERANCE,
             "hard_bones": hard.join(" "),
             "soft_bones": "all others",
-            "firm_corners": true,
+            "inversion_barrier": true,
             "frames": self.seconds.len(),
             "least_degrees_per_frame": degrees,
             "contact_frames": in_contact.len(),
@@ -274,7 +274,7 @@ impl Measured {
             "seconds_per_newton": total / newton.max(1) as f64,
             "newton_per_frame": newton as f64 / self.seconds.len() as f64,
             "newton_per_frame_worst": self.newton.iter().max(),
-            "mendings_per_frame": self.mendings as f64 / self.seconds.len() as f64,
+            "local_solves_per_frame": self.local_solves as f64 / self.seconds.len() as f64,
             "linear_per_newton": self.linear as f64 / newton.max(1) as f64,
             "relative_residual": self.relative_residual,
             "max_penetration_cells": seen.penetration,
@@ -314,7 +314,7 @@ fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], c
          [solver]\ntype = \"quasistatic\"\ntolerance = {TOLERANCE}\nnorm = \"largest\"\n\n[contact]\nmode = \"barrier\"\ngap = \"{gap} m\"\n\n\
          [[body]]\nname = \"flesh\"\nmesh = {{ from = \"fill\", surface = \"character.glb\", element = \"lattice\", cell = \"{cell} m\" }}\n\
          material = {{ type = \"corotated\", young = \"20 kPa\", poisson = {POISSON} }}\n\
-         [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nsoftness = 30\nfirm_corners = true\n",
+         [body.rig]\nanimation = \"{animation}\"\npreroll = \"{preroll} s\"\nattachment_stiffness = 30\ninversion_barrier = true\n",
         name = character.name(),
         duration = preroll + frames as f64 / FRAME_RATE,
         gap = GAP_IN_CELLS * cell,

@@ -26,10 +26,10 @@ use incomplete::IncompleteFactor;
 /// Defect to reach, over that of the start.
 const TOLERANCE: f64 = 1e-6;
 /// Most iterations of conjugate gradients.
-const MOST_ITERATIONS: usize = 5000;
+const MAX_ITERATIONS: usize = 5000;
 /// A method stops when it needs more memory [bytes], or more time.
-const MOST_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
-const MOST_TIME: Duration = Duration::from_secs(600);
+const MAX_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
+const MAX_TIME: Duration = Duration::from_secs(600);
 
 /// Linear solvers on one lattice: time and memory of multigrid and of the others, and of a whole step beside tetrahedra
 #[derive(Debug, clap::Args)]
@@ -105,8 +105,8 @@ pub fn measure(arguments: &Arguments) -> Result<Value, Failure> {
         "rows": rows,
         "exponents": points,
         "tolerance": TOLERANCE,
-        "most_seconds": MOST_TIME.as_secs(),
-        "most_bytes": MOST_BYTES,
+        "most_seconds": MAX_TIME.as_secs(),
+        "most_bytes": MAX_BYTES,
         "threads": rayon::current_num_threads(),
         "isa": super::isa_name(),
     }))
@@ -120,7 +120,7 @@ fn in_process(way: Way, size: u16) -> Result<Value, String> {
     command.args(["--sizes", &size.to_string()]).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let start = Instant::now();
-    let is_late = || start.elapsed() > MOST_TIME;
+    let is_late = || start.elapsed() > MAX_TIME;
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         let is_interrupted = Interrupt::ambient().is_wanted();
         if is_late() || is_interrupted {
@@ -130,7 +130,7 @@ fn in_process(way: Way, size: u16) -> Result<Value, String> {
             if is_interrupted {
                 return Err("interrupted".into());
             }
-            return Ok(json!({ "stopped": format!("not done in {} s", MOST_TIME.as_secs()) }));
+            return Ok(json!({ "stopped": format!("not done in {} s", MAX_TIME.as_secs()) }));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -209,7 +209,7 @@ impl Problem {
     fn multigrid(&self, method: Method) -> Result<usize, String> {
         let mut system = self.system()?;
         let mut x = vec![Vec3::zero(); self.b.len()];
-        let report = system.solve(method, &self.b, &mut x, TOLERANCE, MOST_ITERATIONS);
+        let report = system.solve(method, &self.b, &mut x, TOLERANCE, MAX_ITERATIONS);
         if report.reduction() > TOLERANCE {
             return Err(format!("defect of {:.1e} after {} iterations", report.reduction(), report.iterations));
         }
@@ -221,7 +221,7 @@ impl Problem {
         let cells: Vec<[u32; 8]> = self.lattice.cells.iter().map(|cell| cell.nodes).collect();
         // Of 27 blocks per node, each of 72 bytes.
         let needed = 27.0 * 76.0 * self.b.len() as f64;
-        if needed > MOST_BYTES {
+        if needed > MAX_BYTES {
             return Err(format!("its matrix would take {:.0} GiB", needed / (1u64 << 30) as f64));
         }
         let pattern = BlockPattern::from_elements(self.b.len(), &cells).map_err(|error| error.to_string())?;
@@ -274,7 +274,7 @@ impl Problem {
         let matrix = self.assembled()?;
         let symbolic = SymbolicCholesky::new(matrix.pattern()).map_err(|error| error.to_string())?;
         let bytes = 8.0 * symbolic.factor_entry_count() as f64;
-        if bytes > MOST_BYTES {
+        if bytes > MAX_BYTES {
             return Err(format!("its factor would take {:.0} GiB", bytes / (1u64 << 30) as f64));
         }
         let mut factor = symbolic.factor(&matrix).map_err(|error| error.to_string())?;

@@ -27,7 +27,7 @@ const FACTOR: std::ops::Range<usize> = 2..6;
 /// Most iterations of a curve.
 const CURVE: usize = 200;
 /// Most iterations until the defect is a ten-thousandth.
-const MOST_ITERATIONS: usize = 2000;
+const MAX_ITERATIONS: usize = 2000;
 
 /// The V-cycle of a lattice: its time beside the bandwidth of memory, and how fast it converges
 #[derive(Debug, clap::Args)]
@@ -256,7 +256,7 @@ impl Problem {
     fn operators(&self, params: MultigridParams, method: Method) -> Result<usize, CholeskyError> {
         let mut system = self.system(params)?;
         let b = self.right_side(&mut system);
-        Ok(system.solve(method, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, MOST_ITERATIONS).operators)
+        Ok(system.solve(method, &b, &mut vec![Vec3::zero(); b.len()], 1e-4, MAX_ITERATIONS).operators)
     }
 }
 

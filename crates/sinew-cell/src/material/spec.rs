@@ -489,7 +489,7 @@ impl MaterialSpec {
             Self::FiberReinforced { moduli, fiber_stiffness, fiber_stiffening, fiber } => {
                 moduli.validate()?;
                 not_negative("fiber_stiffness", fiber_stiffness)?;
-                if !(0.0..MOST_FIBER_STIFFENING).contains(&fiber_stiffening) {
+                if !(0.0..MAX_FIBER_STIFFENING).contains(&fiber_stiffening) {
                     return Err(MaterialError::Stiffening { value: fiber_stiffening });
                 }
                 unit_fiber(fiber)
@@ -513,7 +513,7 @@ impl MaterialSpec {
 }
 
 /// Bound of the exponent of the stiffening of fibres: e^(100 · 0.4) is still a number to compute with.
-const MOST_FIBER_STIFFENING: f64 = 100.0;
+const MAX_FIBER_STIFFENING: f64 = 100.0;
 
 /// A parameter or a rest state that no material can have.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]

@@ -19,7 +19,7 @@ use crate::probe::{Probe, ProbeContext};
 use crate::state::State;
 
 /// Pairs of triangles that are counted before the count ends.
-const MOST_CROSSINGS: usize = 100_000;
+const MAX_CROSSINGS: usize = 100_000;
 /// Triangles per parallel piece.
 const PIECE: usize = 256;
 /// How far off its surface a point is looked at to see whether it is inside of another fold, in mean edges: on the surface itself winding numbers jump.
@@ -114,7 +114,7 @@ impl SurfacePlaces {
 /// Pairs of triangles that cross although their groups have a rule.
 fn crossing_triangles(contact: &ContactModel, y: &[Vec3]) -> Vec<[u32; 2]> {
     let Ok(all) = TriMesh::new(y.to_vec(), contact.triangles.clone()) else { return Vec::new() };
-    let mut pairs = all.self_intersections(MOST_CROSSINGS);
+    let mut pairs = all.self_intersections(MAX_CROSSINGS);
     pairs.retain(|[a, b]| contact.rule(contact.triangle_group(*a), contact.triangle_group(*b)).is_some());
     pairs
 }

@@ -30,7 +30,7 @@ const PATIENCE_CELLS: f64 = 0.5;
 const FACING: f64 = -0.1;
 /// How far a place that faces the point may be away, in thicknesses of the point's own body; these are looked for up to so many cells.
 const LONGEST_WAY_OUT: f64 = 0.75;
-const MOST_THICKNESS: f64 = 16.0;
+const MAX_THICKNESS: f64 = 16.0;
 /// The far side of a body at a point is where the cosine between both normals is less than this.
 const FAR_SIDE: f64 = -0.5;
 /// Flesh that lies nearer to a vertex at rest than so many cells is its own surroundings (MCA-25): when it is crumpled, its elasticity answers. Of hexahedra, which may be
@@ -161,7 +161,7 @@ impl MaterialSpace {
         let Some(surface) = &self.surfaces[group] else { return 0.0 };
         let first = model.groups[group].triangles.start;
         let is_far = |local: u32| self.faces[first + local as usize].dot(self.normals[vertex]) < FAR_SIDE;
-        let reach = MOST_THICKNESS * model.groups[group].cell;
+        let reach = MAX_THICKNESS * model.groups[group].cell;
         surface.nearest_where(model.rest[vertex], reach, is_far).map_or(reach, |(_, _, distance)| distance)
     }
 

@@ -15,7 +15,7 @@ use crate::state::State;
 /// Way of one step in cells: a point that goes further may come out on the other side.
 const LONGEST_WAY: f64 = 0.5;
 /// Most parts of a step: beyond that bodies fly apart anyway.
-const MOST_PARTS: f64 = 256.0;
+const MAX_PARTS: f64 = 256.0;
 
 /// A body as a whole.
 struct Summary {
@@ -70,7 +70,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
             parts = parts.max(way / (LONGEST_WAY * body.cell));
         }
     }
-    parts.min(MOST_PARTS).ceil() as usize
+    parts.min(MAX_PARTS).ceil() as usize
 }
 
 /// Bound on how far any vertex of two groups gets behind the other in a time `dt`.

@@ -37,11 +37,11 @@ pub(crate) fn allow_start(model: &mut Model, state: &State) {
 }
 
 /// Places of contact that memory is kept for from the start.
-const MOST_RESERVED: usize = 1 << 16;
+const MAX_RESERVED: usize = 1 << 16;
 
 /// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not for the rare model where all could.
 pub(crate) fn most_touches(model: &Model) -> usize {
-    model.contacts.iter().map(|contact| contact.point_count()).sum::<usize>().min(MOST_RESERVED)
+    model.contacts.iter().map(|contact| contact.point_count()).sum::<usize>().min(MAX_RESERVED)
 }
 
 /// Finds the places of contact of a state, with its own memory.

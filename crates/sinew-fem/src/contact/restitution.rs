@@ -13,11 +13,11 @@ use sinew_math::Vec3;
 /// Speed below which two that meet count as having met at this speed [m/s]: damping grows without bound towards zero.
 const SLOWEST_MEETING: f64 = 0.01;
 /// The deadest bounce.
-const LEAST_RESTITUTION: f64 = 0.01;
+const MIN_RESTITUTION: f64 = 0.01;
 
 /// β of a restitution: damping a times the speed at which two meet; none for 1.
 pub(crate) fn bounce_damping(restitution: f64) -> f64 {
-    let e = restitution.max(LEAST_RESTITUTION);
+    let e = restitution.max(MIN_RESTITUTION);
     let excess = |beta: f64| beta - beta.ln_1p() + e * beta + (-e * beta).ln_1p();
     // The left side is the larger one for little damping, the right one towards β = 1/e.
     let (mut low, mut high) = (0.0, 1.0 / e);

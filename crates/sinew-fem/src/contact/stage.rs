@@ -7,10 +7,10 @@
 //! In barrier mode one broad phase over the whole motion of an iteration serves its continuous collision detection and every evaluation on the way. In
 //! penalty mode exits are found at the first iterates of a step and then kept, so that the iteration ends.
 
-mod ahead;
+mod speculative;
 mod touch;
 
-use ahead::LookAhead;
+use speculative::SpeculativeContacts;
 use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, free_fraction};
 use sinew_geometry::shape::{Pose, Shape};
 use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
@@ -179,7 +179,7 @@ pub(crate) struct ContactStage {
     depths: Vec<f64>,
     /// Share of the allowed depth that is left at the end of the step.
     fading: f64,
-    ahead: LookAhead,
+    speculative: SpeculativeContacts,
 }
 
 impl ContactStage {
@@ -663,7 +663,7 @@ impl ContactStage {
             let block = lagged.response.stiffened_block(self.moved(lagged), self.epsilon);
             ContactTerm::new(lagged.vertices, lagged.weights, block)
         }));
-        terms.extend(self.ahead.terms());
+        terms.extend(self.speculative.terms());
     }
 
     /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.

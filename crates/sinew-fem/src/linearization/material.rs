@@ -146,7 +146,7 @@ pub(super) fn add_parameter_gradient(
     let lame: Vec<[f64; 2]> =
         materials.iter().map(|spec| parameter.lame_slope(spec.moduli()).unwrap_or([0.0; 2])).collect();
     let elastic = LatticeElastic::new(lattice.lattice(), &lame, ModeStiffness::EXACT, VOLUME_LAW);
-    let elastic = if lattice.resists() { elastic.with_corners(lattice.lattice()) } else { elastic };
+    let elastic = if lattice.resists() { elastic.with_inversion_barrier(lattice.lattice()) } else { elastic };
     elastic.add_gradient(&state.positions[lattice.points()], &[], scale, &mut forces[lattice.points()]);
     Source::ClosedForm
 }

@@ -10,7 +10,7 @@ use crate::force::Linearized;
 use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
-use crate::solver::{AssemblyScratch, Couplings, LatticeSystem, SolveFailure, SolverParams, TangentAt};
+use crate::solver::{AssemblyScratch, ContactOperator, LatticeSystem, SolveFailure, SolverParams, TangentAt};
 
 /// K or its transpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Side {
 pub(super) struct Operator {
     /// Everything symmetric but lattices and contacts between bodies, on and below the diagonal.
     matrix: BlockCsr,
-    couplings: Couplings,
+    couplings: ContactOperator,
     /// Products and V-cycles of lattices; behind a lock because both write to its memory.
     lattices: Option<Mutex<Box<LatticeSystem>>>,
     /// The antisymmetric part of forces without a potential, between points.
@@ -33,7 +33,7 @@ pub(super) struct Operator {
 impl Operator {
     pub fn new(at: &TangentAt<'_, '_>, plan: &LinearizationPlan) -> Self {
         let model = at.problem.model;
-        let mut couplings = Couplings::default();
+        let mut couplings = ContactOperator::default();
         couplings.fill(at.problem.contact_terms(), &model.contact, &model.kinematics, at.q);
         let mut matrix = BlockCsr::zeros(plan.assembly.pattern.clone());
         plan.assembly.assemble(at, &mut AssemblyScratch::default(), &mut matrix);
@@ -59,7 +59,7 @@ impl Operator {
         self.lattices.is_none().then_some(&self.matrix)
     }
 
-    pub fn couplings(&self) -> &Couplings {
+    pub fn couplings(&self) -> &ContactOperator {
         &self.couplings
     }
 

@@ -12,7 +12,7 @@ use super::{LinearizationError, Place};
 use crate::material::Tangent;
 use crate::model::{Model, Revision};
 use crate::solver::{
-    AssemblyPlan, AssemblyScratch, CoupledFactor, Couplings, Filter, FreeParts, Hinges, Iterative, LinearSolver,
+    AssemblyPlan, AssemblyScratch, CoupledFactor, ContactOperator, Filter, FreeParts, Hinges, Iterative, LinearSolver,
     SolveFailure, SystemFrame, add_shift, connected_parts, filter_scale, hold_softly,
 };
 
@@ -60,7 +60,7 @@ impl LinearizationPlan {
         self.revision == model.revision()
     }
 
-    pub(super) fn frame<'a>(&'a self, couplings: &'a Couplings) -> SystemFrame<'a> {
+    pub(super) fn frame<'a>(&'a self, couplings: &'a ContactOperator) -> SystemFrame<'a> {
         SystemFrame { plan: &self.assembly, filter: &self.filter, free: &self.free, hinges: &self.hinges, couplings }
     }
 
@@ -104,7 +104,7 @@ impl Factor {
     fn new(
         plan: &LinearizationPlan,
         matrix: &BlockCsr,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         tangent: Tangent,
         shift: f64,
     ) -> Result<Self, SolveFailure> {
@@ -182,7 +182,7 @@ impl Inverse {
         let plan = place.plan;
         let mut iterative = Box::new(Iterative::new(place.model, &plan.assembly, LinearSolver::Cg, None));
         place.look(tangent, |at| {
-            let mut couplings = Couplings::default();
+            let mut couplings = ContactOperator::default();
             couplings.fill(at.problem.contact_terms(), &place.model.contact, &place.model.kinematics, at.q);
             plan.assembly.assemble(at, &mut AssemblyScratch::default(), &mut iterative.matrix);
             couplings.add_diagonal(&mut iterative.matrix);

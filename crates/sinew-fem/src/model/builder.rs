@@ -281,7 +281,7 @@ pub struct ModelBuilder {
     strands: Vec<StrandParams>,
     tendons: Vec<TendonParams>,
     sheaths: Vec<(usize, String, Vec<[u32; 3]>, f64)>,
-    firm_corners: Vec<usize>,
+    inversion_barrier: Vec<usize>,
     pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
     loads: Vec<(usize, String, Vec<(u32, f64)>)>,
     nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
@@ -339,7 +339,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Ties nodes by springs of total stiffness `stiffness` [N/m].
+    /// EmbeddedSprings nodes by springs of total stiffness `stiffness` [N/m].
     pub fn attach(
         &mut self,
         body: usize,
@@ -353,7 +353,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Ties points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
+    /// EmbeddedSprings points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
     pub fn attach_places(
         &mut self,
         body: usize,
@@ -385,8 +385,8 @@ impl ModelBuilder {
     }
 
     /// The cells of a body on a lattice resist before they turn inside out at their corners.
-    pub fn firm_corners(&mut self, body: usize) -> &mut Self {
-        self.firm_corners.push(body);
+    pub fn inversion_barrier(&mut self, body: usize) -> &mut Self {
+        self.inversion_barrier.push(body);
         self
     }
 

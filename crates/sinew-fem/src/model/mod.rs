@@ -7,7 +7,7 @@ mod body;
 mod builder;
 mod collisions;
 mod faces;
-mod following;
+mod skinning_predictor;
 mod rigid;
 
 use std::ops::Range;
@@ -24,8 +24,8 @@ pub use builder::{
 };
 pub use collisions::Bone;
 pub use faces::balanced_triangles;
-pub(crate) use following::Motion;
-pub use following::{Following, Leader};
+pub(crate) use skinning_predictor::Motion;
+pub use skinning_predictor::{SkinningPredictor, MotionSource};
 pub use rigid::{RigidBody, RigidParams};
 
 use crate::contact::{ContactMode, ContactModel, most_touches};
@@ -173,7 +173,7 @@ pub struct Model {
     /// Rigid bodies moved by the scene.
     pub driven: Vec<DrivenRigid>,
     /// What follows pins and driven rigid bodies, as a place to start from.
-    pub following: Following,
+    pub skinning_predictor: SkinningPredictor,
     /// Springs.
     pub attachments: Vec<Attachment>,
     /// Follower pressures.

@@ -31,7 +31,7 @@ use crate::material::Tangent;
 use crate::model::Model;
 
 /// Most nodes of a cell: those of the quadratic tetrahedron.
-const MOST_NODES: usize = 10;
+const MAX_NODES: usize = 10;
 
 /// σ₂ + σ₃ over σ₁ below which the rotation of a cell is not trusted to follow its motion.
 const UNTRUSTED: f64 = 0.1;
@@ -92,10 +92,10 @@ fn tissue_cell(
     mut visit: impl FnMut(usize, usize, Mat3),
 ) {
     let n = block.kind().nodes_per_cell();
-    let mut blocks = [[Mat3::zero(); MOST_NODES]; MOST_NODES];
+    let mut blocks = [[Mat3::zero(); MAX_NODES]; MAX_NODES];
     block.evaluate_deformation(cell, x, |k, weight, F| {
         let map = StretchRate::at(&F);
-        let mut rates = [[Mat3::zero(); 3]; MOST_NODES];
+        let mut rates = [[Mat3::zero(); 3]; MAX_NODES];
         for (a, rates) in rates[..n].iter_mut().enumerate() {
             let g = block.gradient_of(cell, k, a);
             for (i, rate) in rates.iter_mut().enumerate() {
@@ -132,7 +132,7 @@ fn lame(model: &Model, block: &ElasticBlock, cell: usize) -> (f64, f64) {
 fn add_tissue(model: &Model, block: &ElasticBlock, x: &[Vec3], scale: f64, plan: &ScatterPlan, values: &mut [Mat3]) {
     let pairs = block.kind().nodes_per_cell() * (block.kind().nodes_per_cell() + 1) / 2;
     plan.for_each_chunk(values, |packs, writer| {
-        let mut out = [Mat3::zero(); MOST_NODES * (MOST_NODES + 1) / 2 * PACK];
+        let mut out = [Mat3::zero(); MAX_NODES * (MAX_NODES + 1) / 2 * PACK];
         for pack in packs {
             out.fill(Mat3::zero());
             for lane in 0..PACK.min(block.cell_count() - pack * PACK) {
@@ -265,7 +265,7 @@ pub(crate) fn add_damping(model: &Model, control: &Control, x: &[Vec3], v: &[Vec
         }
         let n = block.kind().nodes_per_cell();
         block.nodal_plan().for_each_chunk(gradient, |packs, writer| {
-            let mut out = [Vec3::zero(); MOST_NODES * PACK];
+            let mut out = [Vec3::zero(); MAX_NODES * PACK];
             for pack in packs {
                 out.fill(Vec3::zero());
                 if gamma != 0.0 {

@@ -17,7 +17,7 @@ pub use newton::NewtonSolver;
 pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, ResidualNorm, SolverParams};
 
 pub(crate) use linear::{
-    AssemblyPlan, AssemblyScratch, CoupledFactor, Couplings, Filter, Frame as SystemFrame, FreeParts, Hinges,
+    AssemblyPlan, AssemblyScratch, CoupledFactor, ContactOperator, Filter, Frame as SystemFrame, FreeParts, Hinges,
     Iterative, LatticeSystem, SolveFailure, TangentAt, add_shift, connected_parts, filter_scale, hold_softly,
 };
 pub(crate) use problem::{Problem, ProblemScratch};
@@ -49,7 +49,7 @@ pub trait Solver: Send {
 
     /// Asks for steps that take as many iterations as they need while these lead on, for want of any other way, or ends that again; whether the
     /// solver has more to give than it gives without.
-    fn set_patient(&mut self, _is_patient: bool) -> bool {
+    fn lift_iteration_limit(&mut self, _is_patient: bool) -> bool {
         false
     }
 
@@ -59,7 +59,7 @@ pub trait Solver: Send {
     }
 
     /// Whether steps of equilibria find their way when pins and bones turn by a quarter or more at once.
-    fn turns_at_once(&self) -> bool {
+    fn handles_large_rotations(&self) -> bool {
         false
     }
 

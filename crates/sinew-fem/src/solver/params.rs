@@ -19,9 +19,9 @@ pub enum LinearSolver {
     /// The fastest for the number of nodes, the compressibility and the regime; the report says which and why.
     #[default]
     Auto,
-    /// Conjugate gradients in f32, preconditioned by diagonal blocks plus a coarse cage, inside Newton in f64.
+    /// Conjugate gradients in f32, preconditioned by diagonal blocks plus a coarse coarse grid, inside Newton in f64.
     Cg,
-    /// The same with smoothing and cage one after the other, for large bodies that are nearly incompressible.
+    /// The same with smoothing and coarse grid one after the other, for large bodies that are nearly incompressible.
     VCycle,
     /// The same with a factor of the rest state that turns with the flesh, for small bodies.
     RestFactor,

@@ -24,12 +24,12 @@ use crate::material::Tangent;
 use crate::model::Model;
 
 /// Most rows of the matrix of a cell: ten nodes.
-const MOST_ROWS: usize = 30;
+const MAX_ROWS: usize = 30;
 /// Packs per parallel task.
 const PACKS: usize = 8;
 
 /// Rows of the matrix of one cell.
-type CellMatrix = [[f64; MOST_ROWS]; MOST_ROWS];
+type CellMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
 
 /// Memory of the estimate.
 #[derive(Default)]
@@ -94,7 +94,7 @@ impl StableStep {
                 |packs| {
                     let mut largest = 0.0f64;
                     for pack in packs {
-                        let mut pack_matrices = [[[0.0; MOST_ROWS]; MOST_ROWS]; PACK];
+                        let mut pack_matrices = [[[0.0; MAX_ROWS]; MAX_ROWS]; PACK];
                         matrices(index, pack..pack + 1, &mut |cell, a, b, k| {
                             for i in 0..3 {
                                 for j in 0..3 {
@@ -175,7 +175,7 @@ fn per_mass(model: &Model, values: &[f64]) -> f64 {
 fn cell_bound(model: &Model, block: &ElasticBlock, cell: usize, diagonal: &[f64], mut a: CellMatrix) -> f64 {
     let rows = 3 * block.kind().nodes_per_cell();
     // 1/√m of each row; 0 leaves it out.
-    let mut scale = [0.0; MOST_ROWS];
+    let mut scale = [0.0; MAX_ROWS];
     for p in 0..rows / 3 {
         let point = block.point(cell, p) as usize;
         let own: f64 = (0..3).map(|i| a[3 * p + i][3 * p + i]).sum();
@@ -210,7 +210,7 @@ fn cell_bound(model: &Model, block: &ElasticBlock, cell: usize, diagonal: &[f64]
             break;
         }
         // Scaled to norm one, so that no power overflows.
-        let mut square = [[0.0; MOST_ROWS]; MOST_ROWS];
+        let mut square = [[0.0; MAX_ROWS]; MAX_ROWS];
         for i in 0..rows {
             for k in 0..rows {
                 let v = a[i][k] / (size * size);

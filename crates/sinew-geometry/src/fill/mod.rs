@@ -24,7 +24,7 @@ pub(crate) use cubes::{CubeGrid, Enclosure};
 const COUNTED_INTERSECTIONS: usize = 1000;
 
 /// Smallest volume fraction of cells that the surface barely cuts: with less, their outer nodes would have no mass.
-const LEAST_FRACTION: f64 = 0.05;
+const MIN_FRACTION: f64 = 0.05;
 
 /// Treatment of a surface that does not bound a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Filled {
             let x = self.mesh.corners(self.mesh.cell_nodes(cell));
             let at = |w: &[f64; 4]| x[0] * w[0] + x[1] * w[1] + x[2] * w[2] + x[3] * w[3];
             let inside = samples.iter().filter(|w| winding.is_inside(at(w))).count();
-            (inside as f64 / samples.len() as f64).max(LEAST_FRACTION)
+            (inside as f64 / samples.len() as f64).max(MIN_FRACTION)
         };
         (0..self.mesh.cell_count()).into_par_iter().map(fraction).collect()
     }

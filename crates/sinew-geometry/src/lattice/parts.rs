@@ -18,7 +18,7 @@ use crate::mesh::{Aabb, TriMesh, find_root, segment_meets_triangle, triangle_nor
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Fraction of a cell for parts that no line meets: less than one line through a tenth of the cell, but not zero.
-const LEAST_FRACTION: f32 = 1e-3;
+const MIN_FRACTION: f32 = 1e-3;
 
 /// Triangles of a patch from which to search: enough for curved patches, few enough to stay cheap.
 const PROBES: usize = 8;
@@ -240,7 +240,7 @@ impl<'a> PartFinder<'a> {
         }
         let whole = FACE_LINES as f64 * self.grid.cell;
         let fractions = lengths.iter().map(|directions| (mean_length(directions) / whole) as f32);
-        let fractions = fractions.map(|fraction| fraction.clamp(LEAST_FRACTION, 1.0)).collect();
+        let fractions = fractions.map(|fraction| fraction.clamp(MIN_FRACTION, 1.0)).collect();
         for part in face_parts.as_flattened_mut().iter_mut().filter(|part| **part != NONE) {
             *part = part_of[*part as usize];
         }

@@ -23,7 +23,7 @@ const BRICK_NODES: usize = (BRICK + 1).pow(3);
 const MARGIN: f64 = 1.0;
 /// Default and largest number of cells along the longest side of the surface.
 const DEFAULT_CELLS: f64 = 48.0;
-const MOST_CELLS: f64 = 512.0;
+const MAX_CELLS: f64 = 512.0;
 
 /// Why a level set cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -105,8 +105,8 @@ impl LevelSet {
         let bounds = surface.bounds();
         let size = bounds.size().max_component();
         let cell = cell.unwrap_or(size / DEFAULT_CELLS);
-        if !(cell * MOST_CELLS >= size) {
-            return Err(LevelSetError::TooFine { cell, size, least: size / MOST_CELLS });
+        if !(cell * MAX_CELLS >= size) {
+            return Err(LevelSetError::TooFine { cell, size, least: size / MAX_CELLS });
         }
         let width = cell * BRICK as f64;
         let origin = bounds.min - Vec3::splat(MARGIN * width);

@@ -104,7 +104,7 @@ impl Placed {
 }
 
 /// Limit on the dots in a name that may separate an instance.
-const MOST_DOTS: usize = 8;
+const MAX_DOTS: usize = 8;
 
 /// All placed parts; the first holds everything outside of parts.
 pub(super) struct Assembly {
@@ -131,7 +131,7 @@ impl Assembly {
         let text = String::from_utf8_lossy(field);
         let mut candidates = vec![(scope, unquoted(&text))];
         // Names may contain dots: any of them could follow the instance.
-        for (dot, _) in text.match_indices('.').take(MOST_DOTS) {
+        for (dot, _) in text.match_indices('.').take(MAX_DOTS) {
             let (instance, rest) = (unquoted(&text[..dot]), unquoted(&text[dot + 1..]));
             let is_named = |placed: &Placed| !placed.name.is_empty() && placed.name.eq_ignore_ascii_case(instance);
             candidates.extend(self.placed.iter().position(is_named).map(|placed| (placed, rest)));

@@ -8,7 +8,7 @@ use crate::error::{Place, ReadError};
 use crate::mesh_data::Field;
 
 /// More components than any field has; Gmsh itself uses 1, 3 and 9.
-const MOST_COMPONENTS: i64 = 1024;
+const MAX_COMPONENTS: i64 = 1024;
 
 /// Reads `$NodeData`.
 pub(super) fn node_data(source: &mut Source, contents: &mut Contents) -> Result<(), ReadError> {
@@ -69,7 +69,7 @@ fn field(
     }
     let place = source.place();
     let [_, components, entries] = integers;
-    if !(1..=MOST_COMPONENTS).contains(&components) {
+    if !(1..=MAX_COMPONENTS).contains(&components) {
         return Err(ReadError::Syntax { place, reason: format!("a field of {components} components") });
     }
     let components = components as usize;

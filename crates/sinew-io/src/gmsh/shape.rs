@@ -34,7 +34,7 @@ const TYPES: [(i32, CellShape, &[u8]); 17] = [
 const IDENTITY: &[u8] = &[0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 /// Most nodes of any element.
-pub(super) const MOST_NODES: usize = 27;
+pub(super) const MAX_NODES: usize = 27;
 
 /// Unsupported element types: number, nodes, shape.
 const OTHER_TYPES: [(i32, u32, &str); 37] = [

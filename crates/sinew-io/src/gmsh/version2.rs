@@ -3,7 +3,7 @@
 use sinew_math::Vec3;
 
 use super::read::{CellRun, Contents, group_of, is_text, node_tag, positions, push_nodes, shape_of};
-use super::shape::MOST_NODES;
+use super::shape::MAX_NODES;
 use super::source::{Encoding, Source};
 use super::tags::{TagMap, TagRuns};
 use crate::binary::{Endian, NumberKind};
@@ -69,7 +69,7 @@ pub(super) fn elements(
     let mut cells = 0u32;
     match source.encoding {
         Encoding::Text => {
-            let mut record = [0i64; MOST_NODES];
+            let mut record = [0i64; MAX_NODES];
             for _ in 0..count {
                 let tag = source.words.integer("number of an element")?;
                 let number = source.words.integer("type of an element")?;
@@ -115,7 +115,7 @@ pub(super) fn elements(
                 let bytes = cursor.take_array(numbers, NumberKind::I32, "elements")?;
                 for (k, record) in bytes.chunks_exact(4 * words).enumerate() {
                     let record_at = |i: usize| int(&record[4 * i..4 * i + 4], endian);
-                    let mut element_nodes = [0i64; MOST_NODES];
+                    let mut element_nodes = [0i64; MAX_NODES];
                     for (i, node) in element_nodes[..order.len()].iter_mut().enumerate() {
                         *node = record_at(1 + tag_count + i);
                     }

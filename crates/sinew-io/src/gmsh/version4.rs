@@ -3,7 +3,7 @@
 use sinew_math::Vec3;
 
 use super::read::{CellRun, Contents, group_of, node_tag, positions, push_nodes, shape_of};
-use super::shape::MOST_NODES;
+use super::shape::MAX_NODES;
 use super::source::{Encoding, Source};
 use super::tags::{NONE, TagMap, TagRuns};
 use crate::binary::NumberKind;
@@ -99,7 +99,7 @@ pub(super) fn elements(
         match source.encoding {
             Encoding::Text => {
                 group.nodes.reserve(order.len() * count.min(source.words.remaining().len() / (2 * words) + 1));
-                let mut record = [0i64; MOST_NODES];
+                let mut record = [0i64; MAX_NODES];
                 for _ in 0..count {
                     let tag = source.words.integer("tag of an element")?;
                     for node in &mut record[..order.len()] {

@@ -44,7 +44,7 @@ fn fill_rows<T: Copy + Default>(
     row: impl Fn(usize, &mut [T]),
     mut write: impl FnMut(&mut Vec<u8>, &[T]),
 ) {
-    let mut numbers = [T::default(); shape::MOST_NODES + 5];
+    let mut numbers = [T::default(); shape::MAX_NODES + 5];
     let Some(numbers) = numbers.get_mut(..columns) else { return };
     for index in 0..rows {
         row(index, numbers);
@@ -328,8 +328,8 @@ fn blocks<'a>(mesh: &'a MeshData, layout: &'a Layout) -> Vec<Block<'a>> {
 }
 
 /// VTK's node number for each of Gmsh's nodes.
-fn gmsh_order(vtk_order: &[u8]) -> [usize; shape::MOST_NODES] {
-    let mut order = [0; shape::MOST_NODES];
+fn gmsh_order(vtk_order: &[u8]) -> [usize; shape::MAX_NODES] {
+    let mut order = [0; shape::MAX_NODES];
     for (vtk, &gmsh) in vtk_order.iter().enumerate() {
         order[usize::from(gmsh)] = vtk;
     }

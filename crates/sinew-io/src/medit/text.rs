@@ -7,7 +7,7 @@ use crate::mesh_data::{CellShape, MeshData};
 use crate::text::{Words, shown};
 
 /// Most nodes of any cell here.
-const MOST_NODES: usize = 10;
+const MAX_NODES: usize = 10;
 
 /// Reads a `.mesh` file.
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, ReadError> {
@@ -93,11 +93,11 @@ fn skip(words: &mut Words, count: usize) -> Result<(), ReadError> {
 /// Skips the numbers of an unknown keyword, which end at the next word.
 fn unknown(words: &mut Words, word: &[u8], contents: &mut Contents) -> Result<(), ReadError> {
     /// Limit on notes: files can be full of unknown words.
-    const MOST_NOTES: usize = 8;
+    const MAX_NOTES: usize = 8;
     if !word.first().is_some_and(u8::is_ascii_alphabetic) {
         return Err(ReadError::line(words.line(), format!("expected a keyword, found `{}`", shown(word))));
     }
-    if contents.mesh.notes.len() < MOST_NOTES {
+    if contents.mesh.notes.len() < MAX_NOTES {
         contents.mesh.notes.push(format!("the keyword `{}` in line {} was skipped", shown(word), words.line()));
     }
     loop {
@@ -123,7 +123,7 @@ fn vertices(words: &mut Words, contents: &mut Contents) -> Result<(), ReadError>
 
 fn cells(words: &mut Words, shape: CellShape, contents: &mut Contents) -> Result<(), ReadError> {
     let count = words.count(shape.name())?;
-    let each = shape.nodes().unwrap_or(1).min(MOST_NODES);
+    let each = shape.nodes().unwrap_or(1).min(MAX_NODES);
     let points = contents.mesh.points.len() as i64;
     let most = count.min(words.remaining().len() / (2 * (each + 1)) + 1);
     let mut labels = std::mem::take(&mut contents.labels);

@@ -29,14 +29,14 @@ fn columns(words: &mut Words, what: &str) -> Result<usize, ReadError> {
 }
 
 /// More attributes than any file has: each becomes a field, which takes more memory than a number of text.
-pub(super) const MOST_ATTRIBUTES: usize = 1000;
+pub(super) const MAX_ATTRIBUTES: usize = 1000;
 
 /// More boundary markers than anyone distinguishes by name.
-const MOST_MARKERS: usize = 1000;
+const MAX_MARKERS: usize = 1000;
 
 /// Rejects columns that the file has no room for: every number takes two bytes of text.
 fn check_room(words: &Words, place: Place, count: usize, columns: usize, what: &str) -> Result<(), ReadError> {
-    if columns > MOST_ATTRIBUTES {
+    if columns > MAX_ATTRIBUTES {
         let what = format!("{columns} {what}");
         return Err(ReadError::Unsupported { place, what, hint: "leave out attributes that are not needed" });
     }
@@ -99,10 +99,10 @@ fn mark(mesh: &mut MeshData, marked: &[i64]) {
     let mut sets: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
     for (node, &marker) in marked.iter().enumerate().filter(|(_, marker)| **marker != 0) {
         sets.entry(marker).or_default().push(node as u32);
-        if sets.len() > MOST_MARKERS {
+        if sets.len() > MAX_MARKERS {
             let values = marked.iter().map(|&marker| marker as f64).collect();
             mesh.point_fields.push(Field::scalars("marker", values));
-            mesh.notes.push(format!("more than {MOST_MARKERS} boundary markers: they are a field instead of sets"));
+            mesh.notes.push(format!("more than {MAX_MARKERS} boundary markers: they are a field instead of sets"));
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! Writes `.node`, `.ele` and `.face` files. Numbers nodes and cells from 1, TetGen's default.
 
-use super::read::MOST_ATTRIBUTES;
+use super::read::MAX_ATTRIBUTES;
 use super::{MARKER, TET10};
 use crate::error::WriteError;
 use crate::format::EncodedFile;
@@ -25,7 +25,7 @@ pub(super) fn write(mesh: &MeshData) -> Result<Vec<EncodedFile>, WriteError> {
 fn check(mesh: &MeshData) -> Result<CellShape, WriteError> {
     let format = "TetGen";
     let attributes: usize = mesh.point_fields.iter().map(|field| field.components).sum();
-    if attributes > MOST_ATTRIBUTES {
+    if attributes > MAX_ATTRIBUTES {
         let what = format!("{attributes} attributes");
         return Err(WriteError::Unsupported { format, what, hint: "write VTU, or leave out fields" });
     }

@@ -15,8 +15,8 @@ const USUAL: usize = 32;
 /// Block size of the writer: large enough to compress well, small enough to keep all cores busy.
 pub(super) const BLOCK: usize = 256 << 10;
 /// Deflate expands a byte to at most 1032, LZ4 to 255.
-const MOST_ZLIB: usize = 1032;
-const MOST_LZ4: usize = 255;
+const MAX_ZLIB: usize = 1032;
+const MAX_LZ4: usize = 255;
 
 /// A block of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) fn unpack(packed: &[u8], blocks: &[Block], compressor: Compressor) ->
             let fault = |reason: String| BlockFault { block: number, at: start, reason };
             let end = start.saturating_add(block.packed);
             let bytes = packed.get(start..end).ok_or_else(|| fault("the file ends inside it".into()))?;
-            let most = block.packed.saturating_mul(if compressor == Compressor::Lz4 { MOST_LZ4 } else { MOST_ZLIB });
+            let most = block.packed.saturating_mul(if compressor == Compressor::Lz4 { MAX_LZ4 } else { MAX_ZLIB });
             if block.unpacked > most {
                 return Err(fault(format!(
                     "it promises {} bytes, but its {} compressed ones hold {most} at most",

@@ -3,7 +3,7 @@
 use sinew_math::{Quaternion, Vec3};
 
 use super::*;
-use crate::{MultigridParams, TangentKind, Ties};
+use crate::{MultigridParams, TangentKind, EmbeddedSprings};
 
 /// −∂E/∂u of free nodes, and its norm.
 fn residual(cells: &HexLattice, elastic: &LatticeElastic, fixed: &[[bool; 3]], u: &[Vec3]) -> (Vec<Vec3>, f64) {
@@ -67,7 +67,7 @@ fn solutions_stay_where_they_are() {
         let lame = material(&cells);
         let fixed = fixed_end(&cells, 0);
         let elastic = LatticeElastic::new(&cells, &lame, MultigridParams::default().modes, VolumeLaw::default());
-        let mut ties = Ties::default();
+        let mut ties = EmbeddedSprings::default();
         ties.add(3.0, cells.cells[cells.cells.len() / 2].nodes.map(|node| (node, 0.125)));
         let params = MultigridParams { coarsest_cells: 16, ..MultigridParams::default() };
         let mut system = Multigrid::new(&cells, &lame, &fixed, params).unwrap().with_ties(ties).unwrap();

@@ -1,8 +1,8 @@
 //! Shared test fixtures: lattices, noise, materials.
 
-mod anchors;
+mod nodal_terms;
 mod band;
-mod corners;
+mod inversion_barrier;
 mod cycle;
 mod experiments;
 mod facts;
@@ -13,7 +13,7 @@ mod moments;
 mod patch;
 mod physics;
 mod thickness;
-mod ties;
+mod embedded_springs;
 mod volume;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};

@@ -34,7 +34,7 @@ fn a_patch_of_all_cells_has_the_products_of_the_lattice() {
     let (cells, material, u, mut noise) = torn();
     let fixed = vec![[false; 3]; u.len()];
     for corners in [false, true] {
-        let params = MultigridParams { corners, ..MultigridParams::default() };
+        let params = MultigridParams { inversion_barrier: corners, ..MultigridParams::default() };
         let mut system = Multigrid::new(&cells, &material, &fixed, params).unwrap();
         system.linearize(&u, TangentKind::Definite, 1.7).unwrap();
         let patch = patch_of(&system, &cells, &u, |_| true);
@@ -58,7 +58,7 @@ fn a_patch_of_all_cells_has_the_products_of_the_lattice() {
 fn a_patch_of_some_cells_is_a_stiffness() {
     let (cells, material, u, mut noise) = torn();
     let fixed = vec![[false; 3]; u.len()];
-    let params = MultigridParams { corners: true, ..MultigridParams::default() };
+    let params = MultigridParams { inversion_barrier: true, ..MultigridParams::default() };
     let mut system = Multigrid::new(&cells, &material, &fixed, params).unwrap();
     system.linearize(&u, TangentKind::Definite, 1.0).unwrap();
     let patch = patch_of(&system, &cells, &u, |cell| cell % 3 != 1);

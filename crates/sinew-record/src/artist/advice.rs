@@ -25,7 +25,7 @@ const STRETCH: f64 = 1.6;
 /// Finer cells: twice as many per volume and more.
 const FINER: f64 = 0.7;
 /// Poisson's ratio beyond which flesh on lattices gets stiff rather than tight.
-const MOST_POISSON: f64 = 0.49;
+const MAX_POISSON: f64 = 0.49;
 
 /// Something that was seen, and what helps.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,9 +194,9 @@ fn volume(body: &BodyFacts, own: &BodySettings) -> Option<Advice> {
         worst.volume_change.frame
     );
     let mut remedies = Vec::new();
-    if let Some(poisson) = own.poisson.filter(|poisson| *poisson < MOST_POISSON - 0.005) {
+    if let Some(poisson) = own.poisson.filter(|poisson| *poisson < MAX_POISSON - 0.005) {
         // Halves what is left to incompressible flesh, and with it the change.
-        let better = (100.0 * (0.5 * (poisson + 0.5)).min(MOST_POISSON)).round() / 100.0;
+        let better = (100.0 * (0.5 * (poisson + 0.5)).min(MAX_POISSON)).round() / 100.0;
         let set = format!("body.{}.material.poisson = {better}", body.name);
         let why = format!("a higher Poisson's ratio keeps volume better than {poisson}");
         remedies.push(Remedy::new(&why, set, Some(format!("--poisson {better}"))));

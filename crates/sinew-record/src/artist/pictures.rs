@@ -22,9 +22,9 @@ const MARGIN: f32 = 0.18;
 /// Half the edge of the patch that stands for a plane that is not the ground, in parts of what is in view.
 const PATCH: f32 = 2.0;
 /// The colours of the map span at least so much to either side of one: a body that hardly stretches is not painted red.
-const LEAST_SPAN: f64 = 0.1;
+const MIN_SPAN: f64 = 0.1;
 /// They end at zero.
-const MOST_SPAN: f64 = 1.0;
+const MAX_SPAN: f64 = 1.0;
 
 /// Colours of bones, of the lattice, of triangles that cross others, and of obstacles.
 const BONE: Rgb = Rgb([0.89, 0.86, 0.78]);
@@ -34,7 +34,7 @@ const PROP: Rgb = Rgb([0.62, 0.64, 0.67]);
 /// Skin differs where it is moved by at least this part of the largest difference.
 const DIFFERENT: f32 = 0.1;
 /// Pairs of triangles that are painted as crossing at most.
-const MOST_MARKS: usize = 20_000;
+const MAX_MARKS: usize = 20_000;
 
 /// What is kept of a frame to be drawn.
 pub(super) struct Snapshot {
@@ -98,7 +98,7 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
 pub(super) fn colour_range(most: f64) -> [f64; 2] {
     // In steps that legends can name.
     let span = ((most - 1.0).abs() * 10.0).ceil() / 10.0;
-    let span = if span.is_finite() { span.clamp(LEAST_SPAN, MOST_SPAN) } else { MOST_SPAN };
+    let span = if span.is_finite() { span.clamp(MIN_SPAN, MAX_SPAN) } else { MAX_SPAN };
     [1.0 - span, 1.0 + span]
 }
 
@@ -209,7 +209,7 @@ pub(super) fn comparison(
 /// Triangles that cross no other of their surface, and those that do.
 fn apart_and_crossing(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> [Vec<[u32; 3]>; 2] {
     let places = positions.iter().map(|&x| Vec3::from(x.map(f64::from))).collect();
-    let pairs = TriMesh::new(places, triangles.to_vec()).map_or(Vec::new(), |skin| skin.self_intersections(MOST_MARKS));
+    let pairs = TriMesh::new(places, triangles.to_vec()).map_or(Vec::new(), |skin| skin.self_intersections(MAX_MARKS));
     let mut is_crossing = vec![false; triangles.len()];
     pairs.iter().flatten().for_each(|&triangle| is_crossing[triangle as usize] = true);
     [false, true].map(|wanted| {

@@ -38,7 +38,7 @@ const DEEP_LOOKS: usize = 2;
 /// Slowest frames that are told.
 const SLOWEST: usize = 5;
 /// Pairs of triangles that are counted before the count ends.
-const MOST_CROSSINGS: usize = 100_000;
+const MAX_CROSSINGS: usize = 100_000;
 
 /// Where the time of a run went besides its steps.
 pub struct Spent {
@@ -368,7 +368,7 @@ impl Watched {
 /// Pairs of triangles of a skin that cross.
 fn own_crossings(body: &BodyFrame<'_>) -> usize {
     let skin = TriMesh::new(body.surface_positions.to_vec(), body.surface_triangles.to_vec());
-    skin.map_or(0, |skin| skin.self_intersections(MOST_CROSSINGS).len())
+    skin.map_or(0, |skin| skin.self_intersections(MAX_CROSSINGS).len())
 }
 
 fn time_facts(reports: &[StepReport], sums: &StepTiming, spent: &Spent, looking: Duration) -> TimeFacts {

@@ -10,7 +10,7 @@ use sinew_store::{Header, StoredFrame};
 
 use super::{ConvertError, ConvertOptions, OutputFormat, PlannedOutput};
 use crate::record::{
-    ColorField, CsvRecorder, Estimate, FileRecorder, GlbParams, GlbRecorder, MOST_MORPH_TARGETS, NpzRecorder,
+    ColorField, CsvRecorder, Estimate, FileRecorder, GlbParams, GlbRecorder, MAX_MORPH_TARGETS, NpzRecorder,
     ObjRecorder, PictureParams, PictureRecorder, PlyRecorder, PointCache, PointCacheRecorder, UsdRecorder, VtuRecorder,
     picture_params, size, up_axis,
 };
@@ -50,7 +50,7 @@ impl Settings {
             up: up_axis(up),
             fields: options.fields.clone().or(record.fields),
             clips: options.clips.or(record.clips),
-            morph_targets: morph_targets.min(MOST_MORPH_TARGETS),
+            morph_targets: morph_targets.min(MAX_MORPH_TARGETS),
         })
     }
 

@@ -17,7 +17,7 @@ use super::shapes::{f32s, points_f32};
 use super::surface::Cast;
 
 /// Most morph targets of a body: what viewers are built for.
-pub const MOST_MORPH_TARGETS: usize = 32;
+pub const MAX_MORPH_TARGETS: usize = 32;
 
 /// Positions are kept in memory until the end; beyond this many bytes every second frame is left out.
 const KEPT_BYTES: usize = 2 << 30;
@@ -50,7 +50,7 @@ pub struct GlbParams {
 
 impl Default for GlbParams {
     fn default() -> Self {
-        GlbParams { up: UpAxis::Z, morph_targets: MOST_MORPH_TARGETS, title: None }
+        GlbParams { up: UpAxis::Z, morph_targets: MAX_MORPH_TARGETS, title: None }
     }
 }
 

@@ -54,7 +54,7 @@ pub use self::atomic::{AtomicFile, give_up_unfinished, write_file};
 pub use self::csv::CsvRecorder;
 pub use self::every::Every;
 pub use self::field::ColorField;
-pub use self::glb::{GlbParams, GlbRecorder, MOST_MORPH_TARGETS};
+pub use self::glb::{GlbParams, GlbRecorder, MAX_MORPH_TARGETS};
 pub(crate) use self::names::escaped;
 pub use self::npz::NpzRecorder;
 pub use self::obj::ObjRecorder;

@@ -100,7 +100,7 @@ const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 
 /// Most points of a drawn line: more than the pixels it has.
-const MOST_POINTS: usize = 600;
+const MAX_POINTS: usize = 600;
 
 impl Plot {
     /// The plot as an `<figure>` with its data attached for the pointer.
@@ -130,7 +130,7 @@ impl Plot {
             let drawn = match &line.x {
                 None => &kept,
                 Some(x) => {
-                    own = (0..x.len()).step_by(x.len() / MOST_POINTS + 1).collect();
+                    own = (0..x.len()).step_by(x.len() / MAX_POINTS + 1).collect();
                     &own
                 }
             };
@@ -268,10 +268,10 @@ impl Plot {
     /// Samples that are drawn: all, or in every stretch the ones with the extremes of any line, so that no peak is lost.
     fn kept_samples(&self) -> Vec<usize> {
         let count = self.x.len();
-        if count <= MOST_POINTS {
+        if count <= MAX_POINTS {
             return (0..count).collect();
         }
-        let stretches = MOST_POINTS / (2 * self.lines.len().clamp(1, 8)).max(1);
+        let stretches = MAX_POINTS / (2 * self.lines.len().clamp(1, 8)).max(1);
         let mut kept = vec![0, count - 1];
         for s in 0..stretches {
             let range = s * count / stretches..(s + 1) * count / stretches;
@@ -393,7 +393,7 @@ mod tests {
         values[77_777] = -3.0;
         let plot = plot(values);
         let kept = plot.kept_samples();
-        assert!(kept.len() <= 2 * MOST_POINTS && kept.contains(&54_321) && kept.contains(&77_777));
+        assert!(kept.len() <= 2 * MAX_POINTS && kept.contains(&54_321) && kept.contains(&77_777));
         assert!(kept.windows(2).all(|w| w[0] < w[1]));
     }
 

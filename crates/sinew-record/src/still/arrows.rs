@@ -8,7 +8,7 @@ use super::lines::{Lines, Pen};
 pub(crate) type ForceAt = ([f32; 3], [f32; 3]);
 
 /// More arrows than this cannot be told apart; the strongest are drawn.
-const MOST_ARROWS: usize = 4000;
+const MAX_ARROWS: usize = 4000;
 /// Seen best on flesh and bone alike.
 const BLUE: [u8; 3] = [20, 74, 168];
 
@@ -34,7 +34,7 @@ pub(crate) fn draw_forces(image: &mut Image, camera: &Camera, forces: &[ForceAt]
     let mut shown: Vec<(f32, &ForceAt)> = forces.iter().map(|force| (norm(force.1), force)).collect();
     shown.retain(|(size, _)| *size > 0.0 && size.is_finite());
     shown.sort_by(|a, b| b.0.total_cmp(&a.0));
-    shown.truncate(MOST_ARROWS);
+    shown.truncate(MAX_ARROWS);
     let lines = Lines::new(camera, image.width, image.height);
     let pen = Pen { color: BLUE, width: (image.height as f32 / 450.0).max(1.0), opacity: 0.8 };
     let sight: [f32; 3] = std::array::from_fn(|i| camera.target[i] - camera.eye[i]);

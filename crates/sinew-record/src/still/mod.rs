@@ -34,10 +34,10 @@ pub struct MeshPicture<'a> {
 }
 
 /// More surface edges than this are not drawn: they would paint the body black.
-const MOST_EDGES: usize = 60_000;
+const MAX_EDGES: usize = 60_000;
 
 /// More marked edges than this are not drawn.
-const MOST_MARKS: usize = 20_000;
+const MAX_MARKS: usize = 20_000;
 
 const INK: [u8; 3] = [44, 34, 36];
 const RED: [u8; 3] = [214, 24, 42];
@@ -85,7 +85,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
     let edges = cell_edges(data, picture.marked_cells);
     let marked =
         edges.iter().map(|edge| edge.map(|v| data.points[v as usize])).chain(picture.marked_edges.iter().copied());
-    for [a, b] in marked.take(MOST_MARKS) {
+    for [a, b] in marked.take(MAX_MARKS) {
         lines.draw_through(&mut image, [f32s(a), f32s(b)], &pen);
     }
     let radius = 0.018 * image.height as f32;
@@ -96,7 +96,7 @@ pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image>
 
 /// Draws the edges of cells that nothing hides, fainter where they are dense, so that the shading stays visible.
 pub(crate) fn draw_edges(image: &mut Image, lines: &Lines, points: &[[f32; 3]], edges: &[[u32; 2]]) {
-    if edges.len() > MOST_EDGES {
+    if edges.len() > MAX_EDGES {
         return;
     }
     let typical = lines.typical_length(points, edges);
@@ -142,7 +142,7 @@ fn cell_edges(data: &MeshData, cells: &[u32]) -> Vec<[u32; 2]> {
     let mut wanted: Vec<u32> = cells.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
-    wanted.truncate(MOST_MARKS);
+    wanted.truncate(MAX_MARKS);
     let mut wanted = wanted.into_iter().peekable();
     let mut chosen = MeshData { points: Vec::new(), ..MeshData::default() };
     for (number, (shape, nodes)) in data.cells().enumerate() {

@@ -125,8 +125,8 @@ impl Compiler<'_> {
         }
         // Nonlinear cycles know nothing of them, and take more iterations where there are any.
         let knows_corners = self.scene.solver.nonlinear == NonlinearSolver::Newton;
-        if knows_corners && body.rig.as_ref().is_some_and(|rig| rig.firm_corners) {
-            self.builder.firm_corners(index);
+        if knows_corners && body.rig.as_ref().is_some_and(|rig| rig.inversion_barrier) {
+            self.builder.inversion_barrier(index);
         }
         if let (Some(rigged), Some(lattice)) = (&rigged, &cubes) {
             self.follow_bones(index, body, &place, lattice, rigged)?;
@@ -182,7 +182,7 @@ impl Compiler<'_> {
             }
         }
         // Cells that the surface cuts are as stiff as the part of them that is flesh.
-        let least = if body.rig.is_some() { LEAST_IN_FOLDS } else { LEAST_STIFFNESS };
+        let least = if body.rig.is_some() { MIN_IN_FOLDS } else { MIN_STIFFNESS };
         for (spec, &fraction) in materials.iter_mut().zip(inside) {
             *spec = spec.scaled(fraction.max(least));
         }
@@ -347,9 +347,9 @@ fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
 }
 
 /// Least part of its stiffness that a cell keeps: what is softer would slow the solver and show nothing.
-const LEAST_STIFFNESS: f64 = 0.05;
+const MIN_STIFFNESS: f64 = 0.05;
 /// The same of characters, whose skin is squeezed in the folds of joints: softer cells would be turned inside out there.
-const LEAST_IN_FOLDS: f64 = 0.4;
+const MIN_IN_FOLDS: f64 = 0.4;
 
 /// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
 /// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).

@@ -20,7 +20,7 @@ use super::{Compiler, list_some};
 const CELLS_ACROSS: f64 = 6.0;
 const CELLS_ALONG: f64 = 48.0;
 /// Cells along it at most, so that a needle does not fill the memory.
-const MOST_CELLS: f64 = 400.0;
+const MAX_CELLS: f64 = 400.0;
 /// Places along each side of its box at which the middle of a bone is looked for.
 const LOOKS: usize = 32;
 
@@ -31,7 +31,7 @@ pub(super) struct RigBone {
     pub hold: Hold,
     pub form: Form,
     /// Stiffness of a spring over that of a cell, where it is soft.
-    pub softness: f64,
+    pub attachment_stiffness: f64,
     /// Its name, and the flesh that stays on it, where flesh slides.
     pub name: String,
     pub cover: f64,
@@ -119,7 +119,7 @@ impl Compiler<'_> {
                 joint: bone.joint,
                 hold: rig.hold,
                 form: Form::Capsule(scaled(bone, body.scale)),
-                softness: rig.softness,
+                attachment_stiffness: rig.attachment_stiffness,
                 name: String::new(),
                 cover: 0.0,
             });
@@ -165,7 +165,7 @@ impl Compiler<'_> {
             joint,
             hold: bone.hold.unwrap_or(rig.hold),
             form,
-            softness: bone.softness.unwrap_or(rig.softness),
+            attachment_stiffness: bone.attachment_stiffness.unwrap_or(rig.attachment_stiffness),
             name: bone.name.clone().unwrap_or_else(|| bone.joint.clone()),
             cover: bone.cover * body.scale,
         })
@@ -240,7 +240,7 @@ fn form_of(surface: &TriMesh, scale: f64) -> Result<Form, String> {
     let length = bounds.size().max_component();
     // Of a long cylinder this is the diameter.
     let thickness = 4.0 * surface.volume() / surface.area();
-    let cell = (length / CELLS_ALONG).min(thickness / CELLS_ACROSS).max(length / MOST_CELLS);
+    let cell = (length / CELLS_ALONG).min(thickness / CELLS_ACROSS).max(length / MAX_CELLS);
     let set = LevelSet::new(surface, Some(cell)).map_err(|error| error.to_string())?;
     let mut radius = 0.0f64;
     for k in 0..LOOKS.pow(3) {

@@ -18,7 +18,7 @@ use super::body::CompiledBody;
 use super::mesh::MeshParts;
 
 /// Least volume of a cell that is pressed against a body below, over what it was: flatter ones are left out.
-const LEAST_VOLUME: f64 = 0.1;
+const MIN_VOLUME: f64 = 0.1;
 /// Distance from a surface that is none, over the size of the body.
 const TOUCHES: f64 = 1e-9;
 
@@ -61,7 +61,7 @@ impl Compiler<'_> {
             let at =
                 |places: &[Vec3]| kind.volume(&nodes.iter().map(|&node| places[node as usize]).collect::<Vec<_>>());
             !nodes.iter().all(|&node| is_near[node as usize])
-                && at(&positions) >= LEAST_VOLUME * at(parts.mesh.positions())
+                && at(&positions) >= MIN_VOLUME * at(parts.mesh.positions())
         };
         let keep: Vec<bool> = parts.mesh.cells().map(is_left).collect();
         if !keep.contains(&true) {
@@ -82,7 +82,7 @@ impl Compiler<'_> {
         Ok(MeshParts { mesh, surface, inside, ..parts })
     }
 
-    /// Ties the nodes on bodies below to them, but for those that are pinned; each follows the first that it lies on.
+    /// EmbeddedSprings the nodes on bodies below to them, but for those that are pinned; each follows the first that it lies on.
     pub(super) fn lay_over(&mut self, index: usize, body: &Body, compiled: &CompiledBody, bodies: &[CompiledBody]) {
         let mut is_free = vec![true; compiled.rest.len()];
         let pinned = body.pin.iter().filter_map(|pin| compiled.regions.nodes(&pin.region).ok());

@@ -36,7 +36,7 @@ pub(super) struct MeshParts {
 }
 
 /// Least part of a cube that is flesh, so that none is without mass.
-const LEAST_INSIDE: f64 = 1e-6;
+const MIN_INSIDE: f64 = 1e-6;
 /// Bytes per cell of other meshes, as `sinew check` estimates them: its gradients, its share of the nodes, and their rows of the matrix.
 const BYTES_PER_TET: f64 = 1600.0;
 const BYTES_PER_HEX: f64 = 3900.0;
@@ -211,7 +211,7 @@ impl Compiler<'_> {
                 }
                 self.notes.push(format!("{}: {}", mesh.surface, filling.report));
                 let cells = filling.lattice.to_mesh().map_err(|error| problem(error.to_string()))?;
-                let part = |cell: &LatticeCell| f64::from(cell.fraction).max(LEAST_INSIDE);
+                let part = |cell: &LatticeCell| f64::from(cell.fraction).max(MIN_INSIDE);
                 let inside = filling.lattice.cells.iter().map(part).collect();
                 let embedding = filling.bind();
                 if let Some(character) = &character {

@@ -20,7 +20,7 @@ use super::regions::Regions;
 /// Longest stretch of time over which activation is drawn as a straight line, over the shorter time constant: it errs by less than a thousandth.
 const ACTIVATION_STEP: f64 = 0.05;
 /// Most points of a track of activation.
-const MOST_ACTIVATION_POINTS: f64 = 200_000.0;
+const MAX_ACTIVATION_POINTS: f64 = 200_000.0;
 
 impl Compiler<'_> {
     /// Gives each cell of a law with a direction that direction, turned as the body is.
@@ -167,7 +167,7 @@ impl Compiler<'_> {
         let mut times: Vec<f64> = vec![0.0];
         times.extend(excitation.points().iter().map(|point| point.0).filter(|&time| time > 0.0 && time < end));
         times.push(end);
-        let step = wanted.max(end / MOST_ACTIVATION_POINTS);
+        let step = wanted.max(end / MAX_ACTIVATION_POINTS);
         // Relaxed at the start: what excites at once begins to work then.
         let mut activation = 0.0;
         let mut points = vec![(0.0, activation)];

@@ -62,7 +62,7 @@ impl Compiler<'_> {
         Ok(character)
     }
 
-    /// Ties a body to its bones and drives them.
+    /// EmbeddedSprings a body to its bones and drives them.
     pub(super) fn follow_bones(
         &mut self,
         index: usize,
@@ -104,21 +104,21 @@ impl Compiler<'_> {
             let soft: Vec<(&Bone, f64)> = bones
                 .iter()
                 .filter(|bone| bone.joint == joint && bone.hold == Hold::Soft)
-                .filter_map(|bone| Some((bone.capsule()?, bone.softness)))
+                .filter_map(|bone| Some((bone.capsule()?, bone.attachment_stiffness)))
                 .collect();
             let Some((first, _)) = soft.first() else { continue };
             let springs: Vec<(Vec3, f64)> = soft
                 .iter()
-                .flat_map(|&(bone, softness)| {
-                    along(bone, lattice.cell / SPRINGS_PER_EDGE).into_iter().map(move |x| (x, softness))
+                .flat_map(|&(bone, attachment_stiffness)| {
+                    along(bone, lattice.cell / SPRINGS_PER_EDGE).into_iter().map(move |x| (x, attachment_stiffness))
                 })
                 .collect();
             let places: Vec<Vec3> = springs.iter().map(|spring| spring.0 / body.scale).collect();
             let factors =
-                self.softness_factors(index, rig, &rigged.character, &places).map_err(|problem| vec![problem])?;
+                self.attachment_stiffness_factors(index, rig, &rigged.character, &places).map_err(|problem| vec![problem])?;
             let stiffness = lattice.cell * shear_modulus(body);
             let springs = springs.into_iter().zip(factors);
-            let springs = springs.map(|((x, softness), factor)| (place.to_world(x), softness * factor * stiffness));
+            let springs = springs.map(|((x, attachment_stiffness), factor)| (place.to_world(x), attachment_stiffness * factor * stiffness));
             let rigid = self.add_bone(
                 first,
                 &format!("{}.{}", body.name, data.name),
@@ -168,17 +168,17 @@ impl Compiler<'_> {
     }
 
     /// What is painted on the skin near some places of the character's rest.
-    fn softness_factors(
+    fn attachment_stiffness_factors(
         &self,
         index: usize,
         rig: &Rig,
         character: &Character,
         places: &[Vec3],
     ) -> Result<Vec<f64>, Diagnostic> {
-        let Some(map) = &rig.softness_map else { return Ok(vec![1.0; places.len()]) };
+        let Some(map) = &rig.attachment_stiffness_map else { return Ok(vec![1.0; places.len()]) };
         let fields = character.corner_fields();
         let painting = Painting { surface: &character.flesh.surface, fields: &fields };
-        let path = |key: &str| format!("body[{index}].rig.softness_map.{key}");
+        let path = |key: &str| format!("body[{index}].rig.attachment_stiffness_map.{key}");
         let values = match (&map.attribute, &map.texture) {
             (Some(name), _) => painting.attribute(name, places).ok_or_else(|| {
                 let known: Vec<String> = painting.names().into_iter().map(String::from).collect();

@@ -13,16 +13,16 @@ use super::rig::RiggedBody;
 use super::{Compiler, list_some};
 
 /// Joints that are scaled by more than this are told.
-const MOST_SCALE: f64 = 1.01;
+const MAX_SCALE: f64 = 1.01;
 /// Joints that scale volume by less are flat.
 const FLAT: f64 = 1e-6;
 /// Cells of finer lattices are smaller by this factor, and so many are tried.
 const FINER: f64 = std::f64::consts::FRAC_1_SQRT_2;
 const TRIES: usize = 8;
 /// Most cells of a lattice that is only tried.
-const MOST_CELLS: f64 = 1e6;
+const MAX_CELLS: f64 = 1e6;
 /// Part of the skin of a joint that bones may hold.
-const MOST_STIFF: f64 = 0.5;
+const MAX_STIFF: f64 = 0.5;
 
 /// Bones of a character, and which joints and bones hold flesh.
 pub(super) struct Held<'a> {
@@ -111,7 +111,7 @@ impl Compiler<'_> {
             let problem = self.scene.problem(&format!("body[{index}].rig"), message);
             problems.push(problem.hint("bones cannot follow that: take out this scale, or bind with it"));
         }
-        if problems.is_empty() && largest > MOST_SCALE {
+        if problems.is_empty() && largest > MAX_SCALE {
             self.notes
                 .push(format!("{}: joints are scaled by up to {largest:.2}, which bones do not follow", body.name));
         }
@@ -174,7 +174,7 @@ impl Compiler<'_> {
         let mut names = Vec::new();
         let mut thinnest = f64::INFINITY;
         for (joint, own) in flesh.own_vertices().iter().enumerate() {
-            if own.iter().filter(is_stiff).count() as f64 <= MOST_STIFF * own.len() as f64 {
+            if own.iter().filter(is_stiff).count() as f64 <= MAX_STIFF * own.len() as f64 {
                 continue;
             }
             let distance = |&vertex: &u32| {
@@ -236,7 +236,7 @@ impl Compiler<'_> {
     /// The next finer cells that keep apart what these do not, found by trying.
     fn separating_cell(&self, flesh: &Flesh, surface: &TriMesh, cell: f64, options: &LatticeOptions) -> Option<f64> {
         let sizes = (1..=TRIES).map(|k| rounded_down(cell * FINER.powi(k as i32)));
-        sizes.take_while(|size| surface.volume().abs() / size.powi(3) < MOST_CELLS).find(|&size| {
+        sizes.take_while(|size| surface.volume().abs() / size.powi(3) < MAX_CELLS).find(|&size| {
             HexLattice::from_surface(surface, size, options)
                 .is_ok_and(|filling| flesh.glued(filling.bind().cells()).is_empty())
         })

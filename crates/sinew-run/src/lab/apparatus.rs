@@ -82,7 +82,7 @@ pub(super) struct Apparatus<'a> {
 }
 
 /// Least part of a way that is tried when the whole fails.
-const LEAST_PART: f64 = 1.0 / 128.0;
+const MIN_PART: f64 = 1.0 / 128.0;
 
 impl<'a> Apparatus<'a> {
     /// Compiles the scene for this grip, with steps of this length [s].
@@ -177,7 +177,7 @@ impl<'a> Apparatus<'a> {
             let next = if done + part > 1.0 - 1e-9 { 1.0 } else { done + part };
             match self.step(start.blend(setting, next), session) {
                 Ok(()) => done = next,
-                Err(Stop::Step(_)) if part > LEAST_PART => {
+                Err(Stop::Step(_)) if part > MIN_PART => {
                     part *= 0.5;
                     self.command(start.blend(setting, done))?;
                 }
@@ -196,7 +196,7 @@ impl<'a> Apparatus<'a> {
         let steps = if self.setting.activation == activation { 1 } else { ACTIVATION_PARTS };
         self.approach(Setting { travel, activation, load: 0.0 }, steps, session)?;
         let mut reading = self.reading();
-        for _ in 0..MOST_SECANTS {
+        for _ in 0..MAX_SECANTS {
             let missing = length - reading.length;
             if missing.abs() < LENGTH_TOLERANCE {
                 return Ok(reading);
@@ -257,4 +257,4 @@ pub(super) const ACTIVATION_PARTS: usize = 4;
 
 /// How near a wanted mean length is near enough [optimal lengths].
 const LENGTH_TOLERANCE: f64 = 2e-4;
-const MOST_SECANTS: usize = 12;
+const MAX_SECANTS: usize = 12;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Most problems that are kept; a file with more is not a scene.
-pub(crate) const MOST_PROBLEMS: usize = 1000;
+pub(crate) const MAX_PROBLEMS: usize = 1000;
 
 /// What decoding needs and leaves behind: the keys on the way down, and the problems found.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Context {
 
     /// Reports a problem.
     pub fn report(&mut self, problem: Diagnostic) {
-        if self.problems.len() < MOST_PROBLEMS {
+        if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     decode::{
-        codec::{Codec, Context, MOST_PROBLEMS},
+        codec::{Codec, Context, MAX_PROBLEMS},
         shape::{Body, Definitions, FieldShape, Shape, Variant, paragraph},
         tree::{self, Node, Value},
     },
@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
             if known.contains(&entry.key.as_str()) || tag == Some(entry.key.as_str()) {
                 continue;
             }
-            if cx.problems.len() >= MOST_PROBLEMS {
+            if cx.problems.len() >= MAX_PROBLEMS {
                 break;
             }
             let problem = Diagnostic::at(entry.key_span, format!("unknown key `{}` in {}", entry.key, cx.table()));

@@ -112,11 +112,11 @@ pub fn cell_shapes(kinds: &[Kind]) -> BTreeSet<CellShape> {
     kinds.iter().map(shape).collect()
 }
 
-/// Most cells along one axis; with [`MOST_CELLS`] it keeps a mistyped size from filling the memory.
-pub(crate) const MOST_CELLS_PER_AXIS: i64 = 4096;
+/// Most cells along one axis; with [`MAX_CELLS`] it keeps a mistyped size from filling the memory.
+pub(crate) const MAX_CELLS_PER_AXIS: i64 = 4096;
 
 /// Most cells of a generated mesh.
-pub(crate) const MOST_CELLS: f64 = 50e6;
+pub(crate) const MAX_CELLS: f64 = 50e6;
 
 table! {
     /// A block with its lowest corner at the origin.
@@ -126,7 +126,7 @@ table! {
         /// Edge length of a cell, rounded so that cells fill the block [m]. Either this or `cells`.
         cell: Option<f64> = length().positive(), optional, example("2 cm");
         /// Number of cells along x, y and z. Either this or `cell`.
-        cells: Option<[usize; 3]> = fixed(whole(1, MOST_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
+        cells: Option<[usize; 3]> = fixed(whole(1, MAX_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
         /// Length of the last cell over that of the first along x, y and z, with equal ratios in between: fine where something touches, coarse far away.
         grading: [f64; 3] = vector(number().positive()), default([1, 1, 1]), example([20, 20, 0.05]);
         /// The kind of cells.

@@ -89,9 +89,9 @@ words! {
     pub enum LinearSolver {
         /// Whichever is fastest for the number of nodes, the compressibility and the regime; the report says why.
         "auto" => Auto,
-        /// Conjugate gradients, preconditioned by diagonal blocks plus a coarse cage.
+        /// Conjugate gradients, preconditioned by diagonal blocks plus a coarse coarse grid.
         "cg" => Cg,
-        /// Conjugate gradients, preconditioned by smoothing and a coarse cage one after the other: for large, nearly incompressible bodies.
+        /// Conjugate gradients, preconditioned by smoothing and a coarse coarse grid one after the other: for large, nearly incompressible bodies.
         "v_cycle" => VCycle,
         /// Conjugate gradients, preconditioned by a factor of the rest state that turns with the flesh: for small bodies.
         "rest_factor" => RestFactor,
@@ -292,7 +292,7 @@ table! {
 }
 
 /// Most frames of a scene: a day at a thousand frames per second, and small enough to count in memory.
-pub(crate) const MOST_FRAMES: f64 = 1e8;
+pub(crate) const MAX_FRAMES: f64 = 1e8;
 
 impl Scene {
     /// Gravity as a vector [m/s²].
@@ -306,7 +306,7 @@ impl Scene {
 
     /// How many frames follow the first one: duration × frame rate, rounded.
     pub fn frame_count(&self) -> usize {
-        (self.duration * self.frame_rate).round().min(MOST_FRAMES) as usize
+        (self.duration * self.frame_rate).round().min(MAX_FRAMES) as usize
     }
 
     /// Mesh files that the scene names.

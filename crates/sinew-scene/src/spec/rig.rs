@@ -38,8 +38,8 @@ table! {
         surface: Option<String> = text("name of a surface"), optional, example("ulna");
         /// How it holds flesh; as `hold` of the rig when left out.
         hold: Option<Hold> = word(), optional, example("slide");
-        /// With `hold = "soft"`: stiffness of a spring over that of a cell; as `softness` of the rig when left out.
-        softness: Option<f64> = number().positive(), optional, example(30);
+        /// With `hold = "soft"`: stiffness of a spring over that of a cell; as `attachment_stiffness` of the rig when left out.
+        attachment_stiffness: Option<f64> = number().positive(), optional, example(30);
         /// With `hold = "slide"`: thickness of the flesh that stays between it and the skin, where there is so much at rest [m].
         cover: f64 = length().at_least(0.0), default(0), example("3 mm");
     }
@@ -47,7 +47,7 @@ table! {
 
 table! {
     /// How firmly soft bones hold flesh, painted on the skin: a factor on the stiffness of each spring by the nearest place of the skin.
-    pub struct SoftnessMap as "softness map" {
+    pub struct AttachmentStiffnessMap as "attachment_stiffness map" {
         /// An attribute of the vertices of the skin: `COLOR_0`, whose red counts, or a number of their own such as `_ATTACHMENT`. Either this or `texture`.
         attribute: Option<String> = text("name of an attribute"), optional, example("_ATTACHMENT");
         /// A picture (.png) on the skin by TEXCOORD_0: its brightness, from 0 to 1. Either this or `attribute`.
@@ -67,7 +67,7 @@ table! {
         /// Whether it follows no animation and stands as its file has it: what moves is around it.
         still: bool = flag(), default(false), example(true);
         /// Whether cells resist before they turn inside out at their corners, so that creases have no inverted Gauss points; nonlinear cycles (`fas`) do without. Flesh that bones press flat loses more volume with it.
-        firm_corners: bool = flag(), default(true), example(false);
+        inversion_barrier: bool = flag(), default(true), example(false);
         /// Time of the animation where it begins [s].
         start: f64 = quantity(Dimension::TIME), default("0 s"), example("0.5 s");
         /// Time from rest to where the animation begins [s].
@@ -79,8 +79,8 @@ table! {
         /// How bones hold flesh that do not say it themselves.
         hold: Hold = word(), default("hard");
         /// Soft bones: stiffness of a spring over that of a cell, μ times its edge.
-        softness: f64 = number().positive(), default(10), example(100);
-        /// Soft bones: a factor on `softness`, painted on the skin.
-        softness_map: Option<SoftnessMap> = table(), optional, example({ attribute = "_ATTACHMENT", factor = [0.1, 1] });
+        attachment_stiffness: f64 = number().positive(), default(10), example(100);
+        /// Soft bones: a factor on `attachment_stiffness`, painted on the skin.
+        attachment_stiffness_map: Option<AttachmentStiffnessMap> = table(), optional, example({ attribute = "_ATTACHMENT", factor = [0.1, 1] });
     }
 }

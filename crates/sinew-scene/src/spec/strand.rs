@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Most generators of a strand: more are a mistyped number.
-pub(crate) const MOST_GENERATORS: usize = 100_000;
+pub(crate) const MAX_GENERATORS: usize = 100_000;
 
 words! {
     /// How the force of a muscle is shared by its generators.

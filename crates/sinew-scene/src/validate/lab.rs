@@ -1,7 +1,7 @@
 //! `[lab]`: what its numbers say; whether what it names exists is checked where scenes are compiled.
 
 use super::Checker;
-use crate::spec::MOST_FRAMES;
+use crate::spec::MAX_FRAMES;
 use crate::spec::lab::Protocol;
 use crate::value::{Dimension, format_number, format_quantity};
 
@@ -21,7 +21,7 @@ impl Checker<'_> {
             ("lab.release_time", lab.release_time),
             ("lab.pulses", lab.pulses as f64 / lab.frequency),
         ];
-        for (path, time) in times.into_iter().filter(|(_, time)| time / lab.step > MOST_FRAMES) {
+        for (path, time) in times.into_iter().filter(|(_, time)| time / lab.step > MAX_FRAMES) {
             let is_given = self.scene.source.node(path).is_some();
             let problem = self.at(if is_given { path } else { "lab.step" }, "this protocol has too many steps");
             self.report(problem.label(format!(
@@ -29,7 +29,7 @@ impl Checker<'_> {
                 format_quantity(time, Dimension::TIME),
                 format_quantity(lab.step, Dimension::TIME),
                 format_number((time / lab.step).round()),
-                format_number(MOST_FRAMES)
+                format_number(MAX_FRAMES)
             )));
         }
         for (word, protocol, _) in Protocol::words() {

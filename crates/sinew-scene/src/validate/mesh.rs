@@ -1,7 +1,7 @@
 //! Meshes: sizes and counts that can be made, and files that are there.
 
 use super::Checker;
-use crate::spec::mesh::{BoxMesh, Element, MOST_CELLS, MOST_CELLS_PER_AXIS, Mesh, Pattern};
+use crate::spec::mesh::{BoxMesh, Element, MAX_CELLS, MAX_CELLS_PER_AXIS, Mesh, Pattern};
 use crate::suggest;
 use crate::value::{Dimension, format_number, format_quantity};
 
@@ -60,12 +60,12 @@ impl Checker<'_> {
             }
             (Some(cell), None) => {
                 if let Some(longest) =
-                    mesh.size.iter().copied().reduce(f64::max).filter(|edge| edge / cell > MOST_CELLS_PER_AXIS as f64)
+                    mesh.size.iter().copied().reduce(f64::max).filter(|edge| edge / cell > MAX_CELLS_PER_AXIS as f64)
                 {
                     let count = format_number((longest / cell).round());
                     let problem = self.at(&format!("{path}.cell"), "the cells of this box are too small");
                     self.report(
-                        problem.label(format!("gives {count} cells along one edge, at most {MOST_CELLS_PER_AXIS}")),
+                        problem.label(format!("gives {count} cells along one edge, at most {MAX_CELLS_PER_AXIS}")),
                     );
                     return;
                 }
@@ -118,11 +118,11 @@ impl Checker<'_> {
     }
 
     fn check_cell_count(&mut self, count: f64, path: &str) {
-        if count > MOST_CELLS {
+        if count > MAX_CELLS {
             let problem = self.at(path, "this mesh would have too many cells").label(format!(
                 "about {} cells, at most {}",
                 format_number((count / 1e6).round() * 1e6),
-                format_number(MOST_CELLS)
+                format_number(MAX_CELLS)
             ));
             self.report(problem);
         }

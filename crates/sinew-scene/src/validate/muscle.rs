@@ -6,7 +6,7 @@ use super::Checker;
 use crate::decode::tree::Value;
 use crate::spec::body::Body;
 use crate::spec::material::{Between, Fibers, Material, material_spec};
-use crate::spec::mesh::{Element, MOST_CELLS_PER_AXIS, Mesh, MuscleMesh};
+use crate::spec::mesh::{Element, MAX_CELLS_PER_AXIS, Mesh, MuscleMesh};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
 use crate::value::format_number;
 
@@ -125,11 +125,11 @@ impl Checker<'_> {
             self.check_order(mesh.order, path);
         }
         for (key, cells) in ["length", "width", "thickness"].into_iter().zip(mesh.cells_along()) {
-            if cells > MOST_CELLS_PER_AXIS as f64 {
+            if cells > MAX_CELLS_PER_AXIS as f64 {
                 let problem = self.at(&format!("{path}.cell"), "the cells of this muscle are too small");
                 let count = format_number(cells.round());
                 self.report(
-                    problem.label(format!("gives {count} cells along its {key}, at most {MOST_CELLS_PER_AXIS}")),
+                    problem.label(format!("gives {count} cells along its {key}, at most {MAX_CELLS_PER_AXIS}")),
                 );
                 return;
             }

@@ -13,12 +13,12 @@ use crate::suggest;
 use crate::value::{Dimension, format_quantity};
 
 /// Most regions of a body: more are a wrong file, and cycles among them are looked for pair by pair.
-const MOST_REGIONS: usize = 1000;
+const MAX_REGIONS: usize = 1000;
 
 impl Checker<'_> {
     pub(super) fn check_regions(&mut self, body: &Body, path: &str) {
-        if body.regions.len() > MOST_REGIONS {
-            let problem = self.at(&format!("{path}.regions"), format!("a body has at most {MOST_REGIONS} regions"));
+        if body.regions.len() > MAX_REGIONS {
+            let problem = self.at(&format!("{path}.regions"), format!("a body has at most {MAX_REGIONS} regions"));
             return self.report(problem.label(format!("has {}", body.regions.len())));
         }
         for (name, region) in &body.regions {

@@ -1,7 +1,7 @@
 //! Which keys of a skeleton and its bones go together.
 
 use super::Checker;
-use crate::spec::rig::{Bone, Hold, Rig, SoftnessMap};
+use crate::spec::rig::{Bone, Hold, Rig, AttachmentStiffnessMap};
 
 impl Checker<'_> {
     pub(super) fn check_rig(&mut self, rig: &Rig, path: &str) {
@@ -15,17 +15,17 @@ impl Checker<'_> {
             let problem = self.at(&format!("{path}.animation"), "a character that is `still` has no animation");
             self.report(problem.hint("remove `still` or `animation`"));
         }
-        if let Some(map) = &rig.softness_map {
-            self.check_softness_map(map, &format!("{path}.softness_map"));
+        if let Some(map) = &rig.attachment_stiffness_map {
+            self.check_softness_map(map, &format!("{path}.attachment_stiffness_map"));
         }
         for (k, bone) in rig.bones.iter().enumerate() {
             self.check_bone(bone, bone.hold.unwrap_or(rig.hold), &format!("{path}.bones[{k}]"));
         }
     }
 
-    fn check_softness_map(&mut self, map: &SoftnessMap, path: &str) {
+    fn check_softness_map(&mut self, map: &AttachmentStiffnessMap, path: &str) {
         if map.attribute.is_some() == map.texture.is_some() {
-            let problem = self.at(path, "a softness map needs `attribute` or `texture`, one of them");
+            let problem = self.at(path, "a attachment_stiffness map needs `attribute` or `texture`, one of them");
             self.report(problem.hint("for instance `attribute = \"_ATTACHMENT\"`"));
         }
         if map.range[0] == map.range[1] {
@@ -48,8 +48,8 @@ impl Checker<'_> {
             let problem = self.at(path, "springs pull along the axis of a bone, and a surface has none");
             self.report(problem.hint("say `hold = \"hard\"` or `hold = \"slide\"`, or give it `ends` and `radius`"));
         }
-        if hold != Hold::Soft && bone.softness.is_some() {
-            let problem = self.at(&format!("{path}.softness"), "`softness` belongs to `hold = \"soft\"`");
+        if hold != Hold::Soft && bone.attachment_stiffness.is_some() {
+            let problem = self.at(&format!("{path}.attachment_stiffness"), "`attachment_stiffness` belongs to `hold = \"soft\"`");
             self.report(problem.hint("say `hold = \"soft\"`, or leave it out"));
         }
         if hold != Hold::Slide && bone.cover > 0.0 {

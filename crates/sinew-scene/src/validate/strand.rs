@@ -4,7 +4,7 @@ use super::Checker;
 use crate::{
     spec::{
         body::Body,
-        strand::{MOST_GENERATORS, Strand, Tendon},
+        strand::{MAX_GENERATORS, Strand, Tendon},
     },
     suggest,
 };
@@ -65,8 +65,8 @@ impl Checker<'_> {
     }
 
     fn check_generator_count(&mut self, count: usize, at: &str) {
-        if count > MOST_GENERATORS {
-            let problem = self.at(at, format!("a strand has at most {MOST_GENERATORS} generators"));
+        if count > MAX_GENERATORS {
+            let problem = self.at(at, format!("a strand has at most {MAX_GENERATORS} generators"));
             self.report(problem.label(format!("has {count}")));
         }
     }

@@ -9,7 +9,7 @@ use crate::spec::study::Study;
 use crate::value::{Dimension, format_number, format_quantity};
 
 /// Most runs of a study.
-const MOST_RUNS: usize = 1000;
+const MAX_RUNS: usize = 1000;
 
 impl Checker<'_> {
     pub(super) fn check_expectation(&mut self, expectation: &Expectation, path: &str) {
@@ -78,8 +78,8 @@ impl Checker<'_> {
             return self.report(problem);
         }
         let runs = study.runs();
-        if runs.len() > MOST_RUNS {
-            let problem = self.at("study", format!("a study has at most {MOST_RUNS} runs"));
+        if runs.len() > MAX_RUNS {
+            let problem = self.at("study", format!("a study has at most {MAX_RUNS} runs"));
             return self.report(problem.label(format!("has {}", runs.len())));
         }
         if runs.len() < 2 && !study.order.is_empty() {

@@ -7,7 +7,7 @@ use sinew_math::{Mat3, Vec3};
 const FIRST_SHIFT: f64 = 1e-3;
 const SHIFTS: usize = 4;
 /// Most iterations.
-const MOST_ITERATIONS: usize = 20_000;
+const MAX_ITERATIONS: usize = 20_000;
 
 /// A ≈ L D Lᵀ with unit blocks on the diagonal of L.
 pub struct IncompleteFactor {
@@ -116,7 +116,7 @@ pub fn conjugate_gradients(
     let mut r = b.to_vec();
     let [mut z, mut p, mut q] = [(); 3].map(|()| vec![Vec3::zero(); b.len()]);
     let (goal, mut before) = (tolerance * largest(b), f64::INFINITY);
-    for iteration in 1..=MOST_ITERATIONS {
+    for iteration in 1..=MAX_ITERATIONS {
         factor.solve(&r, &mut z);
         let rz = dot(&r, &z);
         p.iter_mut().zip(&z).for_each(|(p, &z)| *p = *p * (rz / before) + z);
@@ -128,5 +128,5 @@ pub fn conjugate_gradients(
             return Ok(iteration);
         }
     }
-    Err(format!("defect of {:.1e} after {MOST_ITERATIONS} iterations", largest(&r) / largest(b)))
+    Err(format!("defect of {:.1e} after {MAX_ITERATIONS} iterations", largest(&r) / largest(b)))
 }

@@ -15,7 +15,7 @@ use super::super::collisions::{bones, contact_forces};
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
 use super::super::{
-    Body, BodyParams, DrivenRigid, Following, Leader, Model, Pin, PinMotion, Revision, RigidBody, RigidParams, Surface,
+    Body, BodyParams, DrivenRigid, SkinningPredictor, MotionSource, Model, Pin, PinMotion, Revision, RigidBody, RigidParams, Surface,
 };
 use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
@@ -236,7 +236,7 @@ impl Assembler {
         let stiffness = parts.bodies.iter().map(|body| channels.add(format!("{}.stiffness", body.name), 1.0)).collect();
         let pins = self.pins()?;
         let driven = self.driven();
-        let following = self.following(&pins, &driven);
+        let following = self.skinning_predictor(&pins, &driven);
         let (pressures, loads) = self.pressures_and_loads();
         let sheaths = self.sheaths();
         let colliders = self.colliders();
@@ -319,7 +319,7 @@ impl Assembler {
             lattices,
             pins,
             driven,
-            following,
+            skinning_predictor,
             attachments,
             pressures,
             loads,
@@ -423,7 +423,7 @@ impl Assembler {
         let fibers = self.lattice_fibers(index, params)?;
         let muscles = muscles.to_vec();
         let block = LatticeBlock::new(index, points, unknowns, lattice.clone(), lame, muscles, fibers);
-        Ok(if self.parts.firm_corners.contains(&index) { block.with_corners() } else { block })
+        Ok(if self.parts.inversion_barrier.contains(&index) { block.with_inversion_barrier() } else { block })
     }
 
     fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
@@ -461,17 +461,17 @@ impl Assembler {
     }
 
     /// Leaders that there are not, a pin without nodes for one, lead nobody.
-    fn following(&mut self, pins: &[Pin], driven: &[DrivenRigid]) -> Following {
-        let mut following = Following::default();
+    fn skinning_predictor(&mut self, pins: &[Pin], driven: &[DrivenRigid]) -> SkinningPredictor {
+        let mut predictor = SkinningPredictor::default();
         for params in std::mem::take(&mut self.parts.follows) {
             let leader = |by: &FollowedBy| match by {
                 FollowedBy::Pin(name) => {
-                    pins.iter().position(|pin| pin.body == params.body && pin.name == *name).map(Leader::Pin)
+                    pins.iter().position(|pin| pin.body == params.body && pin.name == *name).map(MotionSource::Pin)
                 }
-                FollowedBy::Rigid(rigid) => driven.iter().position(|driven| driven.rigid == *rigid).map(Leader::Driven),
+                FollowedBy::Rigid(rigid) => driven.iter().position(|driven| driven.rigid == *rigid).map(MotionSource::Driven),
             };
-            let first = following.leaders.len() as u32;
-            let leaders: Vec<Option<Leader>> = params.leaders.iter().map(leader).collect();
+            let first = predictor.leaders.len() as u32;
+            let leaders: Vec<Option<MotionSource>> = params.leaders.iter().map(leader).collect();
             let places: Vec<Option<u32>> = leaders
                 .iter()
                 .scan(first, |next, leader| {
@@ -480,19 +480,19 @@ impl Assembler {
                     Some(place)
                 })
                 .collect();
-            following.leaders.extend(leaders.into_iter().flatten());
+            predictor.leaders.extend(leaders.into_iter().flatten());
             for (node, weights) in params.weights.iter().enumerate() {
                 let point = self.point(params.body, node as u32);
                 let PointMap::Free(unknown) = self.kinematics.map(point as usize) else { continue };
                 let known = || weights.iter().filter_map(|&(leader, weight)| Some((places[leader as usize]?, weight)));
                 let total: f64 = known().map(|(_, weight)| weight).sum();
                 if total > 0.0 {
-                    following.entries.extend(known().map(|(leader, weight)| (leader, weight / total)));
-                    following.unknowns.push((unknown, following.entries.len() as u32));
+                    predictor.entries.extend(known().map(|(leader, weight)| (leader, weight / total)));
+                    predictor.unknowns.push((unknown, predictor.entries.len() as u32));
                 }
             }
         }
-        following
+        predictor
     }
 
     fn driven(&mut self) -> Vec<DrivenRigid> {

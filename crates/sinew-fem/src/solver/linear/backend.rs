@@ -9,7 +9,7 @@ use sinew_math::sparse::BlockCsr;
 use sinew_math::{Mat3, Real, Vec3};
 
 use super::assembly::{AssemblyScratch, TangentAt};
-use super::couplings::Couplings;
+use super::contact_operator::ContactOperator;
 use super::free::FreeParts;
 use super::hinge::Hinges;
 use super::plan::{AssemblyPlan, Filter};
@@ -70,7 +70,7 @@ pub(crate) struct Frame<'a> {
     pub filter: &'a Filter,
     pub free: &'a FreeParts,
     pub hinges: &'a Hinges,
-    pub couplings: &'a Couplings,
+    pub couplings: &'a ContactOperator,
 }
 
 /// How a system is to be solved.
@@ -86,7 +86,7 @@ pub(crate) struct Task {
 
 /// A matrix and its solver. Nothing else asks which one it is.
 ///
-/// Contacts are beside the matrix, in the [`Couplings`] of the frame; a backend adds their diagonal blocks when it is filled.
+/// Contacts are beside the matrix, in the [`ContactOperator`] of the frame; a backend adds their diagonal blocks when it is filled.
 pub(crate) trait Backend: Send {
     /// Fills the matrix at a place; `has_tangents` says that only contacts are others than when it was filled last. Rows and columns of prescribed components are
     /// still in place.

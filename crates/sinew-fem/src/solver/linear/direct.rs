@@ -6,7 +6,7 @@ use sinew_math::sparse::BlockCsr;
 
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly, rounding_floor};
-use super::couplings::CoupledFactor;
+use super::contact_operator::CoupledFactor;
 use super::plan::AssemblyPlan;
 use crate::kinematics::Unknowns;
 

@@ -1,14 +1,14 @@
-//! Conjugate gradients with a coarse cage, in single precision inside Newton's method in double precision.
+//! Conjugate gradients with a coarse coarse grid, in single precision inside Newton's method in double precision.
 //!
 //! Half the memory traffic makes an f32 iteration twice as fast, and Newton's method corrects what rounding spoils: a step that is exact to
-//! one part in a thousand is all it asks for. The cage ([`sinew_math::cage`]) keeps the number of iterations the same for every size of
+//! one part in a thousand is all it asks for. The coarse grid ([`sinew_math::coarse grid`]) keeps the number of iterations the same for every size of
 //! mesh. Where f32 gets nowhere with a matrix known to be definite (slender bodies, huge contrasts of stiffness), the system is assembled
-//! and solved once more in f64: by a factor, or for large bodies with the f32 cage as preconditioner.
+//! and solved once more in f64: by a factor, or for large bodies with the f32 coarse grid as preconditioner.
 //!
 //! The grid matrix is computed for the first solve of a step and kept for the others until they take half as long again. It is never
 //! kept from step to step: a run that is resumed would differ.
 
-use sinew_math::cage::{CageParams, CagePreconditioner};
+use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
 use sinew_math::krylov::{CgOutcome, CgParams, CgScratch, Preconditioner, conjugate_gradients, norm};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
@@ -17,7 +17,7 @@ use sinew_math::{Vec3, parallel};
 use super::super::params::LinearSolver;
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly, rounding_floor};
-use super::couplings::{Coupled, CoupledFactor, Couplings};
+use super::contact_operator::{Coupled, CoupledFactor, ContactOperator};
 use super::plan::AssemblyPlan;
 use super::rest_factor::RestFactor;
 use super::v_cycle::VCycle;
@@ -46,7 +46,7 @@ const SMALL_NODES: usize = 2000;
 pub(crate) struct Iterative {
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
-    cage: CagePreconditioner,
+    coarse_grid: CoarseGridPreconditioner,
     scratch: CgScratch<f32>,
     rhs: Vec<Vec3<f32>>,
     solution: Vec<Vec3<f32>>,
@@ -65,9 +65,9 @@ pub(crate) struct Iterative {
 
 /// What turns a residual into a direction.
 enum Kind {
-    /// Diagonal blocks plus cage.
+    /// Diagonal blocks plus coarse grid.
     Sum,
-    /// Smoothing and cage one after the other.
+    /// Smoothing and coarse grid one after the other.
     VCycle(VCycle),
     RestFactor(Box<RestFactor>),
 }
@@ -86,7 +86,7 @@ impl Iterative {
     pub fn new(model: &Model, plan: &AssemblyPlan, solver: LinearSolver, budget: Option<usize>) -> Self {
         let kinematics = &model.kinematics;
         let nodes = kinematics.unknown_count();
-        // The cage wraps the bodies as they are at rest; unknowns of rigid bodies are not places and stay outside.
+        // The coarse grid wraps the bodies as they are at rest; unknowns of rigid bodies are not places and stay outside.
         let mut positions = vec![Vec3::zero(); nodes];
         let mut is_node = vec![false; nodes];
         for body in &model.bodies {
@@ -97,10 +97,10 @@ impl Iterative {
                 }
             }
         }
-        let cage = CagePreconditioner::new(
+        let coarse_grid = CoarseGridPreconditioner::new(
             &positions,
             &plan.pattern,
-            &CageParams::default(),
+            &CoarseGridParams::default(),
             |node| kinematics.fixed(node),
             |node| is_node[node],
         );
@@ -115,7 +115,7 @@ impl Iterative {
             kind,
             matrix: BlockCsr::zeros(plan.pattern.clone()),
             sliced: SlicedBlocks::new(&plan.pattern),
-            cage,
+            coarse_grid,
             scratch: CgScratch::new(),
             rhs: vec![Vec3::zero(); nodes],
             solution: vec![Vec3::zero(); nodes],
@@ -130,18 +130,18 @@ impl Iterative {
 
     /// In words, for the report.
     pub fn describe(&self) -> String {
-        let grids: Vec<String> = self.cage.grid_nodes().map(|nodes| nodes.to_string()).collect();
+        let grids: Vec<String> = self.coarse_grid.grid_nodes().map(|nodes| nodes.to_string()).collect();
         let grids = grids.join(" and ");
         match self.kind {
-            Kind::Sum => format!("a cage of {grids} nodes"),
-            Kind::VCycle(_) => format!("a V-cycle over a cage of {grids} nodes"),
+            Kind::Sum => format!("a coarse grid of {grids} nodes"),
+            Kind::VCycle(_) => format!("a V-cycle over a coarse grid of {grids} nodes"),
             Kind::RestFactor(_) => "a factor of the rest state".to_string(),
         }
     }
 
     /// Forgets the grid of the last step.
     pub fn forget(&mut self) {
-        self.cage.forget_grid();
+        self.coarse_grid.forget_grid();
         self.failures = 0;
         self.spent = 0;
     }
@@ -166,24 +166,24 @@ impl Iterative {
     pub fn solve_narrow(
         &mut self,
         tangent: Tangent,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         rhs: &[Vec3],
         out: &mut [Vec3],
         forcing: f64,
     ) -> Result<usize, SolveFailure> {
-        let indefinite = self.cage.update_diagonal(&self.matrix);
+        let indefinite = self.coarse_grid.update_diagonal(&self.matrix);
         if let (Some(unknown), Tangent::Exact) = (indefinite, tangent) {
             return Err(SolveFailure::DiagonalBlock { unknown });
         }
         let is_slow = self.last_rate > PATIENCE.max(GROWTH * self.first_rate);
-        let is_new = !matches!(self.kind, Kind::RestFactor(_)) && (!self.cage.has_grid() || is_slow);
+        let is_new = !matches!(self.kind, Kind::RestFactor(_)) && (!self.coarse_grid.has_grid() || is_slow);
         if is_new {
-            self.cage.update_grid(&self.matrix, tangent == Tangent::Definite).map_err(SolveFailure::Factor)?;
+            self.coarse_grid.update_grid(&self.matrix, tangent == Tangent::Definite).map_err(SolveFailure::Factor)?;
             self.first_rate = 0.0;
         }
         self.sliced.fill_from_lower(&self.matrix);
         if let (Kind::VCycle(cycle), true) = (&mut self.kind, is_new) {
-            cycle.estimate(&self.sliced, self.cage.diagonal_inverses().inverse_blocks());
+            cycle.estimate(&self.sliced, self.coarse_grid.diagonal_inverses().inverse_blocks());
         }
         // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
         let scale = norm(rhs);
@@ -200,12 +200,12 @@ impl Iterative {
             absolute_tolerance: 0.0,
             max_iterations: self.budget.unwrap_or(most),
         };
-        let Self { kind, sliced, cage, rhs, solution, scratch, .. } = self;
+        let Self { kind, sliced, coarse_grid, rhs, solution, scratch, .. } = self;
         let matrix = &Coupled { matrix: &*sliced, couplings };
         let solved = match kind {
-            Kind::Sum => conjugate_gradients(matrix, cage, rhs, solution, &params, scratch),
+            Kind::Sum => conjugate_gradients(matrix, coarse_grid, rhs, solution, &params, scratch),
             Kind::VCycle(cycle) => {
-                conjugate_gradients(matrix, &mut cycle.with(sliced, cage), rhs, solution, &params, scratch)
+                conjugate_gradients(matrix, &mut cycle.with(sliced, coarse_grid), rhs, solution, &params, scratch)
             }
             Kind::RestFactor(factor) => conjugate_gradients(matrix, &mut **factor, rhs, solution, &params, scratch),
         };
@@ -278,7 +278,7 @@ impl Iterative {
             return Ok(1);
         }
         out.fill(Vec3::zero());
-        let mut widened = Widened { cage: &mut self.cage, residual, correction };
+        let mut widened = Widened { coarse_grid: &mut self.coarse_grid, residual, correction };
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
         let info =
@@ -340,9 +340,9 @@ impl Backend for Iterative {
     }
 }
 
-/// The f32 cage for vectors of f64.
+/// The f32 coarse grid for vectors of f64.
 struct Widened<'a> {
-    cage: &'a mut CagePreconditioner,
+    coarse_grid: &'a mut CoarseGridPreconditioner,
     residual: &'a mut [Vec3<f32>],
     correction: &'a mut [Vec3<f32>],
 }
@@ -357,7 +357,7 @@ impl Preconditioner<f64> for Widened<'_> {
         for (narrow, &wide) in self.residual.iter_mut().zip(r) {
             *narrow = Vec3::from_f64(wide / scale);
         }
-        self.cage.apply(self.residual, self.correction);
+        self.coarse_grid.apply(self.residual, self.correction);
         for (wide, narrow) in z.iter_mut().zip(&*self.correction) {
             *wide = narrow.to_f64() * scale;
         }

@@ -2,14 +2,14 @@
 //!
 //! $$A = B + \sum_l K_l,$$
 //! with a sparse matrix B of everything else (inertia, springs, contact, the cells of other bodies) and the lattices' K as a product ([`sinew_lattice`]).
-//! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the cage
+//! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the coarse grid
 //! elsewhere. Where f32 gets nowhere with a tangent known to be definite, vectors and products are f64, and only the preconditioner stays f32.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind, Ties};
-use sinew_math::cage::{CageParams, CagePreconditioner};
+use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind, EmbeddedSprings};
+use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::krylov::{
     CgError, CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
 };
@@ -20,8 +20,8 @@ use sinew_math::{Mat3, Real, Vec3};
 use super::super::params::{NonlinearSolver, SolverParams};
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly, rounding_floor};
-use super::couplings::{ContactsWithin, Coupled, Couplings};
-use super::mending::Mending;
+use super::contact_operator::{ContactsWithin, Coupled, ContactOperator};
+use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
 use crate::force::Anchor;
 use crate::kinematics::{PointMap, Unknowns};
@@ -37,18 +37,18 @@ const MAX_ITERATIONS: usize = 300;
 const MAX_WIDE_ITERATIONS: usize = 1000;
 
 /// How often sweeps are made shorter because a cycle was not definite.
-const MOST_CALMINGS: usize = 4;
+const MAX_CALMINGS: usize = 4;
 
 /// What is left of a block without its springs, over the block, that f32 cannot tell from nothing.
 const TIED_ROUNDING: f32 = 1e-5;
 
 /// The solver with its memory.
 pub(crate) struct LatticeSystem {
-    /// B, and in a solve, where there is a cage, the mean diagonal of K besides.
+    /// B, and in a solve, where there is a coarse grid, the mean diagonal of K besides.
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
     /// For what is not on a lattice; `None` where everything is.
-    cage: Option<CagePreconditioner>,
+    coarse_grid: Option<CoarseGridPreconditioner>,
     parts: Mutex<Vec<LatticePart>>,
     /// Mean of K's diagonal block of each unknown [N/m], of the last tangent; and at rest.
     stiffness: Vec<f32>,
@@ -65,7 +65,7 @@ pub(crate) struct LatticeSystem {
     has_nonlinear_cycles: bool,
     cell_count: usize,
     /// Where there may be contacts.
-    mending: Option<Box<Mending>>,
+    mending: Option<Box<LocalSolve>>,
 }
 
 /// What the rare solve in f64 needs; allocated when it is needed first.
@@ -170,7 +170,7 @@ impl LatticePart {
     }
 
     /// Contacts of the lattice with itself go into its cycles, others hold its nodes; all of them where `takes_none`.
-    fn gather_contacts(&mut self, couplings: &Couplings, takes_none: bool) {
+    fn gather_contacts(&mut self, couplings: &ContactOperator, takes_none: bool) {
         couplings.for_each_outer_diagonal(&self.unknowns, takes_none, |unknown, block| {
             self.anchors[unknown - self.unknowns.start] += Mat3::from_f64(block.symmetric_part());
         });
@@ -198,8 +198,8 @@ impl LatticePart {
 }
 
 /// Springs at points of the flesh of a lattice between its nodes.
-fn ties_of(model: &Model, block: &LatticeBlock) -> Ties {
-    let mut ties = Ties::default();
+fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
+    let mut ties = EmbeddedSprings::default();
     let kinematics = &model.kinematics;
     let node_of =
         |unknown: u32| block.unknowns().contains(&(unknown as usize)).then(|| unknown - block.unknowns().start as u32);
@@ -238,7 +238,7 @@ impl LatticeSystem {
         let mut system = Self {
             matrix: BlockCsr::zeros(plan.pattern.clone()),
             sliced: SlicedBlocks::new(&plan.pattern),
-            cage: (covered < nodes).then(|| cage(model, plan)),
+            coarse_grid: (covered < nodes).then(|| coarse_grid(model, plan)),
             parts: Mutex::new(parts),
             stiffness: vec![0.0; nodes],
             rest_stiffness: Vec::new(),
@@ -250,7 +250,7 @@ impl LatticeSystem {
             budget: params.budget.map(|budget| budget.linear),
             has_nonlinear_cycles: params.nonlinear == NonlinearSolver::Fas,
             cell_count: model.lattices.iter().map(LatticeBlock::cell_count).sum(),
-            mending: (!model.contact.is_empty()).then(|| Box::new(Mending::new(model))),
+            mending: (!model.contact.is_empty()).then(|| Box::new(LocalSolve::new(model))),
         };
         system.measure_stiffness();
         system.rest_stiffness.clone_from(&system.stiffness);
@@ -340,18 +340,18 @@ impl LatticeSystem {
             return Err(failure);
         }
         self.sliced.fill_from_lower(&self.matrix);
-        if let Some(cage) = &mut self.cage {
+        if let Some(coarse_grid) = &mut self.coarse_grid {
             for part in get(&mut self.parts) {
                 for unknown in part.unknowns.clone() {
                     self.matrix.add_diagonal(unknown, &(Mat3::identity() * self.stiffness[unknown]));
                 }
             }
-            let indefinite = cage.update_diagonal(&self.matrix);
+            let indefinite = coarse_grid.update_diagonal(&self.matrix);
             if let (Some(unknown), Tangent::Exact) = (indefinite, at.tangent()) {
                 return Err(SolveFailure::DiagonalBlock { unknown });
             }
-            if !cage.has_grid() {
-                cage.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
+            if !coarse_grid.has_grid() {
+                coarse_grid.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
             }
         }
         Ok(scale)
@@ -360,13 +360,13 @@ impl LatticeSystem {
     /// Solves in f32, with shorter sweeps where cycles turn out not to be definite.
     fn solve_calmly(
         &mut self,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         task: Task,
         rhs: &[Vec3],
         out: &mut [Vec3],
     ) -> Result<usize, SolveFailure> {
         let mut solved = self.solve_narrow(couplings, rhs, out, task);
-        for _ in 0..MOST_CALMINGS {
+        for _ in 0..MAX_CALMINGS {
             if !matches!(solved, Err(SolveFailure::Preconditioner { .. })) {
                 break;
             }
@@ -379,7 +379,7 @@ impl LatticeSystem {
     /// Solves A out = rhs in f32 to a relative accuracy, after [`prepare`](Self::prepare).
     pub fn solve_prepared(
         &mut self,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         forcing: f64,
         rhs: &[Vec3],
         out: &mut [Vec3],
@@ -391,10 +391,10 @@ impl LatticeSystem {
         self.solve_calmly(couplings, Task { shift: 0.0, forcing, has_guess: false }, rhs, out).map(|_| ())
     }
 
-    /// z = one V-cycle on each lattice, and the cage elsewhere, for r; after [`prepare`](Self::prepare).
+    /// z = one V-cycle on each lattice, and the coarse grid elsewhere, for r; after [`prepare`](Self::prepare).
     pub fn precondition(&mut self, r: &[Vec3], z: &mut [Vec3]) {
-        let Self { cage, parts, rhs, solution, .. } = self;
-        let cycle = Cycle { cage: cage.as_mut(), parts };
+        let Self { coarse_grid, parts, rhs, solution, .. } = self;
+        let cycle = Cycle { coarse_grid: coarse_grid.as_mut(), parts };
         Widened { cycle, residual: rhs, correction: solution }.apply(r, z);
     }
 
@@ -410,7 +410,7 @@ impl LatticeSystem {
 
     fn solve_narrow(
         &mut self,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         rhs: &[Vec3],
         out: &mut [Vec3],
         task: Task,
@@ -428,9 +428,9 @@ impl LatticeSystem {
             absolute_tolerance: 0.0,
             max_iterations: self.budget.unwrap_or(MAX_ITERATIONS),
         };
-        let Self { sliced, cage, parts, rhs, solution, scratch, .. } = self;
+        let Self { sliced, coarse_grid, parts, rhs, solution, scratch, .. } = self;
         let operator = Narrow { sliced, parts };
-        let mut cycle = Cycle { cage: cage.as_mut(), parts };
+        let mut cycle = Cycle { coarse_grid: coarse_grid.as_mut(), parts };
         let coupled = Coupled { matrix: &operator, couplings };
         let info = conjugate_gradients(&coupled, &mut cycle, rhs, solution, &params, scratch).map_err(failure_of)?;
         let iterations = outcome(&info, self.budget.is_some())?;
@@ -469,7 +469,7 @@ impl LatticeSystem {
         matrix.mirror_lower();
         out.fill(Vec3::zero());
         let operator = WideOperator { matrix, parts: &self.parts };
-        let mut cycle = Widened { cycle: Cycle { cage: self.cage.as_mut(), parts: &self.parts }, residual, correction };
+        let mut cycle = Widened { cycle: Cycle { coarse_grid: self.coarse_grid.as_mut(), parts: &self.parts }, residual, correction };
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
         let coupled = Coupled { matrix: &operator, couplings: frame.couplings };
@@ -511,8 +511,8 @@ impl Backend for LatticeSystem {
     }
 
     fn begin_step(&mut self, history: &History) {
-        if let Some(cage) = &mut self.cage {
-            cage.forget_grid();
+        if let Some(coarse_grid) = &mut self.coarse_grid {
+            coarse_grid.forget_grid();
         }
         self.stiffness.copy_from_slice(&self.rest_stiffness);
         let mut left = &history.spectra[..];
@@ -579,8 +579,8 @@ impl Backend for LatticeSystem {
     }
 }
 
-/// The cage around what is not on a lattice, as it is at rest.
-fn cage(model: &Model, plan: &AssemblyPlan) -> CagePreconditioner {
+/// The coarse grid around what is not on a lattice, as it is at rest.
+fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     let kinematics = &model.kinematics;
     let mut positions = vec![Vec3::zero(); kinematics.unknown_count()];
     let mut takes_part = vec![false; positions.len()];
@@ -594,7 +594,7 @@ fn cage(model: &Model, plan: &AssemblyPlan) -> CagePreconditioner {
         }
     }
     let fixed = |node| kinematics.fixed(node);
-    CagePreconditioner::new(&positions, &plan.pattern, &CageParams::default(), fixed, |node| takes_part[node])
+    CoarseGridPreconditioner::new(&positions, &plan.pattern, &CoarseGridParams::default(), fixed, |node| takes_part[node])
 }
 
 /// Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
@@ -722,16 +722,16 @@ fn add_free(y: &mut [Vec3<f32>], free: &[Vec3<f32>], product: &[Vec3<f32>]) {
     });
 }
 
-/// One cycle on each lattice, and the cage elsewhere.
+/// One cycle on each lattice, and the coarse grid elsewhere.
 struct Cycle<'a> {
-    cage: Option<&'a mut CagePreconditioner>,
+    coarse_grid: Option<&'a mut CoarseGridPreconditioner>,
     parts: &'a Mutex<Vec<LatticePart>>,
 }
 
 impl Preconditioner<f32> for Cycle<'_> {
     fn apply(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
-        if let Some(cage) = &mut self.cage {
-            cage.apply(r, z);
+        if let Some(coarse_grid) = &mut self.coarse_grid {
+            coarse_grid.apply(r, z);
         }
         for part in lock(self.parts).iter_mut() {
             part.multigrid.precondition(&r[part.unknowns.clone()], &mut z[part.unknowns.clone()]);

@@ -14,13 +14,13 @@
 
 mod assembly;
 mod backend;
-mod couplings;
+mod contact_operator;
 mod direct;
 mod free;
 mod hinge;
 mod iterative;
 mod lattice;
-mod mending;
+mod local_solve;
 mod plan;
 mod rest_factor;
 mod system;
@@ -28,7 +28,7 @@ mod v_cycle;
 
 pub(crate) use assembly::{AssemblyScratch, TangentAt};
 pub(crate) use backend::{Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly};
-pub(crate) use couplings::{CoupledFactor, Couplings};
+pub(crate) use contact_operator::{CoupledFactor, ContactOperator};
 pub(crate) use free::{FreeParts, connected_parts};
 pub(crate) use hinge::Hinges;
 pub(crate) use iterative::Iterative;

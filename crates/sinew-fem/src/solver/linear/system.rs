@@ -9,7 +9,7 @@ use sinew_math::krylov::norm;
 use super::super::params::{LinearSolver, SolverParams};
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, Frame, SolveFailure, Task};
-use super::couplings::Couplings;
+use super::contact_operator::ContactOperator;
 use super::direct::Direct;
 use super::free::{FreeParts, connected_parts};
 use super::hinge::Hinges;
@@ -45,7 +45,7 @@ pub(crate) struct LinearSystem {
     backend: Box<dyn Backend>,
     scratch: AssemblyScratch,
     /// Blocks between unknowns that no cell connects, of the matrix last assembled.
-    couplings: Couplings,
+    couplings: ContactOperator,
     /// Of the model it was made for.
     revision: Revision,
     has_values: bool,
@@ -95,7 +95,7 @@ impl LinearSystem {
             plan: Arc::new(plan),
             backend,
             scratch: AssemblyScratch::default(),
-            couplings: Couplings::default(),
+            couplings: ContactOperator::default(),
             revision: model.revision(),
             has_values: false,
             earlier_floor: 0.0,

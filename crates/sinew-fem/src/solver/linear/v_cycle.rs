@@ -1,4 +1,4 @@
-//! The cage used one after the other with smoothing, instead of both added up.
+//! The coarse grid used one after the other with smoothing, instead of both added up.
 //!
 //! A V-cycle from z = 0: smooth, correct on the grid what is left, smooth again,
 //! $$z \leftarrow S r, \qquad z \leftarrow z + P (P^T A P)^{-1} P^T (r - A z), \qquad z \leftarrow z + S (r - A z),$$
@@ -6,7 +6,7 @@
 //! because the same polynomial smooths before and after. It costs more products per iteration than the sum, and pays
 //! where Jacobi's method and the grid would push against each other: nearly incompressible flesh.
 
-use sinew_math::cage::CagePreconditioner;
+use sinew_math::coarse_grid::CoarseGridPreconditioner;
 use sinew_math::krylov::{LinearOperator, Preconditioner, norm};
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::sparse::SlicedBlocks;
@@ -57,9 +57,9 @@ impl VCycle {
         self.largest *= POWER_MARGIN;
     }
 
-    /// The preconditioner for one matrix and its cage.
-    pub fn with<'a>(&'a mut self, matrix: &'a SlicedBlocks, cage: &'a mut CagePreconditioner) -> Cycle<'a> {
-        Cycle { memory: self, matrix, cage }
+    /// The preconditioner for one matrix and its coarse grid.
+    pub fn with<'a>(&'a mut self, matrix: &'a SlicedBlocks, coarse_grid: &'a mut CoarseGridPreconditioner) -> Cycle<'a> {
+        Cycle { memory: self, matrix, coarse_grid }
     }
 }
 
@@ -67,14 +67,14 @@ impl VCycle {
 pub(super) struct Cycle<'a> {
     memory: &'a mut VCycle,
     matrix: &'a SlicedBlocks,
-    cage: &'a mut CagePreconditioner,
+    coarse_grid: &'a mut CoarseGridPreconditioner,
 }
 
 impl Cycle<'_> {
     /// z += S (r − A z); with `from_zero` z is taken to be zero.
     fn smooth(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>], from_zero: bool) {
         let VCycle { largest, direction, product, .. } = &mut *self.memory;
-        let inverses = self.cage.diagonal_inverses().inverse_blocks();
+        let inverses = self.coarse_grid.diagonal_inverses().inverse_blocks();
         let lowest = LOWEST_SHARE * *largest;
         let (center, half) = (0.5 * (*largest + lowest), 0.5 * (*largest - lowest));
         let sigma = center / half;
@@ -116,7 +116,7 @@ impl Preconditioner<f32> for Cycle<'_> {
                 rest[i] = r[i] - product[i];
             }
         });
-        self.cage.correct(rest, direction);
+        self.coarse_grid.correct(rest, direction);
         for_each_block_mut((&mut *z, &direction[..]), SUM_BLOCK, |_, (z, correction)| {
             for i in 0..z.len() {
                 z[i] += correction[i];

@@ -14,7 +14,7 @@ use super::vectors::dot;
 /// Differences that are combined.
 const WINDOW: usize = 4;
 /// Share of the slope of the plain step that a combined one must have.
-const LEAST_SLOPE: f64 = 0.1;
+const MIN_SLOPE: f64 = 0.1;
 /// What keeps steps that are nearly alike apart, over their squares.
 const RIDGE: f64 = 1e-6;
 
@@ -54,7 +54,7 @@ impl Past {
         };
         let slope = sum(direction.len(), |k| gradient[k].dot(combined(k)));
         // Written so that NaN fails.
-        if slope < LEAST_SLOPE * dot(gradient, direction) {
+        if slope < MIN_SLOPE * dot(gradient, direction) {
             direction.iter_mut().enumerate().for_each(|(k, d)| *d = combined(k));
         }
     }

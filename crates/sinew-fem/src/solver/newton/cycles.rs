@@ -5,12 +5,12 @@ use std::time::Instant;
 use super::super::linear::TangentAt;
 use super::super::params::{NonlinearSolver, SolverParams};
 use super::super::problem::Merit;
-use super::attempt::{Attempt, Work};
+use super::newton_loop::{NewtonLoop, Work};
 use super::vectors::dot;
 use crate::report::StepReport;
 
 /// Cycles of a step before Newton's method takes over.
-const MOST_CYCLES: usize = 30;
+const MAX_CYCLES: usize = 30;
 /// Part of the first residual below which Newton's method, which converges quadratically there, is cheaper.
 const CLOSE: f64 = 1e-4;
 
@@ -22,7 +22,7 @@ pub(super) struct Cycles {
 impl Cycles {
     pub fn new(params: &SolverParams) -> Self {
         let left = match params.nonlinear {
-            NonlinearSolver::Fas => params.budget.map_or(MOST_CYCLES, |budget| budget.newton),
+            NonlinearSolver::Fas => params.budget.map_or(MAX_CYCLES, |budget| budget.newton),
             NonlinearSolver::Newton => 0,
         };
         Self { left }
@@ -37,7 +37,7 @@ impl Cycles {
     }
 }
 
-impl Attempt<'_> {
+impl NewtonLoop<'_> {
     /// A nonlinear cycle on the lattices, and a step along what it found. Where that leads nowhere there is none, and no more cycles.
     pub(super) fn cycle(&mut self, merit: Merit, cycles: &mut Cycles, report: &mut StepReport) -> Option<Merit> {
         let left = std::mem::take(&mut cycles.left);

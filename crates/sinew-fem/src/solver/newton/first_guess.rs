@@ -9,12 +9,12 @@ use super::super::integrator::Regime;
 use super::super::linear::{TangentAt, Task};
 use super::super::params::NonlinearSolver;
 use super::super::problem::Merit;
-use super::attempt::{Attempt, Failure, STATIC_FORCING, Work};
+use super::newton_loop::{NewtonLoop, Failure, STATIC_FORCING, Work};
 use super::guide::Guide;
 use super::search::Caution;
 use super::vectors::{dot, largest, norm};
 use crate::kinematics::Unknowns;
-use crate::model::Following;
+use crate::model::SkinningPredictor;
 use crate::report::StepReport;
 
 /// Iterations allowed to drive prescribed nodes to their targets before the step is called too large.
@@ -33,7 +33,7 @@ const SHORTEST_FOLLOWING: f64 = 0.05;
 /// Least share of its way that what is prescribed must come forward per iteration.
 const SHORTEST_DRIVE: f64 = 1e-4;
 
-impl Attempt<'_> {
+impl NewtonLoop<'_> {
     /// Places the iterate: at the old unknowns with prescribed values, at a better extrapolation, or where driving the prescribed
     /// nodes leads. Returns the reference residual, the size of g at (xⁿ, vⁿ) under the new boundary data, and the merit of the iterate, whose
     /// gradient is in place.
@@ -58,7 +58,7 @@ impl Attempt<'_> {
             self.work.q.rotations[block] = pose.rotation;
         }
         model.kinematics.place(&self.work.q, &mut self.work.x);
-        if moved > 0.0 && self.params.regime == Regime::Quasistatic && !model.following.is_empty() {
+        if moved > 0.0 && self.params.regime == Regime::Quasistatic && !model.skinning_predictor.is_empty() {
             return self.start_by_following(report);
         }
         let stage = &mut *self.problem.contact;
@@ -108,7 +108,7 @@ impl Attempt<'_> {
         let previous = self.problem.ctx.previous;
         let reference = self.residual_without_contact();
         let Work { q, motions, targets, .. } = &mut *self.work;
-        model.following.find_motions(model, &previous.unknowns, q, motions);
+        model.skinning_predictor.find_motions(model, &previous.unknowns, q, motions);
         targets.clone_from(q);
         let goal = self.params.tolerance * reference;
         let progress = self.problem.contact.progress();
@@ -168,8 +168,8 @@ impl Attempt<'_> {
         }
         let Work { trial, last_motions, correction, .. } = &mut *self.work;
         model.kinematics.advance(&previous.unknowns, &history.rates, -h, trial);
-        model.following.find_motions(model, trial, &previous.unknowns, last_motions);
-        model.following.carry(model, last_motions, &mut trial.vectors, &mut *correction);
+        model.skinning_predictor.find_motions(model, trial, &previous.unknowns, last_motions);
+        model.skinning_predictor.carry(model, last_motions, &mut trial.vectors, &mut *correction);
         let parts = (&mut correction[..], &trial.vectors[..], &previous.unknowns.vectors[..]);
         for_each_block_mut(parts, SUM_BLOCK, |_, (correction, carried, now): (&mut [Vec3], &[Vec3], &[Vec3])| {
             for ((correction, &carried), &now) in correction.iter_mut().zip(carried).zip(now) {
@@ -193,12 +193,12 @@ impl Attempt<'_> {
         if ahead {
             trial.vectors.iter_mut().zip(&*correction).for_each(|(x, &c)| *x += c);
         }
-        model.following.carry(model, motions, &mut trial.vectors, direction);
+        model.skinning_predictor.carry(model, motions, &mut trial.vectors, direction);
         model.kinematics.place(trial, trial_x);
         // What all leaders do together leads nobody into anybody, however far it is: the way begins beyond it.
         q.clone_from(&previous.unknowns);
         if model.moves_as_one() {
-            Following::carry_all(model, &model.following.common_motion(model, motions), q);
+            SkinningPredictor::carry_all(model, &model.skinning_predictor.common_motion(model, motions), q);
         }
         model.kinematics.place(q, x);
         let start = Instant::now();
@@ -425,7 +425,7 @@ impl Attempt<'_> {
         }
         model.kinematics.filter(&mut self.work.rhs);
         let start = Instant::now();
-        let is_touching = self.problem.contact.is_repelling() || !model.following.is_empty();
+        let is_touching = self.problem.contact.is_repelling() || !model.skinning_predictor.is_empty();
         let forcing = if is_touching { TOUCHING_ACCURACY } else { FREE_ACCURACY };
         let Work { q, x, point_gradient, rhs, direction, trial_gradient: way, .. } = &mut *self.work;
         if again {

@@ -12,7 +12,7 @@
 //! Both are linear and elliptic: one system with the stiffness of a Laplacian, two right-hand sides. The result is only a guess; it is
 //! taken when the merit function is lower there than at the present state.
 
-use sinew_math::cage::{CageParams, CagePreconditioner};
+use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::krylov::{CgParams, CgScratch, conjugate_gradients, norm};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::svd3::svd3_plain;
@@ -31,7 +31,7 @@ const NO_TURN: f64 = 1e-9;
 /// The Laplacian of a model's bodies and what solving with it needs.
 pub(super) struct Guide {
     sliced: SlicedBlocks,
-    cage: CagePreconditioner,
+    coarse_grid: CoarseGridPreconditioner,
     scratch: CgScratch<f32>,
     /// Unknowns that the guide moves: nodes of bodies whose cells have no bound nodes.
     guided: Vec<bool>,
@@ -80,16 +80,16 @@ impl Guide {
         let scale = filter_scale(&matrix);
         filter.apply(&mut matrix, scale);
         let fixed = |unknown: usize| if guided[unknown] { kinematics.fixed(unknown) } else { [true; 3] };
-        let mut cage = CagePreconditioner::new(&positions, &plan.pattern, &CageParams::default(), fixed, |unknown| {
+        let mut coarse_grid = CoarseGridPreconditioner::new(&positions, &plan.pattern, &CoarseGridParams::default(), fixed, |unknown| {
             guided[unknown]
         });
-        cage.update_diagonal(&matrix);
-        cage.update_grid(&matrix, true).ok()?;
+        coarse_grid.update_diagonal(&matrix);
+        coarse_grid.update_grid(&matrix, true).ok()?;
         let mut sliced = SlicedBlocks::new(&plan.pattern);
         sliced.fill_from_lower(&matrix);
         Some(Self {
             sliced,
-            cage,
+            coarse_grid,
             scratch: CgScratch::new(),
             guided,
             rotation: vec![Vec3::zero(); nodes],
@@ -186,7 +186,7 @@ impl Guide {
             self.correction.fill(Vec3::zero());
             let params = CgParams { relative_tolerance: 1e-5, absolute_tolerance: 0.0, max_iterations: 2000 };
             let (b, out) = (&self.narrow, &mut self.correction);
-            let solved = conjugate_gradients(&self.sliced, &mut self.cage, b, out, &params, &mut self.scratch);
+            let solved = conjugate_gradients(&self.sliced, &mut self.coarse_grid, b, out, &params, &mut self.scratch);
             let Ok(info) = solved else { return };
             self.effort.0 += 1;
             self.effort.1 += info.iterations;

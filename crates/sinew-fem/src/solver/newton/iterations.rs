@@ -6,7 +6,7 @@
 //! unfolds: full steps creep there, so they are stretched while the forces still pull along them, and from then on only a part of the negative
 //! curvature is taken out. Accepting a step because the residual fell would walk into saddles, so the residual decides only inside the rounding error
 //! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls. Among contacts the few nodes
-//! that are far from equilibrium move alone first (`linear/mending.rs`).
+//! that are far from equilibrium move alone first (`linear/local_solve.rs`).
 
 use std::time::Instant;
 
@@ -14,9 +14,9 @@ use super::super::integrator::Regime;
 use super::super::linear::{SolveFailure, TangentAt};
 use super::super::params::ResidualNorm;
 use super::super::problem::Merit;
-use super::attempt::{Attempt, Failure, STATIC_FORCING, Work, creeps};
+use super::newton_loop::{NewtonLoop, Failure, STATIC_FORCING, Work, creeps};
 use super::cycles::Cycles;
-use super::search::{Caution, Direction, MOST_SHIFT, Step};
+use super::search::{Caution, Direction, MAX_SHIFT, Step};
 use super::vectors::{dot, largest, norm};
 use crate::report::StepReport;
 
@@ -38,7 +38,7 @@ const DYNAMIC_FORCING: f64 = 0.02;
 
 /// Among contacts, which bend the energy too much for more; and the tightest there, after the first iteration.
 const TOUCHING_FORCING: f64 = 0.2;
-const LEAST_TOUCHING_FORCING: f64 = 0.1;
+const MIN_TOUCHING_FORCING: f64 = 0.1;
 /// The first of a step that starts where bones have carried flesh, which is as good a start.
 const FOLLOWED_FORCING: f64 = 0.03;
 /// Share of the goal that a linear solve need not leave.
@@ -75,11 +75,11 @@ impl Best {
             self.age += 1;
         }
         let restless = self.age.saturating_sub(CALM_AGE) as f64;
-        if restless > 0.0 { (CALM_SHIFT * 10f64.powf(restless / CALM_AGE as f64)).min(MOST_SHIFT) } else { 0.0 }
+        if restless > 0.0 { (CALM_SHIFT * 10f64.powf(restless / CALM_AGE as f64)).min(MAX_SHIFT) } else { 0.0 }
     }
 }
 
-impl Attempt<'_> {
+impl NewtonLoop<'_> {
     /// Iterates until the residual is small enough, or gives up; the merit of the last iterate.
     pub(super) fn run(&mut self, report: &mut StepReport) -> Result<Merit, Failure> {
         let (reference, mut merit) = self.start(report)?;
@@ -154,12 +154,12 @@ impl Attempt<'_> {
             }
             may_mend = mends;
             report.newton_iterations += 1;
-            let is_carried = iterations == 0 && !self.problem.model.following.is_empty();
+            let is_carried = iterations == 0 && !self.problem.model.skinning_predictor.is_empty();
             let cap = if is_touching { cap.max(TOUCHING_FORCING) } else { cap };
             let cap = if is_carried { cap.min(FOLLOWED_FORCING.max(GOAL_SHARE * goal / size)) } else { cap };
             let mut forcing = forcing_term(size, previous_size, goal, cap);
             if is_touching && iterations > 0 {
-                forcing = forcing.max(LEAST_TOUCHING_FORCING);
+                forcing = forcing.max(MIN_TOUCHING_FORCING);
             }
             if merit.potential.is_none() {
                 caution.shift = caution.shift.max(best.calming_shift(residual));
@@ -224,7 +224,7 @@ impl Attempt<'_> {
             return None;
         }
         let step = self.line_search(merit, slope, report)?;
-        report.mendings += 1;
+        report.local_solves += 1;
         Some(step.merit)
     }
 

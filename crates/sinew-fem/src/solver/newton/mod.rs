@@ -1,7 +1,7 @@
 //! The one nonlinear solver: quasistatics and the implicit schemes, one step at a time.
 
 mod acceleration;
-mod attempt;
+mod newton_loop;
 mod cycles;
 mod first_guess;
 mod guide;
@@ -19,7 +19,7 @@ use super::integrator::Regime;
 use super::linear::LinearSystem;
 use super::params::{NonlinearSolver, ResidualNorm, SolverParams};
 use super::problem::{Problem, ProblemScratch};
-use attempt::{Attempt, Failure, Work};
+use newton_loop::{NewtonLoop, Failure, Work};
 use guide::Guide;
 use iterations::ORDINARY_ITERATIONS;
 use vectors::largest;
@@ -142,7 +142,7 @@ impl Solver for NewtonSolver {
         system.begin_step(&state.history);
         let work_before = system.cycle_work();
         let problem = Problem::new(model, system.plan(), ctx, self.params.regime, &mut self.scratch, &mut self.stage);
-        let mut attempt = Attempt {
+        let mut attempt = NewtonLoop {
             max_stride: longest_stride(model, self.params.regime, &self.previous),
             problem,
             system,
@@ -208,7 +208,7 @@ impl Solver for NewtonSolver {
         }
     }
 
-    fn turns_at_once(&self) -> bool {
+    fn handles_large_rotations(&self) -> bool {
         self.params.nonlinear == NonlinearSolver::Fas
     }
 
@@ -224,7 +224,7 @@ impl Solver for NewtonSolver {
         self.interrupt = interrupt;
     }
 
-    fn set_patient(&mut self, is_patient: bool) -> bool {
+    fn lift_iteration_limit(&mut self, is_patient: bool) -> bool {
         self.is_patient = is_patient;
         self.params.budget.is_none()
     }

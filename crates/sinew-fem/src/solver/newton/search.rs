@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::super::linear::{SolveFailure, TangentAt, Task};
 use super::super::params::Projection;
 use super::super::problem::Merit;
-use super::attempt::{Attempt, Failure, Work};
+use super::newton_loop::{NewtonLoop, Failure, Work};
 use super::vectors::{dot, norm};
 use crate::force::Force;
 use crate::report::StepReport;
@@ -22,17 +22,17 @@ const MIN_STEP: f64 = 1e-9;
 /// most so far.
 const STRETCH_FROM: f64 = 0.5;
 const MAX_STRETCHES: usize = 8;
-const MOST_STRETCH: f64 = 10.0;
+const MAX_STRETCH: f64 = 10.0;
 /// Change of the share of negative curvature that is taken out, and the least.
 const SHARE_GROWTH: f64 = 4.0;
-const LEAST_SHARE: f64 = 1.0 / 1024.0;
+const MIN_SHARE: f64 = 1.0 / 1024.0;
 /// Shifts of a definite tangent that is singular or leads nowhere, over its diagonal: the least that f32 can see, the growth from try to
 /// try, and the most, with which a step is nearly one along the gradient.
-const LEAST_SHIFT: f64 = 1e-5;
+const MIN_SHIFT: f64 = 1e-5;
 const SHIFT_GROWTH: f64 = 30.0;
-pub(super) const MOST_SHIFT: f64 = 1.0;
+pub(super) const MAX_SHIFT: f64 = 1.0;
 /// How often the way of rigid bodies is looked at again before it is taken.
-const MOST_ARCS: usize = 12;
+const MAX_ARCS: usize = 12;
 
 /// How far tangents are trusted, learnt from step to step.
 pub(super) struct Caution {
@@ -88,10 +88,10 @@ impl Caution {
     /// What an accepted step teaches.
     pub fn learn(&mut self, direction: &Direction, step: &Step) {
         self.is_wary = step.fraction < DISTRUST * step.allowed;
-        self.shift = if direction.shift > LEAST_SHIFT { 0.1 * direction.shift } else { 0.0 };
+        self.shift = if direction.shift > MIN_SHIFT { 0.1 * direction.shift } else { 0.0 };
         if direction.share > 0.0 {
             self.share = match direction.share {
-                share if step.is_stretched => (share / SHARE_GROWTH).max(LEAST_SHARE),
+                share if step.is_stretched => (share / SHARE_GROWTH).max(MIN_SHARE),
                 share if self.is_wary => (share * SHARE_GROWTH).min(1.0),
                 share => share,
             };
@@ -100,7 +100,7 @@ impl Caution {
 
     /// After a direction along which nothing was accepted; whether there is another to try.
     pub fn retreat(&mut self, direction: &Direction) -> bool {
-        let has_more = direction.share < 1.0 || direction.shift < MOST_SHIFT;
+        let has_more = direction.share < 1.0 || direction.shift < MAX_SHIFT;
         if direction.share == 1.0 {
             self.shift = stronger(direction.shift);
         }
@@ -111,10 +111,10 @@ impl Caution {
 
 /// The next larger shift.
 fn stronger(shift: f64) -> f64 {
-    (SHIFT_GROWTH * shift).max(LEAST_SHIFT)
+    (SHIFT_GROWTH * shift).max(MIN_SHIFT)
 }
 
-impl Attempt<'_> {
+impl NewtonLoop<'_> {
     /// Solves H δ = −g into `direction`, with the exact tangent first unless the last steps speak against it. Where that gives no usable direction,
     /// negative curvature is taken out of the cells, and where even the definite tangent is singular a part of its diagonal is added: a cell
     /// without any volume resists only some of its motions.
@@ -174,7 +174,7 @@ impl Attempt<'_> {
                 Err(_) if share < 1.0 => {
                     share = if share > 0.0 { (SHARE_GROWTH * share).min(1.0) } else { caution.share }
                 }
-                Err(cause) if shift >= MOST_SHIFT => return Err(Failure::Singular(cause)),
+                Err(cause) if shift >= MAX_SHIFT => return Err(Failure::Singular(cause)),
                 Err(_) => shift = stronger(shift),
             }
         }
@@ -211,7 +211,7 @@ impl Attempt<'_> {
             if ahead > STRETCH_FROM * slope {
                 break;
             }
-            let stretch = if ahead > slope { (ahead / (slope - ahead)).min(MOST_STRETCH) } else { MOST_STRETCH };
+            let stretch = if ahead > slope { (ahead / (slope - ahead)).min(MAX_STRETCH) } else { MAX_STRETCH };
             self.scale_direction(stretch);
             self.system.hinges().limit(&self.work.q.vectors, &mut self.work.direction);
             let distance = self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max);
@@ -273,7 +273,7 @@ impl Attempt<'_> {
         }
         let start = Instant::now();
         // Points of rigid bodies go along arcs: a shorter way is another way, and is looked at again.
-        let most = if model.kinematics.rigid_blocks().is_empty() { 1 } else { MOST_ARCS };
+        let most = if model.kinematics.rigid_blocks().is_empty() { 1 } else { MAX_ARCS };
         for _ in 0..most {
             if !self.problem.contact.has_barriers() {
                 break;

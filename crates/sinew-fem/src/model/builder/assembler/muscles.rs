@@ -5,7 +5,7 @@ use sinew_lattice::Fibers;
 use super::{Assembler, BodyParams, ModelError, MuscleParams};
 use crate::elastic::{CellFiber, ElasticBlock, FiberGroup};
 use crate::material::{FiberStretch, Law};
-use crate::muscle::{MOST_MUSCLES, Muscle};
+use crate::muscle::{MAX_MUSCLES, Muscle};
 
 impl Assembler {
     /// Checks the muscles of a body and gives them their channels.
@@ -16,8 +16,8 @@ impl Assembler {
             let wrong = |reason: String| {
                 Err(ModelError::Muscle { body: params.name.clone(), muscle: muscle.name.clone(), reason })
             };
-            if muscles.len() == MOST_MUSCLES {
-                return wrong(format!("a body has at most {MOST_MUSCLES} muscles"));
+            if muscles.len() == MAX_MUSCLES {
+                return wrong(format!("a body has at most {MAX_MUSCLES} muscles"));
             }
             let group = &muscle.group;
             if !(group.optimal_stretch > 0.0 && group.optimal_stretch.is_finite()) {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sinew_lattice::Ties;
+use sinew_lattice::EmbeddedSprings;
 use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::krylov::LinearOperator;
 use sinew_math::parallel::for_each_block_mut;
@@ -55,7 +55,7 @@ impl Iterator for Unturned<'_> {
 /// Contacts between the nodes of one lattice, as its cycles take them.
 #[derive(Default)]
 pub(crate) struct ContactsWithin {
-    pub ties: Ties,
+    pub ties: EmbeddedSprings,
     /// The least unknown on either side, and the contact.
     order: Vec<([u32; 2], u32)>,
     /// Nodes and weights of the one that is being gathered.
@@ -64,7 +64,7 @@ pub(crate) struct ContactsWithin {
 
 /// The tangent of all contacts over the unknowns.
 #[derive(Default)]
-pub(crate) struct Couplings {
+pub(crate) struct ContactOperator {
     blocks: Vec<Mat3>,
     /// Unknowns of contact after contact.
     entries: Vec<Entry>,
@@ -85,7 +85,7 @@ pub(crate) struct Couplings {
     scratch: Mutex<Scratch>,
 }
 
-impl Couplings {
+impl ContactOperator {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
@@ -342,7 +342,7 @@ impl Couplings {
 /// A matrix together with the rest of the tangent of contact.
 pub(super) struct Coupled<'a, O> {
     pub matrix: &'a O,
-    pub couplings: &'a Couplings,
+    pub couplings: &'a ContactOperator,
 }
 
 impl<S: Real, O: LinearOperator<S>> LinearOperator<S> for Coupled<'_, O> {
@@ -379,7 +379,7 @@ impl CoupledFactor {
     pub fn solve(
         &mut self,
         matrix: &BlockCsr<f64>,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         rhs: &[Vec3],
         out: &mut [Vec3],
     ) -> Result<(), SolveFailure> {
@@ -395,7 +395,7 @@ impl CoupledFactor {
     }
 
     /// Factors A + B.
-    pub fn factor(&mut self, matrix: &BlockCsr<f64>, couplings: &Couplings) -> Result<(), SolveFailure> {
+    pub fn factor(&mut self, matrix: &BlockCsr<f64>, couplings: &ContactOperator) -> Result<(), SolveFailure> {
         let blocks = couplings.lower_blocks();
         let outside = |&&(row, column, _): &&(u32, u32, Mat3)| matrix.block(row as usize, column as usize).is_none();
         let places: Vec<(u32, u32)> = blocks.iter().filter(outside).map(|&(row, column, _)| (row, column)).collect();
@@ -455,11 +455,11 @@ mod tests {
         kinematics.fix(1, [false, true, false]);
         let entry = |other, weight| Entry { other, matrix: SCALAR, weight };
         let normal = Vec3::new(0.6, 0.0, 0.8);
-        let mut couplings = Couplings {
+        let mut couplings = ContactOperator {
             blocks: vec![Mat3::outer(normal, normal) * 7.0, Mat3::identity() * 2.0],
             entries: vec![entry(0, 1.0), entry(2, -1.0), entry(2, 0.5), entry(1, -0.5)],
             offsets: vec![0, 2, 4],
-            ..Couplings::default()
+            ..ContactOperator::default()
         };
         couplings.index_rows(&kinematics);
         let pattern = Arc::new(BlockPattern::from_elements(3, [[0u32, 1], [1, 2]]).unwrap());

@@ -25,15 +25,15 @@ use crate::volume::cofactor_columns;
 
 /// J₀, its cube root (no cell whose stretches all exceed it has a smaller volume), and J₁.
 const LEAST: f64 = 0.3;
-const LEAST_STRETCH: f64 = 0.67;
+const MIN_STRETCH: f64 = 0.67;
 const HARD: f64 = 0.06;
 /// κ over λ + 2μ.
 const FIRMNESS: f64 = 2.0;
 /// Fold angle over a length equal to the thickness \[rad\]: sets b₀ where the body is few cells thick.
 const FOLD: f64 = 1.6;
 /// b₀ where the body is many cells thick, a bend to a radius of 2.5 cells; and b₀ where it is one cell thick.
-const LEAST_LIMIT: f64 = 0.2;
-const MOST_LIMIT: f64 = 1.0;
+const MIN_LIMIT: f64 = 0.2;
+const MAX_LIMIT: f64 = 1.0;
 /// Distance of Gauss points from the center along each axis, in half edges: 1/√3.
 const REACH: f64 = 0.577_350_269_189_625_8;
 /// Upper bound of |contribution of bends to F at a Gauss point| / |bends|: 2 √(2/3).
@@ -109,12 +109,12 @@ fn volume_law<F: Scalar>(volume: F) -> [F; 3] {
 
 /// b₀ of each cell, in the lanes of its block; lanes without a cell have no limit.
 pub(crate) fn bend_limits(lattice: &HexLattice, layout: &Layout) -> Aligned {
-    let most = (FOLD / LEAST_LIMIT).ceil() as u8;
+    let most = (FOLD / MIN_LIMIT).ceil() as u8;
     let mut limits = Aligned::zeros(layout.block_count() * LANES);
     limits.fill(f32::MAX);
     for (cell, thickness) in thickness_of(lattice, most).into_iter().enumerate() {
         let (block, lane) = layout.cell_slot(cell);
-        limits[block * LANES + lane] = (FOLD / f64::from(thickness)).clamp(LEAST_LIMIT, MOST_LIMIT) as f32;
+        limits[block * LANES + lane] = (FOLD / f64::from(thickness)).clamp(MIN_LIMIT, MAX_LIMIT) as f32;
     }
     limits
 }
@@ -154,7 +154,7 @@ pub(crate) fn resist<F: Scalar>(
     }
     let mut energy = F::zero();
     let size = size.sqrt();
-    let is_pressed = (least - F::splat(BEND_REACH) * size).lt(F::splat(LEAST_STRETCH));
+    let is_pressed = (least - F::splat(BEND_REACH) * size).lt(F::splat(MIN_STRETCH));
     let is_bent = size.gt(limit);
     if !(F::any(is_pressed) || F::any(is_bent)) {
         return energy;

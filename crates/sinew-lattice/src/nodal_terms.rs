@@ -8,23 +8,23 @@ use crate::aligned::Aligned;
 use crate::kernel::{DiagonalAnchors, FullAnchors};
 use crate::layers::split_planes;
 use crate::layout::Layout;
-use crate::pass::Anchors;
+use crate::pass::NodalTerms;
 use crate::transfer::Transfer;
 
 /// Smallest accepted pivot of D relative to its diagonal. f32 has seven digits; below this the inverse may be
 /// indefinite.
-const LEAST_PIVOT: f64 = 1e-6;
+const MIN_PIVOT: f64 = 1e-6;
 
 /// Shape of the blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum AnchorKind {
+pub(crate) enum NodalTermKind {
     #[default]
     None,
     Diagonal,
     Full,
 }
 
-impl AnchorKind {
+impl NodalTermKind {
     /// Smallest shape that holds these blocks.
     pub fn of(blocks: &[Mat3<f32>]) -> Self {
         let is_full = |block: &Mat3<f32>| block.rows[1][2] != 0.0 || block.rows[0][2] != 0.0 || block.rows[0][1] != 0.0;
@@ -37,7 +37,7 @@ impl AnchorKind {
 /// first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeAnchors {
-    kind: AnchorKind,
+    kind: NodalTermKind,
     /// xx, yy, zz.
     diagonal: Aligned,
     /// yz, xz, xy.
@@ -48,11 +48,11 @@ pub(crate) struct NodeAnchors {
 
 impl NodeAnchors {
     /// View for passes.
-    pub fn view(&self) -> Anchors<'_> {
+    pub fn view(&self) -> NodalTerms<'_> {
         match self.kind {
-            AnchorKind::None => Anchors::None,
-            AnchorKind::Diagonal => Anchors::Diagonal(DiagonalAnchors(&self.diagonal)),
-            AnchorKind::Full => Anchors::Full(FullAnchors {
+            NodalTermKind::None => NodalTerms::None,
+            NodalTermKind::Diagonal => NodalTerms::Diagonal(DiagonalAnchors(&self.diagonal)),
+            NodalTermKind::Full => NodalTerms::Full(FullAnchors {
                 diagonal: &self.diagonal,
                 cross: &self.cross,
                 inverse_cross: &self.inverse_cross,
@@ -62,11 +62,11 @@ impl NodeAnchors {
 
     /// Removes all blocks and keeps the memory.
     pub fn clear(&mut self) {
-        self.kind = AnchorKind::None;
+        self.kind = NodalTermKind::None;
     }
 
     /// Reserves memory for blocks of any kind, so that later calls do not allocate.
-    fn prepare(&mut self, kind: AnchorKind, layout: &Layout) {
+    fn prepare(&mut self, kind: NodalTermKind, layout: &Layout) {
         self.kind = kind;
         if self.diagonal.is_empty() {
             for values in [&mut self.diagonal, &mut self.cross, &mut self.inverse_cross] {
@@ -76,10 +76,10 @@ impl NodeAnchors {
     }
 
     /// Sets the blocks of the finest level.
-    pub fn set(&mut self, kind: AnchorKind, layout: &Layout, free: &[f32], blocks: &[Mat3<f32>]) {
+    pub fn set(&mut self, kind: NodalTermKind, layout: &Layout, free: &[f32], blocks: &[Mat3<f32>]) {
         self.prepare(kind, layout);
         layout.spread(&mut self.diagonal, |node| [0, 1, 2].map(|c| blocks[node].rows[c][c]));
-        if kind == AnchorKind::Full {
+        if kind == NodalTermKind::Full {
             layout.spread(&mut self.cross, |node| {
                 let rows = &blocks[node].rows;
                 [rows[1][2], rows[0][2], rows[0][1]]
@@ -90,7 +90,7 @@ impl NodeAnchors {
 
     /// Sets the blocks of the finest level to zero, for kernels that support full blocks only.
     pub fn set_zero(&mut self, layout: &Layout) {
-        self.prepare(AnchorKind::Full, layout);
+        self.prepare(NodalTermKind::Full, layout);
         self.diagonal.fill(0.0);
         self.cross.fill(0.0);
     }
@@ -107,16 +107,16 @@ impl NodeAnchors {
         sums: &mut [f32],
         layout: &Layout,
         free: &[f32],
-        least: AnchorKind,
+        least: NodalTermKind,
     ) {
-        let least = if holds.is_empty() { least } else { least.max(AnchorKind::Diagonal) };
+        let least = if holds.is_empty() { least } else { least.max(NodalTermKind::Diagonal) };
         let kind = finer.kind.max(least);
-        if kind == AnchorKind::None {
+        if kind == NodalTermKind::None {
             self.clear();
             return;
         }
         self.prepare(kind, layout);
-        let has_blocks = finer.kind != AnchorKind::None;
+        let has_blocks = finer.kind != NodalTermKind::None;
         match (has_blocks, holds.is_empty()) {
             (true, true) => sums.copy_from_slice(&finer.diagonal),
             (false, true) => sums.fill(0.0),
@@ -128,7 +128,7 @@ impl NodeAnchors {
         }
         // Reads the first slot of a seam and writes all of them.
         transfer.restrict(fine, sums, layout, &mut self.diagonal);
-        if finer.kind == AnchorKind::Full {
+        if finer.kind == NodalTermKind::Full {
             transfer.restrict(fine, &finer.cross, layout, &mut self.cross);
         } else {
             self.cross.fill(0.0);
@@ -141,7 +141,7 @@ impl NodeAnchors {
         for_each_block_mut((&mut *self.diagonal, free), SUM_BLOCK, |_, (diagonal, free): (&mut [f32], &[f32])| {
             diagonal.iter_mut().zip(free).for_each(|(entry, free)| *entry *= free);
         });
-        let is_full = self.kind == AnchorKind::Full;
+        let is_full = self.kind == NodalTermKind::Full;
         if is_full {
             split_planes(layout, 0..layout.plane_count(), &mut *self.cross, &|plane, cross: &mut [f32]| {
                 let free = &free[layout.plane(plane)];
@@ -166,7 +166,7 @@ impl NodeAnchors {
     /// Adds A x; for a seam, in its first slot only.
     pub fn add_product(&self, layout: &Layout, x: &[f32], out: &mut [f32]) {
         let Self { kind, diagonal, cross, .. } = self;
-        if *kind == AnchorKind::None {
+        if *kind == NodalTermKind::None {
             return;
         }
         let parts = (&mut *out, &**diagonal, x);
@@ -175,7 +175,7 @@ impl NodeAnchors {
                 *out += diagonal * x;
             }
         });
-        if *kind == AnchorKind::Full {
+        if *kind == NodalTermKind::Full {
             split_planes(layout, 0..layout.plane_count(), out, &|plane, out: &mut [f32]| {
                 let range = layout.plane(plane);
                 let (cross, x) = (&cross[range.clone()], &x[range]);
@@ -193,7 +193,7 @@ impl NodeAnchors {
     pub fn invert(&mut self, layout: &Layout, free: &[f32], inverse: &mut [f32]) {
         let Self { kind, diagonal, cross, inverse_cross } = self;
         match kind {
-            AnchorKind::None => {
+            NodalTermKind::None => {
                 for_each_block_mut((inverse, free), SUM_BLOCK, |_, (inverse, free): (&mut [f32], &[f32])| {
                     for (entry, &free) in inverse.iter_mut().zip(free) {
                         *entry = reciprocal(*entry, 0.0) * free;
@@ -201,7 +201,7 @@ impl NodeAnchors {
                 });
                 return;
             }
-            AnchorKind::Diagonal => for_each_block_mut(
+            NodalTermKind::Diagonal => for_each_block_mut(
                 (&mut *inverse, &**diagonal, free),
                 SUM_BLOCK,
                 |_, (inverse, diagonal, free): (&mut [f32], &[f32], &[f32])| {
@@ -210,7 +210,7 @@ impl NodeAnchors {
                     }
                 },
             ),
-            AnchorKind::Full => split_planes(
+            NodalTermKind::Full => split_planes(
                 layout,
                 0..layout.plane_count(),
                 (&mut *inverse, &mut **inverse_cross),
@@ -270,7 +270,7 @@ fn inverse_block(stiffness: [f32; 3], anchor: [f32; 3], cross: [f32; 3], free: [
     let second = yy - xy * xy / xx;
     let rest = yz - xy * xz / xx;
     let third = zz - xz * xz / xx - rest * rest / second;
-    let is_definite = xx > 0.0 && second > LEAST_PIVOT * yy && third > LEAST_PIVOT * zz;
+    let is_definite = xx > 0.0 && second > MIN_PIVOT * yy && third > MIN_PIVOT * zz;
     if !is_definite {
         return [alone, [0.0; 3]];
     }

@@ -4,7 +4,7 @@
 //! products of a register of weights with one component of a corner; restriction is the transpose, summed over the
 //! lanes of the piece.
 
-use super::{CORNERS, Cage, NONE};
+use super::{CORNERS, CoarseGrid, NONE};
 use crate::lanes::{F32_LANES, Isa, LaneKernel, dispatch};
 use crate::parallel::for_each_block_mut;
 use crate::{LaneScalar, Scalar, Vec3};
@@ -62,28 +62,28 @@ pub(super) struct TransferScratch {
 }
 
 impl TransferScratch {
-    pub fn new(cage: &Cage) -> Self {
+    pub fn new(coarse_grid: &CoarseGrid) -> Self {
         Self {
-            lanes: vec![[[0.0; GROUP]; 3]; cage.groups.weights.len()],
-            corner_sums: vec![[Vec3::zero(); CORNERS]; cage.corners.len()],
+            lanes: vec![[[0.0; GROUP]; 3]; coarse_grid.groups.weights.len()],
+            corner_sums: vec![[Vec3::zero(); CORNERS]; coarse_grid.corners.len()],
         }
     }
 
     /// Last interpolated value at a mesh node.
     #[inline(always)]
-    pub fn at(&self, cage: &Cage, node: usize) -> Vec3<f32> {
-        let place = cage.groups.lane_of[node] as usize;
+    pub fn at(&self, coarse_grid: &CoarseGrid, node: usize) -> Vec3<f32> {
+        let place = coarse_grid.groups.lane_of[node] as usize;
         let Some(values) = self.lanes.get(place / GROUP) else { return Vec3::zero() };
         Vec3::new(values[0][place % GROUP], values[1][place % GROUP], values[2][place % GROUP])
     }
 }
 
-impl Cage {
+impl CoarseGrid {
     /// Interpolates P c into the scratch; see [`TransferScratch::at`].
     pub(super) fn interpolate(&self, coarse: &[Vec3<f32>], scratch: &mut TransferScratch) {
         let starts = &self.groups.starts;
         for_each_group_of_pieces(&mut scratch.lanes, starts, 0, starts.len() - 1, &|pieces, lanes| {
-            dispatch(Interpolate { cage: self, coarse, pieces, lanes });
+            dispatch(Interpolate { coarse_grid: self, coarse, pieces, lanes });
         });
     }
 
@@ -91,7 +91,7 @@ impl Cage {
     pub(super) fn restrict(&self, r: &[Vec3<f32>], out: &mut [Vec3<f32>], scratch: &mut TransferScratch) {
         assert_eq!(r.len(), self.mesh_node_count(), "one entry per mesh node");
         for_each_block_mut(&mut scratch.corner_sums[..], PIECE_BLOCK, |first, sums| {
-            dispatch(Restrict { cage: self, r, first, sums });
+            dispatch(Restrict { coarse_grid: self, r, first, sums });
         });
         let sums = scratch.corner_sums.as_flattened();
         for (node, value) in out.iter_mut().enumerate() {
@@ -128,7 +128,7 @@ fn for_each_group_of_pieces(
 }
 
 struct Interpolate<'a> {
-    cage: &'a Cage,
+    coarse_grid: &'a CoarseGrid,
     coarse: &'a [Vec3<f32>],
     pieces: std::ops::Range<usize>,
     lanes: &'a mut [[[f32; GROUP]; 3]],
@@ -139,11 +139,11 @@ impl LaneKernel for Interpolate<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let groups = &self.cage.groups;
+        let groups = &self.coarse_grid.groups;
         let mut lanes = self.lanes.iter_mut();
         for piece in self.pieces {
             let mut corners = [[I::F32::zero(); CORNERS]; 3];
-            for (corner, &node) in self.cage.corners[piece].iter().enumerate() {
+            for (corner, &node) in self.coarse_grid.corners[piece].iter().enumerate() {
                 let c = self.coarse[node as usize];
                 corners[0][corner] = I::F32::splat(f64::from(c.x));
                 corners[1][corner] = I::F32::splat(f64::from(c.y));
@@ -168,7 +168,7 @@ impl LaneKernel for Interpolate<'_> {
 }
 
 struct Restrict<'a> {
-    cage: &'a Cage,
+    coarse_grid: &'a CoarseGrid,
     r: &'a [Vec3<f32>],
     first: usize,
     sums: &'a mut [[Vec3<f32>; CORNERS]],
@@ -179,7 +179,7 @@ impl LaneKernel for Restrict<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let groups = &self.cage.groups;
+        let groups = &self.coarse_grid.groups;
         let r = Vec3::as_flattened(self.r);
         for (k, out) in self.sums.iter_mut().enumerate() {
             let piece = self.first + k;

@@ -64,23 +64,23 @@ fn narrowed(v: &[Vec3]) -> Vec<Vec3<f32>> {
     v.iter().map(|&v| narrow(v)).collect()
 }
 
-fn interpolated(cage: &Cage, coarse: &[Vec3<f32>]) -> Vec<Vec3<f32>> {
-    let mut scratch = TransferScratch::new(cage);
-    cage.interpolate(coarse, &mut scratch);
-    (0..cage.mesh_node_count()).map(|node| scratch.at(cage, node)).collect()
+fn interpolated(coarse_grid: &CoarseGrid, coarse: &[Vec3<f32>]) -> Vec<Vec3<f32>> {
+    let mut scratch = TransferScratch::new(coarse_grid);
+    coarse_grid.interpolate(coarse, &mut scratch);
+    (0..coarse_grid.mesh_node_count()).map(|node| scratch.at(coarse_grid, node)).collect()
 }
 
-fn restricted(cage: &Cage, fine: &[Vec3<f32>]) -> Vec<Vec3<f32>> {
-    let mut out = vec![Vec3::zero(); cage.node_count()];
-    cage.restrict(fine, &mut out, &mut TransferScratch::new(cage));
+fn restricted(coarse_grid: &CoarseGrid, fine: &[Vec3<f32>]) -> Vec<Vec3<f32>> {
+    let mut out = vec![Vec3::zero(); coarse_grid.node_count()];
+    coarse_grid.restrict(fine, &mut out, &mut TransferScratch::new(coarse_grid));
     out
 }
 
 #[test]
 fn trilinear_weights_carry_linear_functions() {
     let lattice = lattice([9, 8, 7], 1.0, |_| true);
-    let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
-    let places = interpolated(&cage, &narrowed(cage.positions()));
+    let coarse_grid = CoarseGrid::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
+    let places = interpolated(&coarse_grid, &narrowed(coarse_grid.positions()));
     for (&found, &p) in places.iter().zip(&lattice.positions) {
         assert!((found.to_f64() - p).norm() < 1e-5);
     }
@@ -89,27 +89,27 @@ fn trilinear_weights_carry_linear_functions() {
 #[test]
 fn restriction_is_the_transpose_of_interpolation() {
     let lattice = lattice([9, 8, 7], 1.0, |_| true);
-    let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
+    let coarse_grid = CoarseGrid::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
     let fine = narrowed(&random_vector(lattice.positions.len(), 1));
-    let coarse = narrowed(&random_vector(cage.node_count(), 2));
-    let product = dot(&fine, &interpolated(&cage, &coarse));
-    assert!((product - dot(&coarse, &restricted(&cage, &fine))).abs() < 1e-4);
+    let coarse = narrowed(&random_vector(coarse_grid.node_count(), 2));
+    let product = dot(&fine, &interpolated(&coarse_grid, &coarse));
+    assert!((product - dot(&coarse, &restricted(&coarse_grid, &fine))).abs() < 1e-4);
 }
 
 #[test]
 fn coarse_matrix_is_the_galerkin_product() {
     let lattice = lattice([9, 8, 7], 1.0, |_| true);
-    let cage = Cage::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
+    let coarse_grid = CoarseGrid::new(&lattice.positions, lattice.matrix.pattern(), 3.0, |_| true).unwrap();
     let free = vec![Vec3::splat(1.0); lattice.positions.len()];
-    let mut coarse = CoarseMatrix::new(&cage);
-    coarse.update(&cage, &lattice.matrix, &free);
-    let c = narrowed(&random_vector(cage.node_count(), 2));
-    let prolonged = interpolated(&cage, &c);
+    let mut coarse = CoarseMatrix::new(&coarse_grid);
+    coarse.update(&coarse_grid, &lattice.matrix, &free);
+    let c = narrowed(&random_vector(coarse_grid.node_count(), 2));
+    let prolonged = interpolated(&coarse_grid, &c);
     let mut product = prolonged.clone();
     lattice.matrix.multiply(&prolonged, &mut product);
     let mut expected = c.clone();
     coarse.matrix().multiply(&c, &mut expected);
-    for (found, expected) in restricted(&cage, &product).iter().zip(&expected) {
+    for (found, expected) in restricted(&coarse_grid, &product).iter().zip(&expected) {
         // Some hundred products of order one, rounded to f32.
         assert!((*found - *expected).norm() < 1e-4);
     }
@@ -117,7 +117,7 @@ fn coarse_matrix_is_the_galerkin_product() {
 }
 
 /// Conjugate-gradient iterations to 1e-4 with Jacobi alone and with the coarse grid, and the grid sizes.
-fn iterations(lattice: &Lattice, params: &CageParams) -> (usize, usize, Vec<usize>) {
+fn iterations(lattice: &Lattice, params: &CoarseGridParams) -> (usize, usize, Vec<usize>) {
     let pattern = lattice.matrix.pattern();
     let mut sliced = SlicedBlocks::new(pattern);
     sliced.fill_from_lower(&lattice.matrix);
@@ -129,21 +129,21 @@ fn iterations(lattice: &Lattice, params: &CageParams) -> (usize, usize, Vec<usiz
         assert!(info.is_converged(), "{info:?}");
         info.iterations
     };
-    let mut cage = CagePreconditioner::new(&lattice.positions, pattern, params, |_| [false; 3], |_| true);
-    assert_eq!(cage.update_diagonal(&lattice.matrix), None);
-    cage.update_grid(&lattice.matrix, true).unwrap();
-    let grids = cage.grid_nodes().collect();
-    (solve(&mut BlockJacobi::new(&lattice.matrix).0), solve(&mut cage), grids)
+    let mut coarse_grid = CoarseGridPreconditioner::new(&lattice.positions, pattern, params, |_| [false; 3], |_| true);
+    assert_eq!(coarse_grid.update_diagonal(&lattice.matrix), None);
+    coarse_grid.update_grid(&lattice.matrix, true).unwrap();
+    let grids = coarse_grid.grid_nodes().collect();
+    (solve(&mut BlockJacobi::new(&lattice.matrix).0), solve(&mut coarse_grid), grids)
 }
 
 #[test]
 fn iterations_do_not_grow_with_the_mesh_nor_with_nested_grids() {
-    let params = CageParams { ratio: 3.0, ..CageParams::default() };
+    let params = CoarseGridParams { ratio: 3.0, ..CoarseGridParams::default() };
     let (_, small, _) = iterations(&lattice([24, 6, 6], 1.0, |_| true), &params);
     let (jacobi, large, _) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &params);
-    assert!(jacobi > 4 * large, "Jacobi {jacobi}, cage {large}");
+    assert!(jacobi > 4 * large, "Jacobi {jacobi}, coarse grid {large}");
     assert!(large <= small + small / 2 + 2, "{small} then {large}");
-    let nested = CageParams { direct_nodes: 200, ..params };
+    let nested = CoarseGridParams { direct_nodes: 200, ..params };
     let (_, three_levels, grids) = iterations(&lattice([96, 12, 12], 1.0, |_| true), &nested);
     assert_eq!(grids.len(), 2, "{grids:?}");
     assert!(three_levels <= 2 * large, "two levels {large}, three {three_levels}");
@@ -153,10 +153,10 @@ fn iterations_do_not_grow_with_the_mesh_nor_with_nested_grids() {
 fn parts_that_meet_in_one_cube_do_not_share_its_corners() {
     // Two plates one empty layer apart, joined at x = 0: a comb.
     let comb = lattice([17, 8, 3], 1.0, |[x, _, z]| x == 0 || z != 1);
-    let cage = Cage::new(&comb.positions, comb.matrix.pattern(), 4.0, |_| true).unwrap();
+    let coarse_grid = CoarseGrid::new(&comb.positions, comb.matrix.pattern(), 4.0, |_| true).unwrap();
     let mut corners_of = [std::collections::BTreeSet::new(), std::collections::BTreeSet::new()];
     for (node, p) in comb.positions.iter().enumerate().filter(|(_, p)| p.x > 9.0) {
-        corners_of[usize::from(p.z > 1.0)].extend(cage.corners[cage.piece_of[node] as usize]);
+        corners_of[usize::from(p.z > 1.0)].extend(coarse_grid.corners[coarse_grid.piece_of[node] as usize]);
     }
     assert!(corners_of[0].is_disjoint(&corners_of[1]));
 }
@@ -178,12 +178,12 @@ fn preconditioner_is_symmetric_positive_and_has_the_same_bits_on_any_number_of_t
     }
     let apply = |threads, r: &[Vec3<f32>]| {
         with_threads(threads, || {
-            let params = CageParams { direct_nodes: 100, ..CageParams::default() };
-            let mut cage = CagePreconditioner::new(&lattice.positions, pattern, &params, fixed, |_| true);
-            cage.update_diagonal(&matrix);
-            cage.update_grid(&matrix, true).unwrap();
+            let params = CoarseGridParams { direct_nodes: 100, ..CoarseGridParams::default() };
+            let mut coarse_grid = CoarseGridPreconditioner::new(&lattice.positions, pattern, &params, fixed, |_| true);
+            coarse_grid.update_diagonal(&matrix);
+            coarse_grid.update_grid(&matrix, true).unwrap();
             let mut z = vec![Vec3::zero(); r.len()];
-            let energy = cage.apply_dot(r, &mut z);
+            let energy = coarse_grid.apply_dot(r, &mut z);
             assert!((energy - dot(r, &z)).abs() <= 1e-9 * energy && energy > 0.0);
             z
         })
@@ -206,8 +206,8 @@ fn a_bad_pivot_of_the_grid_shows_an_indefinite_matrix() {
     for node in 0..lattice.positions.len() {
         lattice.matrix.add_diagonal(node, &(Mat3::identity() * -0.5));
     }
-    let params = CageParams::default();
+    let params = CoarseGridParams::default();
     let pattern = lattice.matrix.pattern().clone();
-    let mut cage = CagePreconditioner::new(&lattice.positions, &pattern, &params, |_| [false; 3], |_| true);
-    assert!(cage.update_grid(&lattice.matrix, false).is_err() && !cage.has_grid());
+    let mut coarse_grid = CoarseGridPreconditioner::new(&lattice.positions, &pattern, &params, |_| [false; 3], |_| true);
+    assert!(coarse_grid.update_grid(&lattice.matrix, false).is_err() && !coarse_grid.has_grid());
 }

@@ -55,7 +55,7 @@ fn energy_of_corners(cells: &HexLattice, lame: &[[f64; 2]], u: &[Vec3]) -> f64 {
 }
 
 fn params() -> MultigridParams {
-    MultigridParams { corners: true, ..MultigridParams::default() }
+    MultigridParams { inversion_barrier: true, ..MultigridParams::default() }
 }
 
 fn moved(u: &[Vec3], v: &[Vec3], by: f64) -> Vec<Vec3> {
@@ -82,7 +82,7 @@ fn corners_add_their_energy_and_its_derivatives() {
     let cells = dense([4, 4, 4]);
     let (material, mut noise) = (material(&cells), Noise(17));
     let elastic =
-        LatticeElastic::new(&cells, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_corners(&cells);
+        LatticeElastic::new(&cells, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_inversion_barrier(&cells);
     let u = crumpled(&cells);
     let mut gradient = vec![Vec3::zero(); u.len()];
     let energy = gradient_at(&elastic, &cells, &u, &mut gradient);
@@ -148,7 +148,7 @@ fn cycles_of_crumpled_flesh_are_definite() {
 fn corners_inside_out_come_back() {
     let one = dense([1, 1, 1]);
     let material = [lame(0.45)];
-    let elastic = LatticeElastic::new(&one, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_corners(&one);
+    let elastic = LatticeElastic::new(&one, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_inversion_barrier(&one);
     let corner = one.cells[0].nodes[7] as usize;
     let mut u = vec![Vec3::zero(); 8];
     u[corner] = Vec3::splat(-1.5 * H);

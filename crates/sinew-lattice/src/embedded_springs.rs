@@ -14,7 +14,7 @@ use crate::layout::Layout;
 
 /// Springs between points of the body and fixed points, or between two points.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ties {
+pub struct EmbeddedSprings {
     /// Stiffness of each spring \[N/m\], symmetric.
     stiffness: Vec<Mat3<f32>>,
     /// End of the entries of each spring.
@@ -23,7 +23,7 @@ pub struct Ties {
     entries: Vec<(u32, f32)>,
 }
 
-impl Ties {
+impl EmbeddedSprings {
     /// Adds a spring from the point Σ w x of nodes to a fixed point.
     pub fn add(&mut self, stiffness: f64, entries: impl IntoIterator<Item = (u32, f64)>) {
         self.add_block(Mat3::identity() * stiffness as f32, entries);
@@ -81,7 +81,7 @@ impl Ties {
 /// The springs of a level, with the data for their forces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LevelTies {
-    ties: Ties,
+    ties: EmbeddedSprings,
     /// Nodes with springs, sorted; and the entries of `ties` with indices into it.
     nodes: Vec<u32>,
     weights: Vec<(u32, f32)>,
@@ -96,7 +96,7 @@ pub(crate) struct LevelTies {
 
 impl LevelTies {
     /// Replaces the springs.
-    pub fn set(&mut self, ties: &Ties) {
+    pub fn set(&mut self, ties: &EmbeddedSprings) {
         self.ties.clone_from(ties);
         self.index();
     }

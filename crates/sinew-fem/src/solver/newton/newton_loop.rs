@@ -49,7 +49,7 @@ impl Work {
         for v in [&mut self.gradient, &mut self.trial_gradient, &mut self.direction, &mut self.rhs] {
             v.resize(unknowns, Vec3::zero());
         }
-        if !model.following.is_empty() {
+        if !model.skinning_predictor.is_empty() {
             self.correction.resize(unknowns, Vec3::zero());
         }
         if creeps(model) {
@@ -81,7 +81,7 @@ pub(super) enum Failure {
 }
 
 /// One step that is being solved.
-pub(super) struct Attempt<'a> {
+pub(super) struct NewtonLoop<'a> {
     pub problem: Problem<'a>,
     pub system: &'a mut LinearSystem,
     pub params: &'a SolverParams,
@@ -101,7 +101,7 @@ pub(super) struct Attempt<'a> {
     pub largest_at_start: f64,
 }
 
-impl Attempt<'_> {
+impl NewtonLoop<'_> {
     /// Size of some forces, as the tolerance measures them.
     pub(super) fn size(&self, forces: &[Vec3]) -> f64 {
         match self.params.norm {

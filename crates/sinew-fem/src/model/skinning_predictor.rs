@@ -17,7 +17,7 @@ const NARROW: f64 = 1e-9;
 
 /// Something whose motion is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leader {
+pub enum MotionSource {
     /// A pin of the model, by index.
     Pin(usize),
     /// A driven rigid body, by index among those.
@@ -26,8 +26,8 @@ pub enum Leader {
 
 /// Which unknowns follow which leaders.
 #[derive(Clone, Debug, Default)]
-pub struct Following {
-    pub(crate) leaders: Vec<Leader>,
+pub struct SkinningPredictor {
+    pub(crate) leaders: Vec<MotionSource>,
     /// Unknowns that follow, and the end of the entries of each.
     pub(crate) unknowns: Vec<(u32, u32)>,
     /// Leaders, and weights that sum to one.
@@ -73,30 +73,30 @@ impl Model {
     pub(crate) fn moves_as_one(&self) -> bool {
         let nothing_else =
             self.bodies.len() == 1 && self.colliders.is_empty() && self.driven.len() == self.rigid_bodies.len();
-        !self.following.is_empty() && nothing_else
+        !self.skinning_predictor.is_empty() && nothing_else
     }
 
     /// Channels of the rotations of leaders.
     pub(crate) fn leader_rotations(&self) -> impl Iterator<Item = [ChannelId; 3]> {
-        self.following.leaders.iter().map(|leader| match *leader {
-            Leader::Pin(pin) => self.pins[pin].motion.rotation,
-            Leader::Driven(driven) => self.driven[driven].rotation,
+        self.skinning_predictor.leaders.iter().map(|leader| match *leader {
+            MotionSource::Pin(pin) => self.pins[pin].motion.rotation,
+            MotionSource::Driven(driven) => self.driven[driven].rotation,
         })
     }
 
     /// Channels of the motions of leaders.
     pub(crate) fn leader_channels(&self) -> impl Iterator<Item = ChannelId> {
-        self.following.leaders.iter().flat_map(|leader| {
+        self.skinning_predictor.leaders.iter().flat_map(|leader| {
             let (translation, rotation) = match *leader {
-                Leader::Pin(pin) => (self.pins[pin].motion.translation, self.pins[pin].motion.rotation),
-                Leader::Driven(driven) => (self.driven[driven].translation, self.driven[driven].rotation),
+                MotionSource::Pin(pin) => (self.pins[pin].motion.translation, self.pins[pin].motion.rotation),
+                MotionSource::Driven(driven) => (self.driven[driven].translation, self.driven[driven].rotation),
             };
             translation.into_iter().chain(rotation)
         })
     }
 }
 
-impl Following {
+impl SkinningPredictor {
     /// The rigid motion that comes nearest to those of all leaders.
     pub(crate) fn common_motion(&self, model: &Model, motions: &[Motion]) -> Motion {
         // The motion of a frame of this size at each of them.
@@ -117,12 +117,12 @@ impl Following {
     pub(crate) fn find_motions(&self, model: &Model, before: &Unknowns, after: &Unknowns, motions: &mut Vec<Motion>) {
         motions.clear();
         motions.extend(self.leaders.iter().map(|leader| match *leader {
-            Leader::Pin(pin) => {
+            MotionSource::Pin(pin) => {
                 let place =
                     |&(unknown, _): &(u32, Vec3)| [before.vectors[unknown as usize], after.vectors[unknown as usize]];
                 Motion::fit(model.pins[pin].nodes.iter().map(place))
             }
-            Leader::Driven(driven) => {
+            MotionSource::Driven(driven) => {
                 let block = model.rigid_bodies[model.driven[driven].rigid].block as usize;
                 let place = model.kinematics.rigid_blocks()[block].translation as usize;
                 let turn = after.rotations[block] * before.rotations[block].conjugate();

@@ -7,7 +7,7 @@
 //! blocks plus a grid around it. The grid matrix may be out of date: that only costs iterations.
 
 use super::transfer::TransferScratch;
-use super::{Cage, CoarseMatrix, narrow};
+use super::{CoarseGrid, CoarseMatrix, narrow};
 use crate::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use crate::krylov::{BlockJacobi, Preconditioner, dot_block};
 use crate::parallel::{for_each_block_mut, sum_blocks_mut};
@@ -16,14 +16,14 @@ use crate::{Mat3, Real, Vec3, parallel};
 
 /// Layout of the grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CageParams {
+pub struct CoarseGridParams {
     /// Width of a grid cell in mesh node spacings.
     pub ratio: f64,
     /// Largest grid solved directly by Cholesky factorization; a larger one gets a coarser grid around it.
     pub direct_nodes: usize,
 }
 
-impl Default for CageParams {
+impl Default for CoarseGridParams {
     fn default() -> Self {
         Self { ratio: 4.2, direct_nodes: 1200 }
     }
@@ -42,7 +42,7 @@ const SHIFT_GROWTH: f64 = 100.0;
 const GRID_BLOCK: usize = 64;
 
 struct Level {
-    cage: Cage,
+    coarse_grid: CoarseGrid,
     matrix: CoarseMatrix,
     /// Inverse diagonal blocks; used where a coarser level follows.
     jacobi: BlockJacobi<f32>,
@@ -54,7 +54,7 @@ struct Level {
 }
 
 /// The preconditioner; see the [module](super).
-pub struct CagePreconditioner {
+pub struct CoarseGridPreconditioner {
     jacobi: BlockJacobi<f32>,
     /// 1 for free components, 0 for prescribed ones.
     free: Vec<Vec3<f32>>,
@@ -127,13 +127,13 @@ impl Coarsest {
     }
 }
 
-impl CagePreconditioner {
+impl CoarseGridPreconditioner {
     /// Builds the grids of a mesh from the rest `positions` of its nodes, the `pattern` of its matrix and the
     /// prescribed components of each node. Nodes with `takes_part` false get block Jacobi only.
     pub fn new(
         positions: &[Vec3],
         pattern: &BlockPattern,
-        params: &CageParams,
+        params: &CoarseGridParams,
         fixed: impl Fn(usize) -> [bool; 3],
         takes_part: impl Fn(usize) -> bool,
     ) -> Self {
@@ -144,32 +144,32 @@ impl CagePreconditioner {
             })
             .collect();
         let mut levels: Vec<Level> = Vec::new();
-        let first = Cage::new(positions, pattern, params.ratio, |node| takes_part(node) && fixed(node) != [true; 3]);
+        let first = CoarseGrid::new(positions, pattern, params.ratio, |node| takes_part(node) && fixed(node) != [true; 3]);
         let mut next = first;
-        while let Some(cage) = next.take() {
-            let nodes = cage.node_count();
+        while let Some(coarse_grid) = next.take() {
+            let nodes = coarse_grid.node_count();
             if nodes > params.direct_nodes {
                 // Stop when a coarser grid would not be much smaller.
-                next = Cage::new(cage.positions(), cage.pattern(), NESTED_RATIO, |_| true)
+                next = CoarseGrid::new(coarse_grid.positions(), coarse_grid.pattern(), NESTED_RATIO, |_| true)
                     .filter(|outer| outer.node_count() * 2 < nodes);
             }
             levels.push(Level {
-                matrix: CoarseMatrix::new(&cage),
+                matrix: CoarseMatrix::new(&coarse_grid),
                 jacobi: BlockJacobi::default(),
                 free: vec![Vec3::splat(1.0); nodes],
                 residual: vec![Vec3::zero(); nodes],
                 correction: vec![Vec3::zero(); nodes],
-                transfer: TransferScratch::new(&cage),
-                cage,
+                transfer: TransferScratch::new(&coarse_grid),
+                coarse_grid,
             });
         }
-        let coarsest = levels.last().and_then(|last| Coarsest::new(last.cage.pattern()));
+        let coarsest = levels.last().and_then(|last| Coarsest::new(last.coarse_grid.pattern()));
         Self { jacobi: BlockJacobi::default(), free, levels, coarsest, has_grid: false }
     }
 
     /// Number of grid nodes per level, from fine to coarse.
     pub fn grid_nodes(&self) -> impl Iterator<Item = usize> {
-        self.levels.iter().map(|level| level.cage.node_count())
+        self.levels.iter().map(|level| level.coarse_grid.node_count())
     }
 
     /// Inverts the diagonal blocks of `matrix`; returns the first node whose block is not positive definite.
@@ -203,7 +203,7 @@ impl CagePreconditioner {
                 None => (matrix, &self.free),
                 Some(level) => (level.matrix.matrix(), &level.free),
             };
-            rest[0].matrix.update(&rest[0].cage, source, free);
+            rest[0].matrix.update(&rest[0].coarse_grid, source, free);
             if rest.len() > 1 {
                 rest[0].jacobi.update(rest[0].matrix.matrix());
             }
@@ -219,8 +219,8 @@ impl CagePreconditioner {
         let count = self.levels.len();
         for k in 1..count {
             let (inner, outer) = self.levels.split_at_mut(k);
-            let Level { cage, residual, transfer, .. } = &mut outer[0];
-            cage.restrict(&inner[k - 1].residual, residual, transfer);
+            let Level { coarse_grid, residual, transfer, .. } = &mut outer[0];
+            coarse_grid.restrict(&inner[k - 1].residual, residual, transfer);
         }
         let last = &mut self.levels[count - 1];
         if let Some(coarsest) = &mut self.coarsest {
@@ -229,13 +229,13 @@ impl CagePreconditioner {
         for k in (1..count).rev() {
             let (inner, outer) = self.levels.split_at_mut(k);
             let Level { jacobi, residual, correction, .. } = &mut inner[k - 1];
-            let Level { cage, correction: coarse, transfer, .. } = &mut outer[0];
-            cage.interpolate(coarse, transfer);
-            let (cage, transfer) = (&*cage, &*transfer);
+            let Level { coarse_grid, correction: coarse, transfer, .. } = &mut outer[0];
+            coarse_grid.interpolate(coarse, transfer);
+            let (coarse_grid, transfer) = (&*coarse_grid, &*transfer);
             let inverses = jacobi.inverse_blocks();
             for_each_block_mut((&mut correction[..], &residual[..]), GRID_BLOCK, |start, (c, r)| {
                 for i in 0..c.len() {
-                    c[i] = inverses[start + i] * r[i] + transfer.at(cage, start + i);
+                    c[i] = inverses[start + i] * r[i] + transfer.at(coarse_grid, start + i);
                 }
             });
         }
@@ -247,15 +247,15 @@ impl CagePreconditioner {
             z.fill(Vec3::zero());
             return;
         }
-        let Level { cage, residual, transfer, .. } = &mut self.levels[0];
-        cage.restrict(r, residual, transfer);
+        let Level { coarse_grid, residual, transfer, .. } = &mut self.levels[0];
+        coarse_grid.restrict(r, residual, transfer);
         self.solve_grids();
-        let Level { cage, correction, transfer, .. } = &mut self.levels[0];
-        cage.interpolate(correction, transfer);
-        let (cage, transfer) = (&*cage, &*transfer);
+        let Level { coarse_grid, correction, transfer, .. } = &mut self.levels[0];
+        coarse_grid.interpolate(correction, transfer);
+        let (coarse_grid, transfer) = (&*coarse_grid, &*transfer);
         for_each_block_mut((z, &self.free[..]), parallel::SUM_BLOCK, |start, (z, free)| {
             for i in 0..z.len() {
-                z[i] = transfer.at(cage, start + i).component_mul(free[i]);
+                z[i] = transfer.at(coarse_grid, start + i).component_mul(free[i]);
             }
         });
     }
@@ -272,7 +272,7 @@ fn shift_diagonal<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     }
 }
 
-impl Preconditioner<f32> for CagePreconditioner {
+impl Preconditioner<f32> for CoarseGridPreconditioner {
     fn apply(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
         self.apply_dot(r, z);
     }
@@ -281,16 +281,16 @@ impl Preconditioner<f32> for CagePreconditioner {
         if !self.has_grid {
             return self.jacobi.apply_dot(r, z);
         }
-        let Level { cage, residual, transfer, .. } = &mut self.levels[0];
-        cage.restrict(r, residual, transfer);
+        let Level { coarse_grid, residual, transfer, .. } = &mut self.levels[0];
+        coarse_grid.restrict(r, residual, transfer);
         self.solve_grids();
         let inverses = self.jacobi.inverse_blocks();
-        let Level { cage, correction, transfer, .. } = &mut self.levels[0];
-        cage.interpolate(correction, transfer);
-        let (cage, transfer) = (&*cage, &*transfer);
+        let Level { coarse_grid, correction, transfer, .. } = &mut self.levels[0];
+        coarse_grid.interpolate(correction, transfer);
+        let (coarse_grid, transfer) = (&*coarse_grid, &*transfer);
         sum_blocks_mut((r, z, &self.free[..]), |start, (r, z, free)| {
             for i in 0..z.len() {
-                let smooth = transfer.at(cage, start + i);
+                let smooth = transfer.at(coarse_grid, start + i);
                 z[i] = inverses[start + i] * r[i] + smooth.component_mul(free[i]);
             }
             dot_block(r, z)

@@ -5,7 +5,7 @@ use sinew_math::{Mat3, Vec3};
 
 use super::{H, Noise, dense, material, narrow, widen};
 use crate::pass::Pass;
-use crate::{Multigrid, MultigridParams, TangentKind, Ties};
+use crate::{Multigrid, MultigridParams, TangentKind, EmbeddedSprings};
 
 /// μ of [`material`], times the edge of a cell.
 fn unit_stiffness(cells: &HexLattice) -> f64 {
@@ -24,8 +24,8 @@ fn weights(cells: &HexLattice, at: [f64; 3]) -> Vec<(u32, f64)> {
 }
 
 /// Springs of two bones along an arm, with a gap at the elbow.
-fn soft_bones(cells: &HexLattice, stiffness: f64, count: usize) -> Ties {
-    let (mut ties, mut noise) = (Ties::default(), Noise(11));
+fn soft_bones(cells: &HexLattice, stiffness: f64, count: usize) -> EmbeddedSprings {
+    let (mut ties, mut noise) = (EmbeddedSprings::default(), Noise(11));
     let [length, width, _] = cells.cubes.map(|n| n as f64);
     for k in 0..count {
         let along = 0.01 * length + 0.42 * length * (noise.unit() + 0.5) + if k % 2 == 0 { 0.0 } else { 0.56 * length };
@@ -38,7 +38,7 @@ fn soft_bones(cells: &HexLattice, stiffness: f64, count: usize) -> Ties {
 }
 
 /// (K + Σ k w wᵀ) x.
-fn product(system: &mut Multigrid, ties: &Ties, x: &[Vec3]) -> Vec<Vec3> {
+fn product(system: &mut Multigrid, ties: &EmbeddedSprings, x: &[Vec3]) -> Vec<Vec3> {
     let mut out = vec![Vec3::zero(); x.len()];
     system.apply_wide(x, &mut out);
     for (stiffness, entries) in ties.iter() {
@@ -53,13 +53,13 @@ fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
 }
 
 /// Iterations of preconditioned conjugate gradients to a millionth of a random load.
-fn iterations(cells: &HexLattice, ties: &Ties) -> usize {
+fn iterations(cells: &HexLattice, ties: &EmbeddedSprings) -> usize {
     let fixed = vec![[false; 3]; cells.node_places.len()];
     let system = Multigrid::new(cells, &material(cells), &fixed, MultigridParams::default()).unwrap();
     iterations_of(&mut system.with_ties(ties.clone()).unwrap(), &fixed, ties)
 }
 
-fn iterations_of(system: &mut Multigrid, fixed: &[[bool; 3]], ties: &Ties) -> usize {
+fn iterations_of(system: &mut Multigrid, fixed: &[[bool; 3]], ties: &EmbeddedSprings) -> usize {
     let mut noise = Noise(3);
     let free = |fixed: &[bool; 3]| if fixed[0] { 0.0 } else { 1.0 };
     let mut r: Vec<Vec3> = fixed.iter().map(|fixed| noise.vector() * free(fixed)).collect();
@@ -141,7 +141,7 @@ fn contacts_are_no_anchors() {
     let fixed: Vec<[bool; 3]> = cells.node_places.iter().map(|place| [place[0] == 0; 3]).collect();
     let normal = Vec3::new(0.1, 0.99, -0.1).normalized();
     let block = Mat3::outer(normal, normal) * (100.0 * unit_stiffness(&cells));
-    let mut contacts = Ties::default();
+    let mut contacts = EmbeddedSprings::default();
     for x in 4..23 {
         for z in 0..4 {
             let [below, above] = [3.9, 5.1].map(|y| weights(&cells, [f64::from(x) + 0.4, y, f64::from(z) + 0.6]));

@@ -10,7 +10,7 @@ use sinew_math::krylov::{BlockJacobi, CgOutcome, CgParams, CgScratch, LinearOper
 use sinew_math::sparse::BlockCsr;
 use sinew_math::{Mat3, Vec3};
 
-use super::couplings::Couplings;
+use super::contact_operator::ContactOperator;
 use crate::kinematics::Kinematics;
 use crate::lattice::LatticeBlock;
 use crate::model::Model;
@@ -18,8 +18,8 @@ use crate::model::Model;
 /// Cells around what is mended that go along.
 const RINGS: usize = 2;
 /// Most nodes that are mended, and most that go along.
-const MOST_SEEDS: usize = 400;
-const MOST_NODES: usize = 6000;
+const MAX_SEEDS: usize = 400;
+const MAX_NODES: usize = 6000;
 /// Relative accuracy, and iterations that it may take.
 const ACCURACY: f64 = 0.03;
 const MAX_ITERATIONS: usize = 150;
@@ -27,7 +27,7 @@ const MAX_ITERATIONS: usize = 150;
 const NONE: u32 = u32::MAX;
 
 /// The patches of a model on lattices, with their memory.
-pub(super) struct Mending {
+pub(super) struct LocalSolve {
     lattices: Vec<Neighbours>,
     /// Place of each unknown in the patch.
     local: Vec<u32>,
@@ -87,7 +87,7 @@ impl Neighbours {
     }
 }
 
-impl Mending {
+impl LocalSolve {
     pub fn new(model: &Model) -> Self {
         Self {
             lattices: model.lattices.iter().map(Neighbours::new).collect(),
@@ -104,11 +104,11 @@ impl Mending {
     }
 
     /// Chooses the unknowns with more than `least` of a gradient, and what is around them and touches them; whether these are few.
-    pub fn choose(&mut self, model: &Model, couplings: &Couplings, gradient: &[Vec3], least: f64) -> bool {
+    pub fn choose(&mut self, model: &Model, couplings: &ContactOperator, gradient: &[Vec3], least: f64) -> bool {
         self.forget();
         for block in &model.lattices {
             for unknown in block.unknowns().filter(|&unknown| gradient[unknown].norm_squared() > least * least) {
-                if self.nodes.len() == MOST_SEEDS {
+                if self.nodes.len() == MAX_SEEDS {
                     return false;
                 }
                 self.add(&model.kinematics, unknown as u32);
@@ -137,7 +137,7 @@ impl Mending {
                 }
             }
         }
-        seeds > 0 && self.nodes.len() <= MOST_NODES
+        seeds > 0 && self.nodes.len() <= MAX_NODES
     }
 
     /// Adds an unknown that may move.
@@ -160,7 +160,7 @@ impl Mending {
         model: &Model,
         lattices: impl Iterator<Item = &'a sinew_lattice::Multigrid>,
         matrix: &BlockCsr<f32>,
-        couplings: &Couplings,
+        couplings: &ContactOperator,
         q: &[Vec3],
     ) -> bool {
         let Self { lattices: neighbours, local, nodes, cells, system, .. } = self;

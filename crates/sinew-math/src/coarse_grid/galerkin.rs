@@ -4,7 +4,7 @@
 //! the coarse matrix is G + Gᵀ. All nodes of a piece share the same eight corners, so the sum over a pair of pieces is
 //! an 8 × 8 matrix of blocks. It stays in registers and cache, with eight corners per vector.
 
-use super::{CORNERS, Cage};
+use super::{CORNERS, CoarseGrid};
 use crate::lanes::{Isa, LaneKernel, dispatch};
 use crate::parallel::for_each_block_mut;
 use crate::sparse::BlockCsr;
@@ -16,7 +16,7 @@ type PairSum = [[[f32; CORNERS]; 9]; CORNERS];
 /// Neighbors of a piece processed in one pass over its rows: a cube in a full grid has 27, itself included.
 const AT_ONCE: usize = 27;
 
-/// The Galerkin matrix of a [`Cage`].
+/// The Galerkin matrix of a [`CoarseGrid`].
 #[derive(Clone, Debug)]
 pub struct CoarseMatrix {
     half: BlockCsr<f32>,
@@ -25,8 +25,8 @@ pub struct CoarseMatrix {
 
 impl CoarseMatrix {
     /// The zero matrix.
-    pub fn new(cage: &Cage) -> Self {
-        let pattern = cage.pattern();
+    pub fn new(coarse_grid: &CoarseGrid) -> Self {
+        let pattern = coarse_grid.pattern();
         Self { half: BlockCsr::zeros(pattern.clone()), full: BlockCsr::zeros(pattern.clone()) }
     }
 
@@ -37,14 +37,14 @@ impl CoarseMatrix {
 
     /// Computes Pᵀ A P from the blocks of `matrix` on and below the diagonal. `free` is 1 for free components and 0 for
     /// prescribed ones, whose rows and columns are zero except for the diagonal.
-    pub fn update(&mut self, cage: &Cage, matrix: &BlockCsr<f32>, free: &[Vec3<f32>]) {
+    pub fn update(&mut self, coarse_grid: &CoarseGrid, matrix: &BlockCsr<f32>, free: &[Vec3<f32>]) {
         self.half.set_zero();
-        cage.plan.for_each_chunk(self.half.values_mut(), |pieces, writer| {
+        coarse_grid.plan.for_each_chunk(self.half.values_mut(), |pieces, writer| {
             for piece in pieces {
-                let count = cage.neighbor_counts[piece] as usize;
+                let count = coarse_grid.neighbor_counts[piece] as usize;
                 for first in (0..count).step_by(AT_ONCE) {
                     let mut sums = [[[[0.0; CORNERS]; 9]; CORNERS]; AT_ONCE];
-                    dispatch(PieceKernel { cage, matrix, free, piece, first, sums: &mut sums });
+                    dispatch(PieceKernel { coarse_grid, matrix, free, piece, first, sums: &mut sums });
                     for (k, sum) in sums[..AT_ONCE.min(count - first)].iter().enumerate() {
                         for a in 0..CORNERS {
                             for b in 0..CORNERS {
@@ -84,7 +84,7 @@ impl CoarseMatrix {
 
 /// The sums over the nodes of a piece for [`AT_ONCE`] of its neighbors, starting at index `first`.
 struct PieceKernel<'a> {
-    cage: &'a Cage,
+    coarse_grid: &'a CoarseGrid,
     matrix: &'a BlockCsr<f32>,
     free: &'a [Vec3<f32>],
     piece: usize,
@@ -97,17 +97,17 @@ impl LaneKernel for PieceKernel<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) {
-        let Self { cage, matrix, free, piece, first, sums } = self;
+        let Self { coarse_grid, matrix, free, piece, first, sums } = self;
         let pattern = matrix.pattern();
-        let members = cage.piece_starts[piece] as usize..cage.piece_starts[piece + 1] as usize;
+        let members = coarse_grid.piece_starts[piece] as usize..coarse_grid.piece_starts[piece + 1] as usize;
         // Σⱼ Lᵢⱼ wⱼ of one node i, for each neighbor piece with such j.
         let mut rows = [[[0.0f32; CORNERS]; 9]; AT_ONCE];
-        for &node in &cage.members[members] {
+        for &node in &coarse_grid.members[members] {
             let node = node as usize;
             let diagonal = pattern.diagonal_slot(node);
             let mut touched = 0u32;
             for slot in pattern.row(node).start..=diagonal {
-                let neighbor = (cage.neighbor_of_slot[slot] as usize).wrapping_sub(first);
+                let neighbor = (coarse_grid.neighbor_of_slot[slot] as usize).wrapping_sub(first);
                 if neighbor >= AT_ONCE {
                     continue;
                 }
@@ -122,14 +122,14 @@ impl LaneKernel for PieceKernel<'_> {
                         block[e / 3][e % 3] *= 0.5 * if e % 4 == 0 { free[node][e / 3] } else { 1.0 };
                     }
                 }
-                let weights = &cage.weights[pattern.columns()[slot] as usize];
+                let weights = &coarse_grid.weights[pattern.columns()[slot] as usize];
                 for e in 0..9 {
                     for corner in 0..CORNERS {
                         row[e][corner] += block[e / 3][e % 3] * weights[corner];
                     }
                 }
             }
-            let weights = &cage.weights[node];
+            let weights = &coarse_grid.weights[node];
             while touched != 0 {
                 let neighbor = touched.trailing_zeros() as usize;
                 touched &= touched - 1;

@@ -20,7 +20,7 @@ mod precondition;
 mod transfer;
 
 pub use galerkin::CoarseMatrix;
-pub use precondition::{CageParams, CagePreconditioner};
+pub use precondition::{CoarseGridParams, CoarseGridPreconditioner};
 use transfer::Groups;
 
 /// Corners of a cube.
@@ -33,7 +33,7 @@ const EDGE_OVER_SPACING: f64 = 1.2;
 
 /// Trilinear interpolation from grid nodes to mesh nodes.
 #[derive(Clone, Debug)]
-pub struct Cage {
+pub struct CoarseGrid {
     /// Grid nodes of each piece, in the order of the bits x, y, z.
     corners: Vec<[u32; CORNERS]>,
     /// Piece of each mesh node; [`NONE`] for nodes outside the coarse level.
@@ -61,7 +61,7 @@ pub struct Cage {
     plan: ScatterPlan,
 }
 
-impl Cage {
+impl CoarseGrid {
     /// Builds the grid around a mesh from its rest `positions` and the `pattern` of its matrix, with cubes `ratio` node
     /// spacings wide. Nodes with `takes_part` false are left out. Returns `None` when no node takes part, or when a
     /// piece has too many neighbors for its table.

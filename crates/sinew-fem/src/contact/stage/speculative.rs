@@ -31,14 +31,14 @@ struct Meeting {
 
 /// Pairs that the last direction would have run into.
 #[derive(Default)]
-pub(super) struct LookAhead {
+pub(super) struct SpeculativeContacts {
     meetings: Vec<Meeting>,
     /// Vertex, triangle and share of the way, of block after block.
     blocked: Vec<Vec<(u32, u32, f64)>>,
     first: Vec<(u32, f64, u32)>,
 }
 
-impl LookAhead {
+impl SpeculativeContacts {
     /// Their part of the tangent.
     pub fn terms(&self) -> impl Iterator<Item = ContactTerm> {
         self.meetings.iter().map(|meeting| {
@@ -51,14 +51,14 @@ impl LookAhead {
 impl ContactStage {
     /// Forgets what was ahead.
     pub fn look_nowhere(&mut self) {
-        self.ahead.meetings.clear();
+        self.speculative.meetings.clear();
     }
 
     /// Looks at the way of the last [`sweep`](Self::sweep), which is not free: finds who would meet on it. Says whether there is anybody new.
     pub fn look_ahead(&mut self, model: &Model) -> bool {
         let contact = &model.contact;
-        let mut ahead = std::mem::take(&mut self.ahead);
-        let LookAhead { meetings, blocked, first } = &mut ahead;
+        let mut ahead = std::mem::take(&mut self.speculative);
+        let SpeculativeContacts { meetings, blocked, first } = &mut ahead;
         // Who is pushed further than that anyway needs no spring, which would pull.
         meetings.retain(|meeting| {
             combine(meeting.vertices, meeting.weights, &self.swept).dot(meeting.normal) < meeting.aim
@@ -117,13 +117,13 @@ impl ContactStage {
             });
         }
         let has_new = meetings.len() > before;
-        self.ahead = ahead;
+        self.speculative = ahead;
         has_new
     }
 
     /// gradient += that of the springs ahead where the flesh is now, and what the scene moves at its end.
     pub fn add_pull_ahead(&self, model: &Model, gradient: &mut [Vec3]) {
-        for meeting in &self.ahead.meetings {
+        for meeting in &self.speculative.meetings {
             let force = meeting.normal * (meeting.stiffness * (meeting.distance - meeting.aim));
             for (&v, &w) in meeting.vertices.iter().zip(&meeting.weights) {
                 for &(point, weight) in model.contact.carriers(v as usize) {
