@@ -294,18 +294,19 @@ fn planes(axis: usize, low: f64, high: f64, edges: impl Iterator<Item = (Vec3, V
             *count += 1.0;
         }
     }
-    // Slices without edges take those around them.
-    let mut lengths = [0.0f64; SLICES];
-    for (k, length) in lengths.iter_mut().enumerate() {
-        for reach in SLICES / 64.. {
-            let near = &sums[k.saturating_sub(reach)..(k + reach + 1).min(SLICES)];
-            let (sum, count) = near.iter().fold((0.0, 0.0), |(l, c), s| (l + s.0, c + s.1));
-            if count > 0.0 || near.len() == SLICES {
-                *length = if count > 0.0 { (count / sum).sqrt() } else { extent };
-                break;
-            }
-        }
+    // Slices without edges take those around them, as far off as the nearest that has some.
+    let mut to_edges = [SLICES; SLICES];
+    let mut away = SLICES;
+    for k in (0..SLICES).chain((0..SLICES).rev()) {
+        away = if sums[k].1 > 0.0 { 0 } else { away + 1 };
+        to_edges[k] = to_edges[k].min(away);
     }
+    let lengths: [f64; SLICES] = std::array::from_fn(|k| {
+        let reach = to_edges[k].max(SLICES / 64);
+        let near = &sums[k.saturating_sub(reach)..(k + reach + 1).min(SLICES)];
+        let (sum, count) = near.iter().fold((0.0, 0.0), |(l, c), s| (l + s.0, c + s.1));
+        if count > 0.0 { (count / sum).sqrt() } else { extent }
+    });
     // Cells passed from the border to the end of each slice.
     let mut passed = [0.0f64; SLICES + 1];
     for k in 0..SLICES {
