@@ -145,9 +145,7 @@ fn many_corners_and_many_copies_take_no_time() {
 #[test]
 fn two_thousand_bodies_are_checked_soon() {
     let folder = fresh_folder("limits_bodies");
-    let mut scene = String::from(
-        "duration = 0.1\n[contact]\nmode = \"barrier\"\n[[collider]]\nname = \"f\"\nshape = { type = \"plane\" }\n",
-    );
+    let mut scene = String::from("duration = 0.1\n");
     for i in 0..2000 {
         let (x, y, z) = (i % 20, i / 20 % 20, i / 400);
         let _ = writeln!(
