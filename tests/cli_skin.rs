@@ -319,5 +319,8 @@ attachment_stiffness = 10
     };
     refused("attachment_stiffness_map = { attribute = \"_PINT\" }", "_PAINT");
     refused("attachment_stiffness_map = { }", "`attribute` or `texture`");
-    refused(&bones.replace("hold = \"hard\"", "hold = \"hard\", attachment_stiffness = 3"), "`attachment_stiffness` belongs to");
+    refused(
+        &bones.replace("hold = \"hard\"", "hold = \"hard\", attachment_stiffness = 3"),
+        "`attachment_stiffness` belongs to",
+    );
 }

@@ -616,7 +616,8 @@ impl Simulation {
         }
         let Self { solver, model, state, control, .. } = self;
         let result = solver.step(model, state, control, dt);
-        if !matches!(result, Err(StepError::NotConverged { .. })) || !is_last_try || !solver.lift_iteration_limit(true) {
+        if !matches!(result, Err(StepError::NotConverged { .. })) || !is_last_try || !solver.lift_iteration_limit(true)
+        {
             return result;
         }
         let result = solver.step(model, state, control, dt);

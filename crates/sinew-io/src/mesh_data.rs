@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn small_faces_are_cut_as_fans_and_large_ones_in_halves() {
         let parts = |count: u32| triangles_of(&(10..10 + count).collect::<Vec<_>>()).collect::<Vec<_>>();
-        assert_eq!([parts(0), parts(1), parts(2)], [vec![], vec![], vec![]]);
+        assert!([parts(0), parts(1), parts(2)].iter().all(Vec::is_empty));
         assert_eq!(parts(3), [[10, 11, 12]]);
         assert_eq!(parts(4), [[10, 11, 12], [10, 12, 13]]);
         assert_eq!(parts(5), [[10, 11, 12], [10, 12, 14], [12, 13, 14]]);

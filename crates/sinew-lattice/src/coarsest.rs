@@ -8,12 +8,12 @@ use sinew_math::cholesky::{Cholesky, CholeskyError, SymbolicCholesky};
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 use sinew_math::{Mat3, Vec3};
 
+use crate::embedded_springs::LevelTies;
 use crate::fibers::PULL;
 use crate::kernel::{BLOCK, BULK, MOMENT, STATE};
 use crate::layout::LANES;
 use crate::pass::Operator;
 use crate::precise::{Bent, forces};
-use crate::embedded_springs::LevelTies;
 
 /// Diagonal shift relative to the largest diagonal entry. It keeps unconstrained parts in place.
 const SHIFT: f64 = 1e-7;

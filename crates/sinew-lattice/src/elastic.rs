@@ -7,9 +7,9 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use crate::aligned::Aligned;
-use crate::inversion_barrier::bend_limits;
 use crate::fibers::{Fibers, LaneFibers};
 use crate::force::{self, Elastic};
+use crate::inversion_barrier::bend_limits;
 use crate::kernel::ModeStiffness;
 use crate::layout::Layout;
 use crate::level::materials_of;

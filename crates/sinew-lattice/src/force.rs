@@ -10,8 +10,8 @@ use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::svd3::svd3;
 use sinew_math::{LaneScalar, Mat3, Scalar};
 
-use crate::inversion_barrier;
 use crate::fibers::{Pull, REST};
+use crate::inversion_barrier;
 use crate::kernel::ModeStiffness;
 use crate::layers::for_each_layer;
 use crate::layout::{LANES, Layout};

@@ -5,21 +5,21 @@ use sinew_math::Vec3;
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 
 use crate::aligned::Aligned;
-use crate::nodal_terms::{NodalTermKind, NodeAnchors};
 use crate::band::Band;
-use crate::inversion_barrier::FirmCells;
+use crate::embedded_springs::LevelTies;
 use crate::fas::Visit;
 use crate::fibers::{Fibers, LaneFibers, PULL, PullOf, linearize as linearize_pulls};
+use crate::inversion_barrier::FirmCells;
 use crate::kernel::{BLOCK, BULK, ModeStiffness};
 use crate::layers::split_planes;
 use crate::layout::{LANES, Layout};
 use crate::moments;
 use crate::multigrid::{MultigridParams, Smoother};
+use crate::nodal_terms::{NodalTermKind, NodeAnchors};
 use crate::pass::{NodalTerms, Operator, Pass, Slabs};
 use crate::solve::{difference, dot};
 use crate::spectrum::{LANCZOS_STEPS, NEXT_LANCZOS_STEPS, Ritz};
 use crate::tangent::{GRADIENT, MATERIAL, TangentKind, add_diagonal};
-use crate::embedded_springs::LevelTies;
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
@@ -469,14 +469,23 @@ impl Level {
 }
 
 /// x = out = c D⁻¹ b.
-fn divide(layout: &Layout, anchors: NodalTerms<'_>, b: &[f32], inverse: &[f32], c: f32, x: &mut [f32], out: &mut [f32]) {
+fn divide(
+    layout: &Layout,
+    anchors: NodalTerms<'_>,
+    b: &[f32],
+    inverse: &[f32],
+    c: f32,
+    x: &mut [f32],
+    out: &mut [f32],
+) {
     if let NodalTerms::Full(blocks) = anchors {
         split_planes(layout, 0..layout.plane_count(), (x, out), &|plane, (x, out): (&mut [f32], &mut [f32])| {
             let range = layout.plane(plane);
             let (b, inverse) = (&b[range.clone()], &inverse[range.clone()]);
             let cross = &blocks.inverse_cross[range];
             layout.for_each_slot(plane, |at| {
-                let step = NodalTerms::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
+                let step =
+                    NodalTerms::solve_block(at.map(|at| inverse[at]), at.map(|at| cross[at]), at.map(|at| b[at]));
                 for k in 0..3 {
                     out[at[k]] = c * step[k];
                     x[at[k]] = out[at[k]];

@@ -7,20 +7,21 @@
 #![allow(clippy::needless_range_loop)]
 
 mod aligned;
-mod nodal_terms;
 mod band;
 mod coarsest;
-mod inversion_barrier;
 mod elastic;
+mod embedded_springs;
 mod fas;
 mod fibers;
 mod force;
+mod inversion_barrier;
 mod kernel;
 mod layers;
 mod layout;
 mod level;
 mod moments;
 mod multigrid;
+mod nodal_terms;
 mod nonlinear;
 mod pass;
 mod patch;
@@ -31,11 +32,11 @@ mod tangent;
 #[cfg(test)]
 mod tests;
 mod thickness;
-mod embedded_springs;
 mod transfer;
 mod volume;
 
 pub use elastic::LatticeElastic;
+pub use embedded_springs::EmbeddedSprings;
 pub use fibers::Fibers;
 pub use kernel::ModeStiffness;
 pub use layout::{LANES, Layout, NodeSlot};
@@ -43,5 +44,4 @@ pub use multigrid::{CoarseRule, CycleWork, Multigrid, MultigridParams, Smoother}
 pub use patch::{Patch, PatchCell};
 pub use solve::{Method, SolveReport};
 pub use tangent::TangentKind;
-pub use embedded_springs::EmbeddedSprings;
 pub use volume::VolumeLaw;

@@ -7,20 +7,20 @@ use sinew_math::cholesky::CholeskyError;
 use sinew_math::{Mat3, Vec3};
 
 use crate::aligned::Aligned;
-use crate::nodal_terms::NodalTermKind;
 use crate::band::Band;
 use crate::coarsest::Coarsest;
-use crate::inversion_barrier::FirmCells;
+use crate::embedded_springs::{EmbeddedSprings, LevelTies};
 use crate::fibers::{Fibers, PullOf, linearize as linearize_pulls};
+use crate::inversion_barrier::FirmCells;
 use crate::kernel::{BULK, ModeStiffness, STATE};
 use crate::layout::{LANES, Layout};
 use crate::level::{Guess, Level};
 use crate::moments::{self, Moments};
+use crate::nodal_terms::NodalTermKind;
 use crate::nonlinear::gradients_of;
 use crate::pass::{NodalTerms, Operator, Pass};
 use crate::precise;
 use crate::tangent::{Role, TangentKind, TangentOf, linearize};
-use crate::embedded_springs::{LevelTies, EmbeddedSprings};
 use crate::transfer::Transfer;
 use crate::volume::VolumeLaw;
 
@@ -515,7 +515,8 @@ impl Multigrid {
             true => (product_state, product_pulls, product_bulk),
             false => (state, pulls, bulk),
         };
-        let operator = Operator { layout, state, modes: params.modes, moments, fibers, bulk, anchors: NodalTerms::None };
+        let operator =
+            Operator { layout, state, modes: params.modes, moments, fibers, bulk, anchors: NodalTerms::None };
         slabs.run(operator, input, Pass::Apply { out: &mut *product });
         layout.collect(product, out, |out, value| *out = Vec3::from(value));
         corners.add_product(|node| x[node as usize].to_array(), |node, sum| out[node as usize] += Vec3::from(sum));

@@ -9,7 +9,7 @@ use sinew_math::lanes::{Isa, LaneKernel, dispatch};
 
 use crate::aligned::Aligned;
 use crate::kernel::{
-    NodalTerm, Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, Nothing, PlanePass, Residual, Smooth,
+    Apply, DiagonalAnchors, FullAnchors, ModeStiffness, NoAnchors, NodalTerm, Nothing, PlanePass, Residual, Smooth,
     carry_length, part_length,
 };
 use crate::layout::{Layout, NodeSlot, Segment, Segments};

@@ -4,8 +4,8 @@
 //! A formula written once over [`Scalar`] runs with `f64`, with [`ComplexStep`] numbers to differentiate it, and with
 //! lanes ([`lanes::dispatch`]) to process 8 or 16 elements at a time.
 
-pub mod coarse_grid;
 pub mod cholesky;
+pub mod coarse_grid;
 pub mod complex_step;
 pub mod eigen;
 mod elementary;

@@ -10,11 +10,11 @@
 mod speculative;
 mod touch;
 
-use speculative::SpeculativeContacts;
 use sinew_geometry::proximity::{Candidates, PairKind, SurfaceTree, free_fraction};
 use sinew_geometry::shape::{Pose, Shape};
 use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
 use sinew_math::{Mat3, Vec3};
+use speculative::SpeculativeContacts;
 
 use super::lagged::{ContactMemory, Response, recall};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};

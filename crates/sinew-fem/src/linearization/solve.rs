@@ -12,7 +12,7 @@ use super::{LinearizationError, Place};
 use crate::material::Tangent;
 use crate::model::{Model, Revision};
 use crate::solver::{
-    AssemblyPlan, AssemblyScratch, CoupledFactor, ContactOperator, Filter, FreeParts, Hinges, Iterative, LinearSolver,
+    AssemblyPlan, AssemblyScratch, ContactOperator, CoupledFactor, Filter, FreeParts, Hinges, Iterative, LinearSolver,
     SolveFailure, SystemFrame, add_shift, connected_parts, filter_scale, hold_softly,
 };
 

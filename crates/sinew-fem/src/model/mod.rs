@@ -7,8 +7,8 @@ mod body;
 mod builder;
 mod collisions;
 mod faces;
-mod skinning_predictor;
 mod rigid;
+mod skinning_predictor;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub use builder::{
 };
 pub use collisions::Bone;
 pub use faces::balanced_triangles;
-pub(crate) use skinning_predictor::Motion;
-pub use skinning_predictor::{SkinningPredictor, MotionSource};
 pub use rigid::{RigidBody, RigidParams};
+pub(crate) use skinning_predictor::Motion;
+pub use skinning_predictor::{MotionSource, SkinningPredictor};
 
 use crate::contact::{ContactMode, ContactModel, most_touches};
 use crate::contacts::Contacts;

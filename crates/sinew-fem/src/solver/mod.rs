@@ -17,7 +17,7 @@ pub use newton::NewtonSolver;
 pub use params::{Budget, LinearSolver, NonlinearSolver, Projection, ResidualNorm, SolverParams};
 
 pub(crate) use linear::{
-    AssemblyPlan, AssemblyScratch, CoupledFactor, ContactOperator, Filter, Frame as SystemFrame, FreeParts, Hinges,
+    AssemblyPlan, AssemblyScratch, ContactOperator, CoupledFactor, Filter, Frame as SystemFrame, FreeParts, Hinges,
     Iterative, LatticeSystem, SolveFailure, TangentAt, add_shift, connected_parts, filter_scale, hold_softly,
 };
 pub(crate) use problem::{Problem, ProblemScratch};

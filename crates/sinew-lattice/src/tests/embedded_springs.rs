@@ -5,7 +5,7 @@ use sinew_math::{Mat3, Vec3};
 
 use super::{H, Noise, dense, material, narrow, widen};
 use crate::pass::Pass;
-use crate::{Multigrid, MultigridParams, TangentKind, EmbeddedSprings};
+use crate::{EmbeddedSprings, Multigrid, MultigridParams, TangentKind};
 
 /// μ of [`material`], times the edge of a cell.
 fn unit_stiffness(cells: &HexLattice) -> f64 {

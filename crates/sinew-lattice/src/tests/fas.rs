@@ -3,7 +3,7 @@
 use sinew_math::{Quaternion, Vec3};
 
 use super::*;
-use crate::{MultigridParams, TangentKind, EmbeddedSprings};
+use crate::{EmbeddedSprings, MultigridParams, TangentKind};
 
 /// −∂E/∂u of free nodes, and its norm.
 fn residual(cells: &HexLattice, elastic: &LatticeElastic, fixed: &[[bool; 3]], u: &[Vec3]) -> (Vec<Vec3>, f64) {

@@ -81,8 +81,8 @@ fn crumpled(cells: &HexLattice) -> Vec<Vec3> {
 fn corners_add_their_energy_and_its_derivatives() {
     let cells = dense([4, 4, 4]);
     let (material, mut noise) = (material(&cells), Noise(17));
-    let elastic =
-        LatticeElastic::new(&cells, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_inversion_barrier(&cells);
+    let elastic = LatticeElastic::new(&cells, &material, ModeStiffness::EXACT, VolumeLaw::Determinant)
+        .with_inversion_barrier(&cells);
     let u = crumpled(&cells);
     let mut gradient = vec![Vec3::zero(); u.len()];
     let energy = gradient_at(&elastic, &cells, &u, &mut gradient);
@@ -148,7 +148,8 @@ fn cycles_of_crumpled_flesh_are_definite() {
 fn corners_inside_out_come_back() {
     let one = dense([1, 1, 1]);
     let material = [lame(0.45)];
-    let elastic = LatticeElastic::new(&one, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_inversion_barrier(&one);
+    let elastic =
+        LatticeElastic::new(&one, &material, ModeStiffness::EXACT, VolumeLaw::Determinant).with_inversion_barrier(&one);
     let corner = one.cells[0].nodes[7] as usize;
     let mut u = vec![Vec3::zero(); 8];
     u[corner] = Vec3::splat(-1.5 * H);

@@ -1,19 +1,19 @@
 //! Shared test fixtures: lattices, noise, materials.
 
-mod nodal_terms;
 mod band;
-mod inversion_barrier;
 mod cycle;
+mod embedded_springs;
 mod experiments;
 mod facts;
 mod fas;
 mod fibers;
+mod inversion_barrier;
 mod kernel;
 mod moments;
+mod nodal_terms;
 mod patch;
 mod physics;
 mod thickness;
-mod embedded_springs;
 mod volume;
 
 use sinew_geometry::lattice::{HexLattice, LatticeCell};

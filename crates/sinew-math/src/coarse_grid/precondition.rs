@@ -144,7 +144,8 @@ impl CoarseGridPreconditioner {
             })
             .collect();
         let mut levels: Vec<Level> = Vec::new();
-        let first = CoarseGrid::new(positions, pattern, params.ratio, |node| takes_part(node) && fixed(node) != [true; 3]);
+        let first =
+            CoarseGrid::new(positions, pattern, params.ratio, |node| takes_part(node) && fixed(node) != [true; 3]);
         let mut next = first;
         while let Some(coarse_grid) = next.take() {
             let nodes = coarse_grid.node_count();

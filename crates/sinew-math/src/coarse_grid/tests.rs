@@ -208,6 +208,7 @@ fn a_bad_pivot_of_the_grid_shows_an_indefinite_matrix() {
     }
     let params = CoarseGridParams::default();
     let pattern = lattice.matrix.pattern().clone();
-    let mut coarse_grid = CoarseGridPreconditioner::new(&lattice.positions, &pattern, &params, |_| [false; 3], |_| true);
+    let mut coarse_grid =
+        CoarseGridPreconditioner::new(&lattice.positions, &pattern, &params, |_| [false; 3], |_| true);
     assert!(coarse_grid.update_grid(&lattice.matrix, false).is_err() && !coarse_grid.has_grid());
 }

@@ -114,11 +114,14 @@ impl Compiler<'_> {
                 })
                 .collect();
             let places: Vec<Vec3> = springs.iter().map(|spring| spring.0 / body.scale).collect();
-            let factors =
-                self.attachment_stiffness_factors(index, rig, &rigged.character, &places).map_err(|problem| vec![problem])?;
+            let factors = self
+                .attachment_stiffness_factors(index, rig, &rigged.character, &places)
+                .map_err(|problem| vec![problem])?;
             let stiffness = lattice.cell * shear_modulus(body);
             let springs = springs.into_iter().zip(factors);
-            let springs = springs.map(|((x, attachment_stiffness), factor)| (place.to_world(x), attachment_stiffness * factor * stiffness));
+            let springs = springs.map(|((x, attachment_stiffness), factor)| {
+                (place.to_world(x), attachment_stiffness * factor * stiffness)
+            });
             let rigid = self.add_bone(
                 first,
                 &format!("{}.{}", body.name, data.name),

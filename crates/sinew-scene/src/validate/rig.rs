@@ -1,7 +1,7 @@
 //! Which keys of a skeleton and its bones go together.
 
 use super::Checker;
-use crate::spec::rig::{Bone, Hold, Rig, AttachmentStiffnessMap};
+use crate::spec::rig::{AttachmentStiffnessMap, Bone, Hold, Rig};
 
 impl Checker<'_> {
     pub(super) fn check_rig(&mut self, rig: &Rig, path: &str) {
@@ -49,7 +49,8 @@ impl Checker<'_> {
             self.report(problem.hint("say `hold = \"hard\"` or `hold = \"slide\"`, or give it `ends` and `radius`"));
         }
         if hold != Hold::Soft && bone.attachment_stiffness.is_some() {
-            let problem = self.at(&format!("{path}.attachment_stiffness"), "`attachment_stiffness` belongs to `hold = \"soft\"`");
+            let problem =
+                self.at(&format!("{path}.attachment_stiffness"), "`attachment_stiffness` belongs to `hold = \"soft\"`");
             self.report(problem.hint("say `hold = \"soft\"`, or leave it out"));
         }
         if hold != Hold::Slide && bone.cover > 0.0 {

@@ -15,7 +15,8 @@ use super::super::collisions::{bones, contact_forces};
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
 use super::super::{
-    Body, BodyParams, DrivenRigid, SkinningPredictor, MotionSource, Model, Pin, PinMotion, Revision, RigidBody, RigidParams, Surface,
+    Body, BodyParams, DrivenRigid, Model, MotionSource, Pin, PinMotion, Revision, RigidBody, RigidParams,
+    SkinningPredictor, Surface,
 };
 use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
@@ -236,7 +237,7 @@ impl Assembler {
         let stiffness = parts.bodies.iter().map(|body| channels.add(format!("{}.stiffness", body.name), 1.0)).collect();
         let pins = self.pins()?;
         let driven = self.driven();
-        let following = self.skinning_predictor(&pins, &driven);
+        let skinning_predictor = self.skinning_predictor(&pins, &driven);
         let (pressures, loads) = self.pressures_and_loads();
         let sheaths = self.sheaths();
         let colliders = self.colliders();
@@ -468,7 +469,9 @@ impl Assembler {
                 FollowedBy::Pin(name) => {
                     pins.iter().position(|pin| pin.body == params.body && pin.name == *name).map(MotionSource::Pin)
                 }
-                FollowedBy::Rigid(rigid) => driven.iter().position(|driven| driven.rigid == *rigid).map(MotionSource::Driven),
+                FollowedBy::Rigid(rigid) => {
+                    driven.iter().position(|driven| driven.rigid == *rigid).map(MotionSource::Driven)
+                }
             };
             let first = predictor.leaders.len() as u32;
             let leaders: Vec<Option<MotionSource>> = params.leaders.iter().map(leader).collect();

@@ -8,8 +8,8 @@
 //! The grid matrix is computed for the first solve of a step and kept for the others until they take half as long again. It is never
 //! kept from step to step: a run that is resumed would differ.
 
-use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::cholesky::{Cholesky, SymbolicCholesky};
+use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::krylov::{CgOutcome, CgParams, CgScratch, Preconditioner, conjugate_gradients, norm};
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Vec3, parallel};
@@ -17,7 +17,7 @@ use sinew_math::{Vec3, parallel};
 use super::super::params::LinearSolver;
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly, rounding_floor};
-use super::contact_operator::{Coupled, CoupledFactor, ContactOperator};
+use super::contact_operator::{ContactOperator, Coupled, CoupledFactor};
 use super::plan::AssemblyPlan;
 use super::rest_factor::RestFactor;
 use super::v_cycle::VCycle;

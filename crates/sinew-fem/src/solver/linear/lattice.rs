@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sinew_lattice::{CycleWork, Multigrid, MultigridParams, TangentKind, EmbeddedSprings};
+use sinew_lattice::{CycleWork, EmbeddedSprings, Multigrid, MultigridParams, TangentKind};
 use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
 use sinew_math::krylov::{
     CgError, CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
@@ -20,7 +20,7 @@ use sinew_math::{Mat3, Real, Vec3};
 use super::super::params::{NonlinearSolver, SolverParams};
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly, rounding_floor};
-use super::contact_operator::{ContactsWithin, Coupled, ContactOperator};
+use super::contact_operator::{ContactOperator, ContactsWithin, Coupled};
 use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
 use crate::force::Anchor;
@@ -231,7 +231,7 @@ impl LatticeSystem {
         let cycle =
             MultigridParams { band_sweeps: params.band_sweeps, volume: VOLUME_LAW, ..MultigridParams::default() };
         let part = |block: &LatticeBlock| {
-            LatticePart::new(model, plan, block, MultigridParams { corners: block.resists(), ..cycle })
+            LatticePart::new(model, plan, block, MultigridParams { inversion_barrier: block.resists(), ..cycle })
         };
         let parts: Vec<LatticePart> = model.lattices.iter().map(part).collect();
         let covered: usize = parts.iter().map(|part| part.unknowns.len()).sum();
@@ -351,7 +351,9 @@ impl LatticeSystem {
                 return Err(SolveFailure::DiagonalBlock { unknown });
             }
             if !coarse_grid.has_grid() {
-                coarse_grid.update_grid(&self.matrix, at.tangent() == Tangent::Definite).map_err(SolveFailure::Factor)?;
+                coarse_grid
+                    .update_grid(&self.matrix, at.tangent() == Tangent::Definite)
+                    .map_err(SolveFailure::Factor)?;
             }
         }
         Ok(scale)
@@ -469,7 +471,11 @@ impl LatticeSystem {
         matrix.mirror_lower();
         out.fill(Vec3::zero());
         let operator = WideOperator { matrix, parts: &self.parts };
-        let mut cycle = Widened { cycle: Cycle { coarse_grid: self.coarse_grid.as_mut(), parts: &self.parts }, residual, correction };
+        let mut cycle = Widened {
+            cycle: Cycle { coarse_grid: self.coarse_grid.as_mut(), parts: &self.parts },
+            residual,
+            correction,
+        };
         let params =
             CgParams { relative_tolerance: forcing, absolute_tolerance: 0.0, max_iterations: MAX_WIDE_ITERATIONS };
         let coupled = Coupled { matrix: &operator, couplings: frame.couplings };
@@ -594,7 +600,9 @@ fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
         }
     }
     let fixed = |node| kinematics.fixed(node);
-    CoarseGridPreconditioner::new(&positions, &plan.pattern, &CoarseGridParams::default(), fixed, |node| takes_part[node])
+    CoarseGridPreconditioner::new(&positions, &plan.pattern, &CoarseGridParams::default(), fixed, |node| {
+        takes_part[node]
+    })
 }
 
 /// Nobody panics while holding the lock, and if somebody did the numbers are still numbers.

@@ -28,7 +28,7 @@ mod v_cycle;
 
 pub(crate) use assembly::{AssemblyScratch, TangentAt};
 pub(crate) use backend::{Frame, SolveFailure, Task, add_shift, filter_scale, hold_softly};
-pub(crate) use contact_operator::{CoupledFactor, ContactOperator};
+pub(crate) use contact_operator::{ContactOperator, CoupledFactor};
 pub(crate) use free::{FreeParts, connected_parts};
 pub(crate) use hinge::Hinges;
 pub(crate) use iterative::Iterative;

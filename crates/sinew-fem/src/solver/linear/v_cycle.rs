@@ -58,7 +58,11 @@ impl VCycle {
     }
 
     /// The preconditioner for one matrix and its coarse grid.
-    pub fn with<'a>(&'a mut self, matrix: &'a SlicedBlocks, coarse_grid: &'a mut CoarseGridPreconditioner) -> Cycle<'a> {
+    pub fn with<'a>(
+        &'a mut self,
+        matrix: &'a SlicedBlocks,
+        coarse_grid: &'a mut CoarseGridPreconditioner,
+    ) -> Cycle<'a> {
         Cycle { memory: self, matrix, coarse_grid }
     }
 }

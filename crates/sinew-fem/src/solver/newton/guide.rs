@@ -80,9 +80,10 @@ impl Guide {
         let scale = filter_scale(&matrix);
         filter.apply(&mut matrix, scale);
         let fixed = |unknown: usize| if guided[unknown] { kinematics.fixed(unknown) } else { [true; 3] };
-        let mut coarse_grid = CoarseGridPreconditioner::new(&positions, &plan.pattern, &CoarseGridParams::default(), fixed, |unknown| {
-            guided[unknown]
-        });
+        let mut coarse_grid =
+            CoarseGridPreconditioner::new(&positions, &plan.pattern, &CoarseGridParams::default(), fixed, |unknown| {
+                guided[unknown]
+            });
         coarse_grid.update_diagonal(&matrix);
         coarse_grid.update_grid(&matrix, true).ok()?;
         let mut sliced = SlicedBlocks::new(&plan.pattern);

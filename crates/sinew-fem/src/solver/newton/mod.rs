@@ -1,11 +1,11 @@
 //! The one nonlinear solver: quasistatics and the implicit schemes, one step at a time.
 
 mod acceleration;
-mod newton_loop;
 mod cycles;
 mod first_guess;
 mod guide;
 mod iterations;
+mod newton_loop;
 mod search;
 mod vectors;
 
@@ -19,9 +19,9 @@ use super::integrator::Regime;
 use super::linear::LinearSystem;
 use super::params::{NonlinearSolver, ResidualNorm, SolverParams};
 use super::problem::{Problem, ProblemScratch};
-use newton_loop::{NewtonLoop, Failure, Work};
 use guide::Guide;
 use iterations::ORDINARY_ITERATIONS;
+use newton_loop::{Failure, NewtonLoop, Work};
 use vectors::largest;
 
 use crate::contact::ContactStage;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::super::linear::{SolveFailure, TangentAt, Task};
 use super::super::params::Projection;
 use super::super::problem::Merit;
-use super::newton_loop::{NewtonLoop, Failure, Work};
+use super::newton_loop::{Failure, NewtonLoop, Work};
 use super::vectors::{dot, norm};
 use crate::force::Force;
 use crate::report::StepReport;
