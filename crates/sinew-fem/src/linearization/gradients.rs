@@ -24,8 +24,9 @@ const MAX_IMBALANCE: f64 = 1e-4;
 /// How far products with K may be from differences of the forces, relative to them: contacts that are about to close and bent cells of lattices leave less than
 /// this.
 const MAX_TANGENT_ERROR: f64 = 1e-3;
-/// Step of these differences, over the size of the model.
+/// Step of these differences, over the size of the model; and on lattices, whose forces have the rounding of f32.
 const TRIAL: f64 = 1e-6;
+const LATTICE_TRIAL: f64 = 1e-3;
 /// Differences that are this small beside their parts are rounding.
 const ROUNDING: f64 = 1e-6;
 
@@ -306,7 +307,11 @@ impl Differentiation<'_> {
             }
             let mut product = vec![Vec3::zero(); response.len()];
             linearization.product(response, &mut product)?;
-            let h = TRIAL * size / reach;
+            let (trial, rounding) = match model.lattices.is_empty() {
+                true => (TRIAL, f64::EPSILON),
+                false => (LATTICE_TRIAL, f64::from(f32::EPSILON)),
+            };
+            let h = trial * size / reach;
             let at = |h: f64| linearization.gradient_at(&moved(model, state, response, h));
             let (plus, minus) = (at(h)?, at(-h)?);
             let mut difference: Vec<Vec3> =
@@ -314,7 +319,7 @@ impl Differentiation<'_> {
             model.kinematics.filter(&mut difference);
             model.kinematics.filter(&mut product);
             // Forces that cancel leave rounding of their own size.
-            let floor = f64::EPSILON * unit_strain_force(self.simulation) / h * 10.0;
+            let floor = rounding * unit_strain_force(self.simulation) / h * 10.0;
             let scale = norm(&product).max(norm(&derivative.gradient));
             let error = (norm(&difference) - floor).max(0.0) / scale.max(f64::MIN_POSITIVE);
             if error > MAX_TANGENT_ERROR {

@@ -18,7 +18,7 @@
 //!   Cholesky factor of the definite tangent, or of the symmetric part.
 //! * More than [`MAX_FACTOR_NODES`] nodes: GMRES in f64, preconditioned by the f32 conjugate gradients of Newton's method.
 //! * Lattices, alone or beside cells: GMRES in f64, preconditioned by f32 conjugate gradients with V-cycles. The tangent of a lattice is stored in
-//!   f32, so K of a lattice is exact to some 1e-7, and what is solved with it too.
+//!   f32, so K of a lattice agrees with differences of its forces to some 1e-4 only.
 //!
 //! K is that of statics: no inertia, no damping, and friction and the speed of fibers as in a step that begins and ends at the state.
 
