@@ -11,8 +11,13 @@
 //! | [`math`] | numbers: `Scalar`, 3×3 matrices, batched SVD, sparse matrices and their solvers |
 //! | [`geometry`] | shapes without time: meshes, embeddings, distances |
 //! | [`rig`] | characters of animation programs: joints, weights, key frames |
+//! | [`io`] | mesh and character files of other programs |
+//! | [`muscle`] | muscle in one dimension: curves, activation, fiber and tendon in series |
+//! | [`lattice`] | bodies of equal cubes: energy, forces, multigrid |
 //! | [`fem`] | flesh in time: elements, materials, forces, contact, solvers |
 //! | [`scene`] | the outside world: scene files, compiling, running, recording, reports |
+//!
+//! Scenes come from files, or from code with types and handles ([`scene::build`]). `examples/` has ten programs that run in the tests.
 //!
 //! ```
 //! use sinew::prelude::*;
@@ -42,7 +47,9 @@ pub mod cli;
 pub use sinew_fem as fem;
 pub use sinew_geometry as geometry;
 pub use sinew_io as io;
+pub use sinew_lattice as lattice;
 pub use sinew_math as math;
+pub use sinew_muscle as muscle;
 pub use sinew_rig as rig;
 
 /// Scenes and what becomes of them: reading, compiling, running, recording, reports.
