@@ -145,7 +145,7 @@ fn weights_that_are_no_shares_are_divided_by_their_sum() {
 #[test]
 fn a_skeleton_elsewhere_is_refused_and_a_joint_elsewhere_told() {
     let folder = fresh_folder("bad_character_fit");
-    // A skeleton in centimetres beside a surface in metres.
+    // A skeleton in centimeters beside a surface in meters.
     let mut rig = arm();
     rig.skins[0].inverse_binds.iter_mut().for_each(|bind| bind.translation *= 100.0);
     for joint in rig.skins[0].joints.clone() {
@@ -189,7 +189,7 @@ fn triangles_of_no_area_are_done_without() {
     let mut used = std::collections::BTreeSet::new();
     let mut bent = 0;
     for triangle in inner.iter().step_by(97) {
-        // Neighbours of what was moved stay where they are.
+        // Neighbors of what was moved stay where they are.
         let near = triangles.iter().filter(|t| t.iter().any(|vertex| triangle.contains(vertex))).flatten();
         let near: Vec<u32> = near.copied().collect();
         if near.iter().any(|vertex| used.contains(vertex)) {

@@ -59,7 +59,7 @@ fn bend(rig: &Rig, degrees: f64, bending: usize, frames: usize) -> Animation {
     }
 }
 
-/// The way of a character through the world is that of its flesh: a hundred metres and a full turn change nothing else.
+/// The way of a character through the world is that of its flesh: a hundred meters and a full turn change nothing else.
 #[test]
 fn roots_go_far_and_turn() {
     let folder = fresh_folder("character_root");
@@ -173,7 +173,7 @@ fn bones_come_apart() {
     assert!(distance(&skins[frames - 1], &skins[0]) > 0.1 * rest.norm());
 }
 
-/// An arm of a centimetre and one of a hundred metres move like one of usual size.
+/// An arm of a centimeter and one of a hundred meters move like one of usual size.
 #[test]
 fn size_does_not_matter() {
     let folder = fresh_folder("character_size");

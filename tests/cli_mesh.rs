@@ -173,7 +173,7 @@ fn files_are_replaced_only_by_force() {
     assert!(sinew_io::load(Path::new(&other)).is_ok());
 }
 
-/// The boundary of the block as a surface: area 0.1 m², closed, in millimetres after scaling.
+/// The boundary of the block as a surface: area 0.1 m², closed, in millimeters after scaling.
 #[test]
 fn boundary_scale_and_skip_do_what_they_say() {
     let folder = fresh_folder("mesh_boundary");

@@ -81,7 +81,7 @@ fn save(data: &MeshData, path: &Path) {
     }
 }
 
-/// Volume and surface, in metres and millimetres, in the folder of the scene and elsewhere.
+/// Volume and surface, in meters and millimeters, in the folder of the scene and elsewhere.
 #[test]
 fn a_mesh_becomes_a_scene_of_plausible_size() {
     let folder = fresh_folder("new_mesh");

@@ -168,7 +168,7 @@ fn what_cannot_get_flesh_is_refused_with_the_cause() {
     std::fs::write(folder.join("bones.toml"), bone).expect("bones");
     let cases: [(&[&str], &[&str]); 9] = [
         (&["still.glb"], &["still.glb", "no animation"]),
-        (&["bare.glb"], &["bare.glb", "no node", "skin"]),
+        (&["bare.glb"], &["bare.glb", "no visible node", "skin"]),
         (&["arm.glb", "--animation", "dance"], &["arm.glb", "`dance`", "`curl`"]),
         (&["arm.glb", "-o", "out/arm.fbx"], &["arm.fbx", ".usda, .pc2 or .glb"]),
         (&["arm.glb", "-o", "arm.glb"], &["arm.glb", "overwritten"]),
@@ -193,7 +193,7 @@ fn the_scene_of_a_character_can_be_written_and_checked() {
     told(&folder, &["check", "arm.toml"]);
 }
 
-/// Bones from a file that lies elsewhere: a capsule that holds, and modelled ones over which flesh slides.
+/// Bones from a file that lies elsewhere: a capsule that holds, and modeled ones over which flesh slides.
 #[test]
 fn flesh_slides_over_modelled_bones() {
     let folder = fresh_folder("skin_bones");
@@ -234,8 +234,12 @@ fn flesh_slides_over_modelled_bones() {
         std::fs::write(folder.join("bones/wrong.toml"), bones(&[list])).expect("bones");
         complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), causes);
     }
-    std::fs::write(folder.join("bones/wrong.toml"), "hold = \"slide\"\n").expect("bones");
-    complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), &["nothing would hold it"]);
+    for (text, cause) in
+        [("hold = \"slide\"\n", "no list `bones`"), ("bones = []\nhold = \"slide\"\n", "nothing would hold it")]
+    {
+        std::fs::write(folder.join("bones/wrong.toml"), text).expect("bones");
+        complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), &[cause]);
+    }
 }
 
 /// Firmness of soft bones by bone and by paint, stiffness of flesh by joint and by paint: all of them from one character.

@@ -319,7 +319,7 @@ fn mistakes_of_scenes_are_refused_at_their_keys() {
     check("noise.toml", &BLOCK.replace("[record]", start), &["noise"]);
 }
 
-/// Two blocks a centimetre apart that repel each other from five metres on.
+/// Two blocks a centimeter apart that repel each other from five meters on.
 #[test]
 fn a_gap_larger_than_bodies_is_explained_before_the_first_step() {
     let folder = fresh_folder("limits_gap");

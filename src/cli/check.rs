@@ -75,8 +75,8 @@ fn summary(name: &str, scene: &Scene, simulation: &Simulation) -> String {
     )
 }
 
-/// Bytes a run will take: per node about 15 neighbours in a matrix of 3×3 blocks (twice: matrix and factor or preconditioner) and 30
-/// vectors of state and scratch; per cell its shape gradients and linearised stress.
+/// Bytes a run will take: per node about 15 neighbors in a matrix of 3×3 blocks (twice: matrix and factor or preconditioner) and 30
+/// vectors of state and scratch; per cell its shape gradients and linearized stress.
 fn memory_estimate(simulation: &Simulation) -> f64 {
     let nodes: usize = simulation.model().bodies.iter().map(|body| body.mesh.node_count()).sum();
     let cells: usize = simulation.model().bodies.iter().map(|body| body.mesh.cell_count()).sum();

@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub fields: Option<Vec<String>>,
 
-    /// Field that colours pictures [default: what the scene says]
+    /// Field that colors pictures [default: what the scene says]
     #[arg(long, value_name = "FIELD")]
     pub color: Option<String>,
 

@@ -54,7 +54,7 @@ fn threads() -> Finding {
     Finding { topic: "threads", text, is_fine: true }
 }
 
-/// Free memory where the system tells it; a big body needs about 10 kB per cell with its factorisation.
+/// Free memory where the system tells it; a big body needs about 10 kB per cell with its factorization.
 fn memory() -> Finding {
     match sinew_io::memory::free() {
         Some(bytes) => {

@@ -1,6 +1,6 @@
-//! Muscle fibres in the cells of a block: what they are, and what pulls at them in one step.
+//! Muscle fibers in the cells of a block: what they are, and what pulls at them in one step.
 //!
-//! The tension of fibres along a is a function of their stretch alone once activation and step are given, whatever curves it comes from:
+//! The tension of fibers along a is a function of their stretch alone once activation and step are given, whatever curves it comes from:
 //!
 //! $$ T(\bar\lambda) = \frac{\sigma}{\lambda_o} \bigl[ \alpha\, f_a(l)\, f_v(v) + f_p(l) \bigr], \qquad l = \bar\lambda / \lambda_o, \qquad
 //!    v = \frac{l - l^n}{\Delta t\, v_m} $$
@@ -19,15 +19,15 @@ use sinew_muscle::{CurveKind, FiberCurves};
 use crate::pack::{CellPoints, MAX_POINTS};
 use crate::{ElasticBlock, PACK};
 
-/// Groups of fibres that a block may have.
+/// Groups of fibers that a block may have.
 pub const MAX_GROUPS: usize = 256;
 
-/// What all fibres of one muscle share.
+/// What all fibers of one muscle share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiberGroup {
     /// Tension over length, and over speed where there is a curve for it.
     pub curves: FiberCurves,
-    /// Stretch λₒ at which the fibres have their optimal length.
+    /// Stretch λₒ at which the fibers have their optimal length.
     pub optimal_stretch: f64,
     /// Greatest shortening speed v_m [optimal lengths per second].
     pub max_velocity: f64,
@@ -47,7 +47,7 @@ impl Default for FiberGroup {
     }
 }
 
-/// Fibres of one cell.
+/// Fibers of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellFiber {
     /// Unit vector along them at rest.
@@ -59,25 +59,25 @@ pub struct CellFiber {
 }
 
 impl CellFiber {
-    /// No fibres.
+    /// No fibers.
     pub const NONE: Self = Self { direction: Vec3::new(1.0, 0.0, 0.0), stress: 0.0, group: 0 };
 }
 
-/// How fibres are driven in one step.
+/// How fibers are driven in one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Actuation<'a> {
     /// Activation of each group, over the factor on the stiffness of the body; missing ones are zero.
     pub activations: &'a [f64],
-    /// Where all points were at the start of the step, and one over its length [1/s]; fibres at rest without.
+    /// Where all points were at the start of the step, and one over its length [1/s]; fibers at rest without.
     pub motion: Option<(&'a [Vec3], f64)>,
 }
 
 impl Actuation<'_> {
-    /// Relaxed and at rest: what is left of fibres is the energy they store.
+    /// Relaxed and at rest: what is left of fibers is the energy they store.
     pub const PASSIVE: Self = Self { activations: &[], motion: None };
 }
 
-/// Fibres of the cells of a block, packed as these are.
+/// Fibers of the cells of a block, packed as these are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fibers {
     groups: Vec<FiberGroup>,
@@ -85,11 +85,11 @@ pub(crate) struct Fibers {
     values: Vec<f64>,
     /// Group: `[pack][lane]`.
     members: Vec<u8>,
-    /// Whether all fibres of a pack are of one group, as nearly everywhere.
+    /// Whether all fibers of a pack are of one group, as nearly everywhere.
     is_uniform: Vec<bool>,
 }
 
-/// Energy, tension and stiffness of the fibres at one point.
+/// Energy, tension and stiffness of the fibers at one point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pull<S> {
     pub fiber: StretchedFiber<S>,
@@ -103,7 +103,7 @@ pub(crate) struct Pull<S> {
     pub stiffness: S,
 }
 
-/// Tension of a fibre, its derivative and its energies over σ/λₒ, σ/λₒ² and σ.
+/// Tension of a fiber, its derivative and its energies over σ/λₒ, σ/λₒ² and σ.
 #[derive(Clone, Copy)]
 struct Tension<S> {
     stored: S,
@@ -203,7 +203,7 @@ impl Fibers {
         &self.groups
     }
 
-    /// The fibres of one cell.
+    /// The fibers of one cell.
     pub fn cell(&self, slot: usize) -> CellFiber {
         let first = slot / PACK * 4 * PACK + slot % PACK;
         let at = |row: usize| self.values[first + row * PACK];
@@ -212,7 +212,7 @@ impl Fibers {
 
     /// The pull at one point of the cells `first …` of a pack under F; `previous` is F at the start of the step where that matters.
     ///
-    /// All fibres of a block answer to the same kind of stretch.
+    /// All fibers of a block answer to the same kind of stretch.
     #[inline(always)]
     fn pull<S: LaneScalar<Element = f64>>(
         &self,
@@ -264,7 +264,7 @@ impl Fibers {
     }
 }
 
-/// The lanes whose fibres are of this group.
+/// The lanes whose fibers are of this group.
 #[inline(always)]
 fn lanes_of<S: LaneScalar<Element = f64>>(members: &[u8], member: u8) -> S::Mask {
     let mut own = [0.0; PACK];
@@ -283,7 +283,7 @@ impl<S: Scalar> Pull<S> {
 }
 
 impl<S: LaneScalar<Element = f64>> Pull<S> {
-    /// Writes what the fibres add to the blocks of flesh with the parameters `point`, and returns the pressure that they add to it.
+    /// Writes what the fibers add to the blocks of flesh with the parameters `point`, and returns the pressure that they add to it.
     #[inline(always)]
     pub fn blocks<I: Isa>(
         &self,
@@ -337,7 +337,7 @@ impl<S: LaneScalar<Element = f64>> LaneKernel for WriteBlocks<'_, S> {
     }
 }
 
-/// The fibres of some lanes of a pack, where they have any: room for their pulls at all points.
+/// The fibers of some lanes of a pack, where they have any: room for their pulls at all points.
 pub(crate) struct PulledCells<S> {
     pulls: [Pull<S>; MAX_POINTS],
     /// F at the start of the step, where force depends on velocity.
@@ -350,7 +350,7 @@ impl<S: LaneScalar<Element = f64>> PulledCells<S> {
         Self { pulls: [Pull::zero(); MAX_POINTS], previous: [Mat3::zero(); MAX_POINTS] }
     }
 
-    /// The pulls at all points of the cells `first …` of a pack; none where the block has no fibres.
+    /// The pulls at all points of the cells `first …` of a pack; none where the block has no fibers.
     #[inline(always)]
     pub fn evaluate<I: Isa>(
         &mut self,
@@ -392,7 +392,7 @@ impl<S: LaneScalar<Element = f64>> LaneKernel for EvaluatePulls<'_, S> {
     }
 }
 
-/// What the fibres of one group do, averaged over their rest volume.
+/// What the fibers of one group do, averaged over their rest volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiberSummary {
     /// Rest volume of the cells [m³].
@@ -407,7 +407,7 @@ pub struct FiberSummary {
     pub tension: f64,
     /// Active part of it [Pa].
     pub active: f64,
-    /// Sum of the unit directions F a/|F a| of the fibres, over their number.
+    /// Sum of the unit directions F a/|F a| of the fibers, over their number.
     pub direction: Vec3,
 }
 
@@ -432,7 +432,7 @@ impl FiberSummary {
 }
 
 impl ElasticBlock {
-    /// Work that active fibres do between two places of all points [J]: −∫ T dλ̄ over the rest volume, by the mean of the active tensions at both ends, each with
+    /// Work that active fibers do between two places of all points [J]: −∫ T dλ̄ over the rest volume, by the mean of the active tensions at both ends, each with
     /// the activation it has there and the speed of the step. `rate` is one over its length [1/s].
     pub fn active_work(&self, from: &[Vec3], to: &[Vec3], before: &[f64], after: &[f64], rate: f64) -> f64 {
         let Some(fibers) = &self.fibers else { return 0.0 };
@@ -463,7 +463,7 @@ impl ElasticBlock {
         })
     }
 
-    /// What the fibres of a group do at `x`.
+    /// What the fibers of a group do at `x`.
     pub fn fiber_summary(&self, index: usize, x: &[Vec3], actuation: &Actuation<'_>) -> FiberSummary {
         let Some(fibers) = &self.fibers else { return FiberSummary::default() };
         let Some(group) = fibers.groups.get(index) else { return FiberSummary::default() };

@@ -77,7 +77,7 @@ pub(crate) struct ElementMatrices<'a, I: Isa> {
     pub gradients: &'a [f64],
     pub nodes: usize,
     pub points: &'a CellPoints<Lanes<I>>,
-    /// Pulls of fibres at all points, or none.
+    /// Pulls of fibers at all points, or none.
     pub pulls: Option<&'a [Pull<Lanes<I>>]>,
     pub room: &'a mut MatrixRoom<Lanes<I>>,
 }
@@ -192,7 +192,7 @@ impl<M: Material, I: Isa> LaneKernel for InLanes<M, Differentials<'_, I>> {
     }
 }
 
-/// Adds blocks of flesh, and of its fibres where there are any.
+/// Adds blocks of flesh, and of its fibers where there are any.
 struct WithPull<'a, S> {
     pull: Option<&'a PullBlocks<S>>,
     sink: &'a mut ElementBlocks<S>,

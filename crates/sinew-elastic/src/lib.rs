@@ -68,7 +68,7 @@ pub struct ElasticBlock {
     parameters: Vec<f64>,
     parameter_count: usize,
     has_potential: bool,
-    /// Muscle fibres, where some cell has them.
+    /// Muscle fibers, where some cell has them.
     fibers: Option<Fibers>,
     /// Where the packs add nodal gradients.
     nodal: ScatterPlan,
@@ -147,8 +147,8 @@ impl ElasticBlock {
         }
     }
 
-    /// Gives cells muscle fibres: `fibers` has those of each cell of the body, by its number. All groups answer to the same kind of stretch, and the law takes
-    /// fibres.
+    /// Gives cells muscle fibers: `fibers` has those of each cell of the body, by its number. All groups answer to the same kind of stretch, and the law takes
+    /// fibers.
     ///
     /// # Panics
     /// When the law does not, or the groups differ in that.
@@ -160,22 +160,22 @@ impl ElasticBlock {
         self.fibers = Some(Fibers::new(groups, fibers, order));
     }
 
-    /// Whether cells have muscle fibres.
+    /// Whether cells have muscle fibers.
     pub fn has_fibers(&self) -> bool {
         self.fibers.is_some()
     }
 
-    /// Whether the force of some fibres depends on their speed, so that steps must tell where points come from.
+    /// Whether the force of some fibers depends on their speed, so that steps must tell where points come from.
     pub fn needs_motion(&self) -> bool {
         self.fibers.as_ref().is_some_and(Fibers::need_motion)
     }
 
-    /// What the groups of fibres have in common; empty without fibres.
+    /// What the groups of fibers have in common; empty without fibers.
     pub fn fiber_groups(&self) -> &[FiberGroup] {
         self.fibers.as_ref().map_or(&[], |fibers| fibers.groups())
     }
 
-    /// The fibres of a cell.
+    /// The fibers of a cell.
     pub fn fiber_of(&self, cell: usize) -> CellFiber {
         self.fibers.as_ref().map_or(CellFiber::NONE, |fibers| fibers.cell(cell))
     }
@@ -277,7 +277,7 @@ impl ElasticBlock {
         self.law.is_isotropic()
     }
 
-    /// Strain energy with that of active fibres [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
+    /// Strain energy with that of active fibers [J]; +∞ when a law with a barrier meets a cell of non-positive volume.
     pub fn energy(&self, x: &[Vec3], actuation: &Actuation<'_>) -> f64 {
         // A kernel of its own would be a third faster, and a quarter more code for every law, kind of cell and instruction set.
         self.summarize(x, actuation).potential

@@ -19,19 +19,19 @@ const BLOCK: usize = 4096;
 /// Numbers in a table of the parameters of all lanes.
 const PARAMETERS: usize = MaterialPoint::<f64>::LEN * PACK;
 
-/// A law with its parameters, and the fibres in it.
+/// A law with its parameters, and the fibers in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     spec: MaterialSpec,
     muscle: Option<(FiberGroup, f64)>,
 }
 
-/// Where a material is asked: deformation gradients with the fibres at each.
+/// Where a material is asked: deformation gradients with the fibers at each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Points<'a> {
     /// Deformation gradients F.
     pub deformations: &'a [Mat3],
-    /// Unit vectors along the fibres at rest: none, one for all, or one for each.
+    /// Unit vectors along the fibers at rest: none, one for all, or one for each.
     pub fibers: &'a [Vec3],
     /// Activations from 0 to 1: none, one for all, or one for each.
     pub activations: &'a [f64],
@@ -56,10 +56,10 @@ pub enum ResponseError {
         /// What needs it.
         law: &'static str,
     },
-    /// Activation without fibres.
+    /// Activation without fibers.
     #[error("there is no muscle in this material that could be activated")]
     NoMuscle,
-    /// An activation beyond all fibres, or below none.
+    /// An activation beyond all fibers, or below none.
     #[error("activation {index} is {value}, not a number from 0 to 1")]
     Activation {
         /// Its number.
@@ -67,7 +67,7 @@ pub enum ResponseError {
         /// What it is.
         value: f64,
     },
-    /// The law does not take fibres.
+    /// The law does not take fibers.
     #[error("the law {law} takes no muscle fibres")]
     TakesNone {
         /// Name of the law.
@@ -89,7 +89,7 @@ impl Response {
         Self { spec, muscle: None }
     }
 
-    /// The same with muscle fibres that pull with the stress `stress` at most [Pa].
+    /// The same with muscle fibers that pull with the stress `stress` at most [Pa].
     pub fn with_muscle(self, group: FiberGroup, stress: f64) -> Result<Self, ResponseError> {
         match self.spec.law().takes_fibers() {
             true => Ok(Self { muscle: Some((group, stress)), ..self }),
@@ -102,7 +102,7 @@ impl Response {
         &self.spec
     }
 
-    /// Energy per rest volume ψ [J/m³], that of the fibres included.
+    /// Energy per rest volume ψ [J/m³], that of the fibers included.
     ///
     /// # Panics
     /// When `out` has another length than `points`.
@@ -252,7 +252,7 @@ impl Block<'_> {
     }
 }
 
-/// Fibres at some points: energy, tension and stiffness over their stretch.
+/// Fibers at some points: energy, tension and stiffness over their stretch.
 struct Pull<S> {
     direction: Vec3<S>,
     measure: FiberStretch,
@@ -292,7 +292,7 @@ impl Asked<'_> {
         std::array::from_fn(|k| values[k / PACK])
     }
 
-    /// F, directions of fibres and pull at the points from `first`, `count` of which exist; lanes beyond repeat the last one.
+    /// F, directions of fibers and pull at the points from `first`, `count` of which exist; lanes beyond repeat the last one.
     #[inline(always)]
     fn load<S: LaneScalar<Element = f64>>(
         &self,
@@ -323,7 +323,7 @@ impl Asked<'_> {
     }
 }
 
-/// Fibres at rest in time: their force over length, without that over speed.
+/// Fibers at rest in time: their force over length, without that over speed.
 #[inline(always)]
 fn pull<S: LaneScalar<Element = f64>>(
     group: &FiberGroup,

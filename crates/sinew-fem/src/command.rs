@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A wish, applied at the next frame boundary; serialisable, so that a session can be replayed.
+/// A wish, applied at the next frame boundary; serializable, so that a session can be replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Command {

@@ -71,7 +71,7 @@ pub fn kinetic_energy(model: &Model, state: &State, points: std::ops::Range<usiz
 
 /// Root mean square distance of the nodes of a body from its rest shape, weighted by mass and after the best rigid motion [m].
 ///
-/// The rotation that minimises Σ m |x − c − R (X − C)|² is that of the polar decomposition of Σ m (x − c)(X − C)ᵀ [Kabsch76].
+/// The rotation that minimizes Σ m |x − c − R (X − C)|² is that of the polar decomposition of Σ m (x − c)(X − C)ᵀ [Kabsch76].
 pub fn shape_error(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     let body = &model.bodies[body];
     let (rest, points) = (body.mesh.positions(), body.points.clone());
@@ -106,7 +106,7 @@ pub fn angular_momentum(model: &Model, state: &State, points: std::ops::Range<us
     points.map(|p| state.positions[p].cross(state.velocities[p]) * model.masses[p]).sum()
 }
 
-/// Centre of mass of a range of points [m].
+/// Center of mass of a range of points [m].
 pub fn center_of_mass(model: &Model, x: &[Vec3], points: std::ops::Range<usize>) -> Vec3 {
     let mass: f64 = points.clone().map(|p| model.masses[p]).sum();
     points.map(|p| x[p] * model.masses[p]).sum::<Vec3>() / mass

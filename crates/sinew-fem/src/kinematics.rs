@@ -2,7 +2,7 @@
 //!
 //! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, which are 3-vectors. Free nodes are
 //! unknowns of their own, nodes bound to flesh are sparse weights of other unknowns, nodes bound to a rigid body follow its six
-//! unknowns: the translation c of its centre and a rotation increment θ,
+//! unknowns: the translation c of its center and a rotation increment θ,
 //!
 //! $$ x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
 //!    \frac{\partial x_p}{\partial \theta}\Big|_0 = -[R r_p]_\times, \qquad
@@ -34,10 +34,10 @@ pub enum PointMap {
     },
 }
 
-/// The two unknowns of a rigid body: translation of its centre and rotation increment.
+/// The two unknowns of a rigid body: translation of its center and rotation increment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RigidBlock {
-    /// Unknown of the centre.
+    /// Unknown of the center.
     pub translation: u32,
     /// Unknown of the rotation increment.
     pub rotation: u32,
@@ -46,7 +46,7 @@ pub struct RigidBlock {
 /// Values of the unknowns.
 #[derive(Debug, Default, PartialEq)]
 pub struct Unknowns {
-    /// Positions of free nodes and rigid centres; rotation slots stay zero.
+    /// Positions of free nodes and rigid centers; rotation slots stay zero.
     pub vectors: Vec<Vec3>,
     /// Orientation of each rigid block.
     pub rotations: Vec<Quaternion>,
@@ -192,7 +192,7 @@ impl Kinematics {
         });
     }
 
-    /// Arm R r of a rigid point, from the centre to the point in world axes.
+    /// Arm R r of a rigid point, from the center to the point in world axes.
     #[inline]
     fn arm(&self, q: &Unknowns, block: u32, local: Vec3) -> Vec3 {
         q.rotations[block as usize].rotate(local)

@@ -1,7 +1,7 @@
 //! Flesh on a lattice of cubes: its energy and forces, and what probes ask of its cells.
 //!
 //! Corotated elasticity with one rotation per cell and modes that hold what one point does not see (MCA-03, MCA-10); see [`sinew_lattice`]. Its linear systems
-//! are never assembled: `solver/linear/lattice.rs`. Muscles are fibres in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
+//! are never assembled: `solver/linear/lattice.rs`. Muscles are fibers in its cells that pull as much as a channel says ([`sinew_lattice::Fibers`]).
 
 #![allow(non_snake_case)]
 
@@ -83,7 +83,7 @@ impl LatticeBlock {
         &self.muscles
     }
 
-    /// The fibres of its cells, whose groups are the muscles.
+    /// The fibers of its cells, whose groups are the muscles.
     pub fn fibers(&self) -> Option<&Fibers> {
         self.fibers.as_ref()
     }
@@ -93,7 +93,7 @@ impl LatticeBlock {
         Activations::of(&self.muscles, control, stiffness)
     }
 
-    /// Mean stretch |F a| of the fibres of a muscle.
+    /// Mean stretch |F a| of the fibers of a muscle.
     pub fn fiber_stretch(&self, muscle: usize, x: &[Vec3]) -> f64 {
         let Some(fibers) = &self.fibers else { return 1.0 };
         let (mut sum, mut count) = (0.0, 0.0f64);
@@ -136,7 +136,7 @@ impl LatticeBlock {
         self.lattice.cells[cell].nodes.iter().any(|&node| self.points.start + node as usize == point)
     }
 
-    /// Deformation gradient at the centre of a cell, F = Σ ± x / 4h.
+    /// Deformation gradient at the center of a cell, F = Σ ± x / 4h.
     pub fn deformation(&self, cell: usize, x: &[Vec3]) -> Mat3 {
         let mut F = Mat3::zero();
         for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
@@ -150,7 +150,7 @@ impl LatticeBlock {
         F * (0.25 / self.lattice.cell)
     }
 
-    /// Calls `visit(point, ∇N)` with the gradient of each corner at the centre of a cell [1/m].
+    /// Calls `visit(point, ∇N)` with the gradient of each corner at the center of a cell [1/m].
     pub(crate) fn for_each_gradient(&self, cell: usize, mut visit: impl FnMut(usize, Vec3)) {
         let slope = 0.25 / self.lattice.cell;
         for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
@@ -159,7 +159,7 @@ impl LatticeBlock {
         }
     }
 
-    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibres pull [Pa].
+    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibers pull [Pa].
     pub fn stress(&self, cell: usize, F: &Mat3, activations: &Activations) -> Mat3 {
         let [mu, lambda] = self.lame[cell];
         let R = svd3_plain(F).rotation();
@@ -206,7 +206,7 @@ impl LatticeBlock {
     /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ h³ (λ + 2μ) |∇Nₐ| [N].
     pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
         let h = self.lattice.cell;
-        // ∇N of each corner at the centre is (±1, ±1, ±1) / 4h.
+        // ∇N of each corner at the center is (±1, ±1, ±1) / 4h.
         let share = h * h * 3f64.sqrt() / 4.0;
         for (cell, [mu, lambda]) in self.lattice.cells.iter().zip(&self.lame) {
             for &node in &cell.nodes {

@@ -1,4 +1,4 @@
-//! Muscles of bodies: fibres that are active by a channel, and what one step asks of them.
+//! Muscles of bodies: fibers that are active by a channel, and what one step asks of them.
 
 use std::ops::Deref;
 
@@ -13,7 +13,7 @@ use crate::state::{History, State};
 /// Muscles that a body may have.
 pub const MAX_MUSCLES: usize = 64;
 
-/// A group of fibres of a body.
+/// A group of fibers of a body.
 #[derive(Clone, Debug)]
 pub struct Muscle {
     /// Name, unique in the body.
@@ -66,18 +66,18 @@ impl Model {
         Activations::of(&self.muscles[body], control, self.body_stiffness(body, control))
     }
 
-    /// Whether force depends on the speed of fibres somewhere.
+    /// Whether force depends on the speed of fibers somewhere.
     pub fn needs_motion(&self) -> bool {
         self.elastic.iter().any(ElasticBlock::needs_motion) || self.strands.iter().any(Strand::needs_motion)
     }
 
-    /// Where points were at the start of the last accepted step, and one over its length, where that matters to fibres.
+    /// Where points were at the start of the last accepted step, and one over its length, where that matters to fibers.
     pub(crate) fn last_motion<'a>(&self, history: &'a History) -> Option<(&'a [Vec3], f64)> {
         let is_known = history.last_dt > 0.0 && !history.fiber_start.is_empty();
         is_known.then(|| (history.fiber_start.as_slice(), 1.0 / history.last_dt))
     }
 
-    /// What the fibres of a muscle of a body on a mesh do in a state.
+    /// What the fibers of a muscle of a body on a mesh do in a state.
     pub fn fiber_summary(&self, body: usize, muscle: usize, state: &State, control: &Control) -> FiberSummary {
         let activations = self.activations(body, control);
         let actuation = Actuation { activations: &activations, motion: self.last_motion(&state.history) };
@@ -88,7 +88,7 @@ impl Model {
             .fold(FiberSummary::default(), FiberSummary::join)
     }
 
-    /// Adds the work of active fibres and generators over a step to the history of its end, and remembers what the next step will ask for.
+    /// Adds the work of active fibers and generators over a step to the history of its end, and remembers what the next step will ask for.
     pub(crate) fn finish_muscles(&self, previous: &State, control: &Control, dt: f64, state: &mut State) {
         let mut first = 0;
         for (body, muscles) in self.muscles.iter().enumerate() {

@@ -115,7 +115,7 @@ impl Probe for GlobalProbe {
     }
 }
 
-/// Numbers of one body: volume, stress, centre, momentum, reactions of its pins.
+/// Numbers of one body: volume, stress, center, momentum, reactions of its pins.
 pub struct BodyProbe {
     /// Index of the body.
     pub body: usize,
@@ -245,7 +245,7 @@ impl Probe for BodyProbe {
 }
 
 /// What a muscle of a body on a mesh tells besides activation and mean stretch: extremes of the stretch, tension per rest area and its active part
-/// [Pa], and the mean direction of its fibres.
+/// [Pa], and the mean direction of its fibers.
 const MUSCLE: [&str; 7] = [
     "fiber_stretch.min",
     "fiber_stretch.max",
@@ -264,7 +264,7 @@ fn has_fibers(model: &Model, body: usize) -> bool {
 /// Cells per block that [`projection_excess`] looks at: some ten milliseconds of work.
 const EXCESS_CELLS: usize = 500;
 
-/// Largest excess of the definite tangent over the exact one, ‖T⁺ − T‖/‖T‖, among evenly spaced cells with fibres.
+/// Largest excess of the definite tangent over the exact one, ‖T⁺ − T‖/‖T‖, among evenly spaced cells with fibers.
 fn projection_excess(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     let mut most = 0.0f64;
     for block in model.elastic[model.bodies[body].elastic.clone()].iter().filter(|block| !block.is_isotropic()) {

@@ -1,7 +1,7 @@
 //! Flesh by region: how much of its volume each keeps, and which of its cells are inside out.
 //!
 //! The volume of a cell is $\int \det F$, for a hexahedron exactly the mean of $J = \det F$ over its 2 × 2 × 2 Gauss points. None of what the solver looks at
-//! is used: a cell whose centre is sound may be folded at a corner.
+//! is used: a cell whose center is sound may be folded at a corner.
 
 #![allow(non_snake_case)]
 
@@ -40,7 +40,7 @@ pub struct Region {
 pub struct CellState {
     /// Volume over that at rest.
     pub volume_ratio: f64,
-    /// Whether it is inside out at its centre.
+    /// Whether it is inside out at its center.
     pub is_inverted: bool,
     /// Whether it is inside out at a Gauss point.
     pub is_folded: bool,
@@ -51,7 +51,7 @@ pub struct CellState {
 pub struct RegionState {
     /// Volume over that at rest, less one.
     pub volume_change: f64,
-    /// Cells that are inside out at their centre.
+    /// Cells that are inside out at their center.
     pub inverted: usize,
     /// Cells that are inside out at a Gauss point.
     pub folded: usize,
@@ -132,7 +132,7 @@ fn ratio(now: f64, rest: f64) -> f64 {
     if rest == 0.0 { 1.0 } else { now / rest }
 }
 
-/// Gradients of the shape functions of a hexahedron in its edges: at its centre, and at its Gauss points.
+/// Gradients of the shape functions of a hexahedron in its edges: at its center, and at its Gauss points.
 struct HexPoints {
     center: [Vec3; 8],
     gauss: [[Vec3; 8]; 8],
@@ -198,7 +198,7 @@ mod tests {
         }
         let state = points.state(&cube(), &stretched);
         assert!((state.volume_ratio - 3.0).abs() < 1e-12 && !state.is_inverted && !state.is_folded);
-        // A corner pushed through the opposite one: its own Gauss point is inverted, the centre is not.
+        // A corner pushed through the opposite one: its own Gauss point is inverted, the center is not.
         let mut folded = cube();
         folded[6] = Vec3::splat(-0.02);
         assert!(jacobian(&points.gauss[6], &folded) < 0.0);

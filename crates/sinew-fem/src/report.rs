@@ -34,7 +34,7 @@ pub struct StepTiming {
     pub gradient: Duration,
     /// Assembly of the tangent matrix.
     pub assembly: Duration,
-    /// Linear solves, factorisation included.
+    /// Linear solves, factorization included.
     pub linear_solve: Duration,
     /// V-cycles on lattices, a part of the linear solves.
     pub cycles: Duration,

@@ -742,7 +742,7 @@ struct BodyCells<'a> {
     model: &'a Model,
     control: &'a Control,
     blocks: Range<usize>,
-    /// Where points were before, where that matters to fibres.
+    /// Where points were before, where that matters to fibers.
     motion: Option<(&'a [Vec3], f64)>,
     lattice: Option<&'a LatticeBlock>,
     x: &'a [Vec3],

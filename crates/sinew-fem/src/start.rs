@@ -6,12 +6,12 @@ use sinew_math::Vec3;
 /// What a body looks like before the first step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
-    /// Every node at a random place in the bounding box of the body, made `scale` times larger about its centre.
+    /// Every node at a random place in the bounding box of the body, made `scale` times larger about its center.
     Random {
         /// Factor on the box.
         scale: f64,
     },
-    /// Every node at the centre of the bounding box.
+    /// Every node at the center of the bounding box.
     Point,
     /// Flattened along the thinnest axis of the bounding box.
     Plane,

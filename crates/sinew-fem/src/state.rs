@@ -82,7 +82,7 @@ pub struct History {
     pub meeting_speeds: Vec<f64>,
     /// Activation of every muscle, body after body, then of every strand, at the time of the state.
     pub activations: Vec<f64>,
-    /// Positions at the start of the last step, where the force of fibres depends on their speed; empty elsewhere [m].
+    /// Positions at the start of the last step, where the force of fibers depends on their speed; empty elsewhere [m].
     pub fiber_start: Vec<Vec3>,
 }
 
@@ -95,7 +95,7 @@ pub struct Work {
     pub damping: f64,
     /// Energy of the initial state, not a work: what the others are added to.
     pub start: f64,
-    /// Done by active muscle fibres and force generators: tension times shortening, by the mean of the active tensions at both ends of each step.
+    /// Done by active muscle fibers and force generators: tension times shortening, by the mean of the active tensions at both ends of each step.
     pub muscles: f64,
 }
 

@@ -108,7 +108,7 @@ impl CellShape {
 /// Triangles of a face, which is cut in halves until triangles are left; a triangle and the two of a quad as in a fan.
 ///
 /// Of n corners each is in about log n triangles. In a fan the first corner is in all of them, so that each triangle lies beside
-/// every other one, and whatever looks at neighbours takes the square of n.
+/// every other one, and whatever looks at neighbors takes the square of n.
 pub fn triangles_of(corners: &[u32]) -> impl Iterator<Item = [u32; 3]> + Clone + '_ {
     let last = corners.len().saturating_sub(1);
     // Each corner but the first and the last is the middle of one part.

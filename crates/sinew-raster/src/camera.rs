@@ -148,7 +148,7 @@ impl Camera {
         let tan_y = (0.5 * field_of_view).tan();
         let (reach_x, reach_y) = (tan_y * aspect * (1.0 - 2.0 * AUTO_MARGIN), tan_y * (1.0 - 2.0 * AUTO_MARGIN));
         let mut distance = 3.0 * radius / tan_y;
-        // Alternate: centre the projected box, then pull back until it fits. Four rounds settle to a pixel.
+        // Alternate: center the projected box, then pull back until it fits. Four rounds settle to a pixel.
         for _ in 0..4 {
             camera.eye = mad(camera.target, back, distance);
             let basis = camera.basis();

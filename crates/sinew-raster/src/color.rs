@@ -1,19 +1,19 @@
-//! Colours and colour maps.
+//! Colors and color maps.
 //!
 //! Maps are drawn as curves in OKLCH, where equal steps of L look like equal steps of lightness, and converted once into a
 //! table. The sequential map climbs in lightness from violet over teal to yellow, the diverging map leaves a pale middle in
-//! two opposite hues; both stay readable in grey print and for the common colour deficiencies.
+//! two opposite hues; both stay readable in gray print and for the common color deficiencies.
 
 use std::sync::OnceLock;
 
 use super::vector::{V3, lerp};
 
-/// An sRGB colour with components in 0..1, as in `displayColor` or a style sheet.
+/// An sRGB color with components in 0..1, as in `displayColor` or a style sheet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rgb(pub [f32; 3]);
 
 impl Rgb {
-    /// Linear light of the colour.
+    /// Linear light of the color.
     pub fn to_linear(self) -> [f32; 3] {
         self.0.map(linear_from_srgb)
     }
@@ -23,7 +23,7 @@ impl Rgb {
         self.0.map(|c| (c.clamp(0.0, 1.0) * 255.0).round() as u8)
     }
 
-    /// Colours that tell bodies apart, the first like flesh; repeats after eight.
+    /// Colors that tell bodies apart, the first like flesh; repeats after eight.
     pub fn of_body(body: usize) -> Rgb {
         const BODIES: [[f32; 3]; 8] = [
             [0.86, 0.47, 0.41],
@@ -39,7 +39,7 @@ impl Rgb {
     }
 }
 
-/// How a number becomes a colour.
+/// How a number becomes a color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ColorMap {
     /// Dark violet – teal – yellow, for magnitudes.
@@ -47,14 +47,14 @@ pub enum ColorMap {
     Sequential,
     /// Blue – pale – orange, for quantities with a meaningful middle.
     Diverging,
-    /// Blue – light grey – red, the same for skin: its middle stands out from a bright background.
+    /// Blue – light gray – red, the same for skin: its middle stands out from a bright background.
     Stretch,
 }
 
 const TABLE: usize = 256;
 
 impl ColorMap {
-    /// Colour at `t` in 0..1 (clamped; a NaN is shown as mid grey).
+    /// Color at `t` in 0..1 (clamped; a NaN is shown as mid gray).
     pub fn color(self, t: f64) -> Rgb {
         if t.is_nan() {
             return Rgb([0.5; 3]);
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Relative luminance Y = 0.2126 R + 0.7152 G + 0.0722 B must climb, or the map lies in grey print.
+    /// Relative luminance Y = 0.2126 R + 0.7152 G + 0.0722 B must climb, or the map lies in gray print.
     #[test]
     fn sequential_map_climbs_in_luminance() {
         let luminance = |t: f64| {

@@ -11,7 +11,7 @@ use super::vector::{V3, lerp, mad};
 /// Samples per pixel.
 pub(crate) const SAMPLES: usize = 8;
 
-/// Sample positions inside a pixel: eight queens, so that near-vertical and near-horizontal edges get eight grey levels.
+/// Sample positions inside a pixel: eight queens, so that near-vertical and near-horizontal edges get eight gray levels.
 pub(crate) const OFFSETS: [[f32; 2]; SAMPLES] = [
     [1.0 / 16.0, 7.0 / 16.0],
     [3.0 / 16.0, 13.0 / 16.0],
@@ -128,7 +128,7 @@ fn clip_near(corners: [V3; 3], near: f32) -> ([V3; 4], usize) {
             count += 1;
         }
         if (p[2] >= near) != (q[2] >= near) {
-            // From the visible end in both neighbours of the edge, so that they cut it at the same bits.
+            // From the visible end in both neighbors of the edge, so that they cut it at the same bits.
             let (inside, outside) = if p[2] >= near { (p, q) } else { (q, p) };
             polygon[count] = lerp(inside, outside, (inside[2] - near) / (inside[2] - outside[2]));
             count += 1;
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn plane_through_the_camera_is_clipped_not_smeared() {
-        // Floor one metre below a camera that looks along it: everything below the horizon and nothing above.
+        // Floor one meter below a camera that looks along it: everything below the horizon and nothing above.
         let floor = ShapeMesh::patch([0.0, -1.0, 0.0], [0.0, 1.0, 0.0], 1000.0, 1);
         let size = 64;
         let samples = covered(&floor, &camera_at(5.0), size);

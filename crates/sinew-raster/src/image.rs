@@ -12,12 +12,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// A picture of one colour.
+    /// A picture of one color.
     pub fn filled(width: usize, height: usize, color: [u8; 3]) -> Image {
         Image { width, height, pixels: color.repeat(width * height) }
     }
 
-    /// Colour of the pixel in column `x` of row `y`.
+    /// Color of the pixel in column `x` of row `y`.
     pub fn pixel(&self, x: usize, y: usize) -> [u8; 3] {
         let at = 3 * (y * self.width + x);
         [self.pixels[at], self.pixels[at + 1], self.pixels[at + 2]]

@@ -10,7 +10,7 @@
 //!    share of ambient light; `shadow` holds one sharp map for the key light.
 //! 3. **Cover** (`coverage`): eight samples per pixel remember the nearest triangle.
 //! 4. **Shade** (`shade`): every visible surface of a pixel is lit once, then samples are averaged in linear light.
-//! 5. **Annotate** (`overlay`, `text`): title, time, colour legend.
+//! 5. **Annotate** (`overlay`, `text`): title, time, color legend.
 
 mod camera;
 mod color;

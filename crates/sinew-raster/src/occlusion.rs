@@ -116,7 +116,7 @@ fn sky(up: UpAxis) -> Vec<V3> {
 struct GroundGrid {
     axes: [usize; 2],
     min: [f32; 2],
-    /// Grid steps per metre.
+    /// Grid steps per meter.
     scale: [f32; 2],
     values: Vec<f32>,
 }

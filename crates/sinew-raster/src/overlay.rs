@@ -1,10 +1,10 @@
-//! Title, caption and colour legend.
+//! Title, caption and color legend.
 
 use super::color::ColorMap;
 use super::image::Image;
 use super::text::{Anchor, draw_text, text_width};
 
-/// A colour bar that says which number a colour means.
+/// A color bar that says which number a color means.
 #[derive(Clone, Copy, Debug)]
 pub struct Legend<'a> {
     /// Name of the field with its unit, such as `von Mises stress [kPa]`.
@@ -43,7 +43,7 @@ pub fn draw_footnote(image: &mut Image, text: &str) {
     draw_text(image, text, margin, image.height as f32 - margin, size, Anchor::Left, FAINT);
 }
 
-/// Vertical colour bar on the right side.
+/// Vertical color bar on the right side.
 pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     let size = text_size(image);
     let ticks = ticks(legend.min, legend.max, 5);

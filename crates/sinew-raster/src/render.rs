@@ -29,7 +29,7 @@ pub struct View<'a> {
     pub title: Option<&'a str>,
     /// Text in the upper right corner, usually the time.
     pub caption: Option<&'a str>,
-    /// Colour bar.
+    /// Color bar.
     pub legend: Option<Legend<'a>>,
 }
 
@@ -53,7 +53,7 @@ impl Renderer {
         Renderer { width: width.clamp(1, MAX_SIDE), height: height.clamp(1, MAX_SIDE), is_draft: false }
     }
 
-    /// The same without ambient shadows and with a coarser shadow, in a third of the time: for small pictures, and for charts, whose colours mean numbers.
+    /// The same without ambient shadows and with a coarser shadow, in a third of the time: for small pictures, and for charts, whose colors mean numbers.
     pub fn draft(width: usize, height: usize) -> Renderer {
         Renderer { is_draft: true, ..Renderer::new(width, height) }
     }
@@ -117,7 +117,7 @@ impl Renderer {
 /// All that shading reads.
 struct Pass<'a> {
     view: &'a View<'a>,
-    /// Linear colours of the surfaces with one colour.
+    /// Linear colors of the surfaces with one color.
     solid: Vec<V3>,
     prepared: Prepared,
     projection: Projection,
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    /// A triangle field paints each face with its own colour: the two halves of a quad differ sharply.
+    /// A triangle field paints each face with its own color: the two halves of a quad differ sharply.
     #[test]
     fn triangle_fields_are_flat() {
         let quad = ShapeMesh::patch([0.0; 3], [0.0, 0.0, 1.0], 1.0, 1);

@@ -18,14 +18,14 @@ impl Finish {
     pub const FLESH: Finish = Finish { gloss: 0.45, translucency: 0.8 };
     /// Obstacles and props.
     pub const MATTE: Finish = Finish { gloss: 0.08, translucency: 0.0 };
-    /// Colour-mapped fields: little sheen, so that a colour means a number.
+    /// Color-mapped fields: little sheen, so that a color means a number.
     pub const CHART: Finish = Finish { gloss: 0.10, translucency: 0.0 };
 }
 
-/// Where the colour of a surface comes from.
+/// Where the color of a surface comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum Paint<'a> {
-    /// One colour.
+    /// One color.
     Solid(Rgb),
     /// Numbers at the vertices.
     VertexField {
@@ -54,7 +54,7 @@ pub enum Paint<'a> {
 /// Triangle edges drawn over a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wireframe {
-    /// Colour of the lines.
+    /// Color of the lines.
     pub color: Rgb,
     /// Width of the lines [pixels].
     pub width: f32,
@@ -75,7 +75,7 @@ pub struct Surface<'a> {
     pub positions: &'a [[f32; 3]],
     /// Corners, counter-clockwise from outside. Triangles that name missing vertices are left out.
     pub triangles: &'a [[u32; 3]],
-    /// Colour.
+    /// Color.
     pub paint: Paint<'a>,
     /// Sheen.
     pub finish: Finish,
@@ -84,7 +84,7 @@ pub struct Surface<'a> {
 }
 
 impl<'a> Surface<'a> {
-    /// A surface of one colour.
+    /// A surface of one color.
     pub fn solid(positions: &'a [[f32; 3]], triangles: &'a [[u32; 3]], color: Rgb, finish: Finish) -> Surface<'a> {
         Surface { positions, triangles, paint: Paint::Solid(color), finish, wireframe: None }
     }
@@ -108,9 +108,9 @@ pub(crate) struct Prepared {
     pub triangles: Vec<Triangle>,
     /// Unit normals of the faces.
     pub face_normals: Vec<V3>,
-    /// Unit normals of the corners, averaged over neighbours except across creases.
+    /// Unit normals of the corners, averaged over neighbors except across creases.
     pub corner_normals: Vec<[V3; 3]>,
-    /// Unit normals of the vertices, averaged over all neighbours; zero at vertices without a drawn triangle.
+    /// Unit normals of the vertices, averaged over all neighbors; zero at vertices without a drawn triangle.
     pub vertex_normals: Vec<V3>,
     /// For each surface whether it bounds a volume.
     pub is_closed: Vec<bool>,
@@ -119,7 +119,7 @@ pub(crate) struct Prepared {
     pub bounds: Bounds,
 }
 
-/// Neighbouring faces blend fully below 30° and not at all above 60°; the smooth band keeps a bending crease from popping.
+/// Neighboring faces blend fully below 30° and not at all above 60°; the smooth band keeps a bending crease from popping.
 const CREASE_BLEND: (f32, f32) = (0.5, 0.866);
 
 impl Prepared {

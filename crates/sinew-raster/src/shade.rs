@@ -1,6 +1,6 @@
 //! Light: a warm key with soft shadow, a cool fill, a rim from behind and the sky.
 //!
-//! All colours here are linear; [`display`] maps them to bytes.
+//! All colors here are linear; [`display`] maps them to bytes.
 
 use super::camera::UpAxis;
 use super::color::srgb_byte;
@@ -107,7 +107,7 @@ pub(crate) struct Backdrop {
     up: UpAxis,
     ground: Option<f32>,
     center: V3,
-    /// The ground is clear within this distance of the centre and has faded into the background at twice that [m].
+    /// The ground is clear within this distance of the center and has faded into the background at twice that [m].
     clear: f32,
     /// Edge of a checker square [m].
     checker: f32,
@@ -143,7 +143,7 @@ impl Backdrop {
         }
     }
 
-    /// Colour behind everything, by the height in the picture (0 at the bottom, 1 at the top).
+    /// Color behind everything, by the height in the picture (0 at the bottom, 1 at the top).
     pub fn background(&self, height: f32) -> V3 {
         lerp(BACK_LOW, BACK_HIGH, smoothstep(0.25, 1.35, height))
     }

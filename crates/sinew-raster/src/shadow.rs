@@ -102,7 +102,7 @@ impl DepthMap {
         if area.is_nan() || area <= 0.0 {
             return;
         }
-        // Heights and edge functions are affine: start at the centre of the first texel and step.
+        // Heights and edge functions are affine: start at the center of the first texel and step.
         let inverse = 1.0 / area;
         let (d1, d2) = (b[2] - a[2], c[2] - a[2]);
         let gx = (d1 * (c[1] - a[1]) - d2 * (b[1] - a[1])) * inverse;
@@ -190,7 +190,7 @@ const WIDE_TAPS: usize = 40;
 /// Texels per side of the coarsest level: below, maxima would swell every shadow.
 const COARSEST: usize = 32;
 
-/// Tangent of the half angle of the key light: about a soft box one and a half metres wide at six metres.
+/// Tangent of the half angle of the key light: about a soft box one and a half meters wide at six meters.
 const LIGHT_RADIUS: f32 = 0.12;
 
 /// Steepest plane, height over distance, that a receiver is believed to be; beyond, it faces away from the light anyway.

@@ -74,7 +74,7 @@ impl ShapeMesh {
         mesh
     }
 
-    /// A box centred at the origin with edge lengths `size`, each face split into `divisions`² squares.
+    /// A box centered at the origin with edge lengths `size`, each face split into `divisions`² squares.
     pub fn cuboid(size: [f32; 3], divisions: usize) -> ShapeMesh {
         let divisions = divisions.max(1);
         let mut mesh = ShapeMesh::default();

@@ -3,7 +3,7 @@
 //! Pictures need seven digits and streams of vertices, not a generic scalar: arrays keep vertex buffers flat and convert
 //! freely to what files hold.
 
-/// A point, direction or linear colour.
+/// A point, direction or linear color.
 pub(crate) type V3 = [f32; 3];
 
 #[inline(always)]

@@ -29,7 +29,7 @@ pub struct ConvertOptions {
     pub every: usize,
     /// Cell fields of VTU files, from [`crate::record::CELL_FIELDS`]; what the scene says when `None`.
     pub fields: Option<Vec<String>>,
-    /// Field that colours pictures, from [`crate::record::ColorField::NAMES`]; what the scene says when `None`.
+    /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; what the scene says when `None`.
     pub color: Option<String>,
     /// Width and height of pictures [pixels]; what the scene says when `None`.
     pub size: Option<[usize; 2]>,

@@ -203,7 +203,7 @@ impl Rule {
         let column = history.column(&self.probe).unwrap_or_default();
         let frames = self.window.frames(history);
         let (got, time, passed) = match &self.claim {
-            // Monotony is a property of neighbours; the value that decided is the worst step backwards.
+            // Monotony is a property of neighbors; the value that decided is the worst step backwards.
             Claim::Monotone(trend) => {
                 let largest = frames.iter().map(|&frame| column[frame].abs()).fold(0.0, f64::max);
                 let steps = frames.windows(2).map(|pair| {

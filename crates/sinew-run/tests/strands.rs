@@ -35,7 +35,7 @@ tendon = [
     let model = simulation.model();
     assert_eq!((model.strands.len(), model.strands[0].generators.len()), (1, 32));
     assert_eq!((model.strands[0].active_force, model.strands[0].passive_force), (1.0, 1.0));
-    // A box has as much flesh around each; the first and last cells are shared with their neighbours.
+    // A box has as much flesh around each; the first and last cells are shared with their neighbors.
     let factors = model.strands[0].generators.iter().map(|generator| generator.factor);
     assert!((factors.clone().sum::<f64>() / 32.0 - 1.0).abs() < 1e-12);
     assert!(factors.into_iter().all(|factor| (factor - 1.0).abs() < 0.35));

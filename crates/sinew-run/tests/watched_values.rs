@@ -172,7 +172,7 @@ fn a_point_that_is_moved_to_its_body_is_told() {
     assert!(start.abs() < 1e-12, "{start}");
 }
 
-/// A point r off the centre of a body that flies with v and spins with ω about z is at c + v t + R(ω t) r and moves with v + ω × R r.
+/// A point r off the center of a body that flies with v and spins with ω about z is at c + v t + R(ω t) r and moves with v + ω × R r.
 #[test]
 fn a_point_of_a_rigid_moves_with_it() {
     let outcome = ran(BRICK).expect("it runs");

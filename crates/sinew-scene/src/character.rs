@@ -64,7 +64,7 @@ impl Character {
         }
     }
 
-    /// What its file says of vertices, at the corners of the triangles of its flesh: places on textures, colours and numbers of names of their own. NaN where a part has none.
+    /// What its file says of vertices, at the corners of the triangles of its flesh: places on textures, colors and numbers of names of their own. NaN where a part has none.
     pub fn corner_fields(&self) -> Vec<Field> {
         // Triangles of the flesh are those of the file, in another order and perhaps turned over.
         let mut origins: HashMap<[u32; 3], (&Part, [(u32, u32); 3])> = HashMap::new();

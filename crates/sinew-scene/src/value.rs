@@ -1,14 +1,14 @@
 //! Quantities with units: `"30 kPa"`, `"9.81 m/s^2"`, `"45 deg"` to SI numbers and back to text a person reads.
 //!
 //! A unit is a product of powers of named units, each with an optional SI prefix. Its dimension is a vector of exponents of
-//! metre, kilogram, second and radian; the radian is kept apart so that an angle is not mistaken for a plain number.
+//! meter, kilogram, second and radian; the radian is kept apart so that an angle is not mistaken for a plain number.
 
 use std::fmt;
 
-/// Exponents of metre, kilogram, second and radian.
+/// Exponents of meter, kilogram, second and radian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dimension {
-    /// Exponent of the metre.
+    /// Exponent of the meter.
     pub metre: i8,
     /// Exponent of the kilogram.
     pub kilogram: i8,
@@ -56,7 +56,7 @@ impl Dimension {
     /// [W]
     pub const POWER: Self = Self::new(2, 1, -3);
 
-    /// Exponents of metre, kilogram and second.
+    /// Exponents of meter, kilogram and second.
     pub const fn new(metre: i8, kilogram: i8, second: i8) -> Self {
         Self { metre, kilogram, second, radian: 0 }
     }

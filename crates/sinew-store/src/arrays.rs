@@ -1,7 +1,7 @@
 //! Arrays of numbers over time, in few bytes.
 //!
 //! Numbers become integers (multiples of a step for a stated error, or the bits of the doubles themselves), integers become
-//! differences from a prediction (from the frames before, and from the neighbour in the array), differences become bytes sorted by
+//! differences from a prediction (from the frames before, and from the neighbor in the array), differences become bytes sorted by
 //! significance, and those are deflated. Smooth motion leaves small differences, so most bytes are zero.
 
 use std::io::{Read, Write};
@@ -42,7 +42,7 @@ impl Quantiser {
         if error > 0.0 { Quantiser::Step(2.0 * error * (1.0 - 1e-6)) } else { Quantiser::Exact }
     }
 
-    /// This quantiser, or the exact one if some value is out of its range.
+    /// This quantizer, or the exact one if some value is out of its range.
     pub fn fitting(self, values: &[f64]) -> Quantiser {
         match self {
             Quantiser::Step(step) if !values.iter().all(|v| (v / step).abs() < LARGEST_LEVEL) => Quantiser::Exact,
@@ -81,7 +81,7 @@ fn from_ordered(level: i64) -> f64 {
 struct Prediction {
     /// Frames before that are used: 0, 1 (no change) or 2 (steady change).
     order: u8,
-    /// Whether the difference of the entry before is subtracted: neighbours in a mesh move alike.
+    /// Whether the difference of the entry before is subtracted: neighbors in a mesh move alike.
     is_spatial: bool,
 }
 

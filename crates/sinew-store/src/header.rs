@@ -293,7 +293,7 @@ fn write_shape(out: &mut ByteWriter, shape: &AnyShape) {
 fn read_shape(input: &mut ByteReader<'_>) -> Result<AnyShape, StoreError> {
     let what = "a shape";
     let shape = match input.u8(what)? {
-        // As they were: made anew, a normal would be normalised once more and change its last bit.
+        // As they were: made anew, a normal would be normalized once more and change its last bit.
         0 => AnyShape::Plane(Plane { point: input.vector(what)?, normal: input.vector(what)? }),
         1 => AnyShape::Sphere(Sphere { radius: input.f64(what)? }),
         2 => AnyShape::Capsule(Capsule { half_length: input.f64(what)?, radius: input.f64(what)? }),

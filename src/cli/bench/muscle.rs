@@ -1,4 +1,4 @@
-//! `sinew bench muscle`: what fibres that pull cost beside plain flesh.
+//! `sinew bench muscle`: what fibers that pull cost beside plain flesh.
 
 use std::time::{Duration, Instant};
 

@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(long)]
     pub boundary: bool,
 
-    /// A factor on all coordinates, or the unit they are in (mm becomes metres)
+    /// A factor on all coordinates, or the unit they are in (mm becomes meters)
     #[arg(long, value_name = "F", value_parser = super::scale)]
     pub scale: Option<f64>,
 

@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = ["none", "winding"])]
     pub repair: String,
 
-    /// A factor on all coordinates before filling, or the unit they are in (mm becomes metres)
+    /// A factor on all coordinates before filling, or the unit they are in (mm becomes meters)
     #[arg(long, value_name = "F", value_parser = super::scale, default_value = "1")]
     pub scale: f64,
 

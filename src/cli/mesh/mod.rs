@@ -102,7 +102,7 @@ fn write(files: &[(PathBuf, Vec<u8>)], talk: Talk) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Loads a mesh; a missing file is answered with its neighbour.
+/// Loads a mesh; a missing file is answered with its neighbor.
 fn load(path: &Path) -> Result<MeshData, Failure> {
     sinew_io::load(path).map_err(|error| {
         let text = error.to_string();
@@ -165,7 +165,7 @@ fn kinds(texts: &[String]) -> Result<BTreeSet<CellShape>, Failure> {
     Ok(found)
 }
 
-/// A positive length with a unit, in metres; for clap.
+/// A positive length with a unit, in meters; for clap.
 pub(super) fn length(text: &str) -> Result<f64, String> {
     let quantity = Quantity::parse(text).map_err(|error| error.to_string())?;
     match quantity {

@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, group = "graphics")]
     pub sixel: bool,
 
-    /// Pictures of coloured half blocks
+    /// Pictures of colored half blocks
     #[arg(long, group = "graphics")]
     pub blocks: bool,
 

@@ -1,12 +1,12 @@
 //! Sixels: pictures as text, six rows of pixels at a time.
 //!
-//! A band of six rows is drawn once per colour; each character says which of the six pixels of a column have it. The colours
+//! A band of six rows is drawn once per color; each character says which of the six pixels of a column have it. The colors
 //! are chosen for each picture by median cut over a histogram. Reference: DEC, "VT330/VT340 Programmer Reference Manual",
 //! chapter 14 (1988).
 
 use sinew_raster::Image;
 
-/// Colours that terminals with sixels know at least.
+/// Colors that terminals with sixels know at least.
 const COLORS: usize = 255;
 
 /// Bits per channel of the histogram.
@@ -22,7 +22,7 @@ fn bin_of(color: [u8; 3], x: usize, y: usize) -> usize {
     (level(color[0]) << (2 * BITS)) | (level(color[1]) << BITS) | level(color[2])
 }
 
-/// A bin in use: its number, how many pixels are in it, and their mean colour.
+/// A bin in use: its number, how many pixels are in it, and their mean color.
 #[derive(Clone, Copy)]
 struct Bin {
     number: usize,
@@ -43,7 +43,7 @@ fn spread(bins: &[Bin]) -> (usize, f64) {
     (0..3).map(|axis| (axis, along(axis))).fold((0, -1.0), |best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// Colours in percent, and for each pixel the number of its colour.
+/// Colors in percent, and for each pixel the number of its color.
 fn quantised(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
     let width = image.width.max(1);
     let pixels = image.pixels.as_chunks::<3>().0;
@@ -58,7 +58,7 @@ fn quantised(image: &Image) -> (Vec<[u8; 3]>, Vec<u8>) {
     let bins: Vec<Bin> = used
         .map(|(number, sum)| {
             let weight = sum[3] as f64;
-            // The root keeps a large background from taking all colours.
+            // The root keeps a large background from taking all colors.
             Bin { number, weight: weight.sqrt(), color: std::array::from_fn(|c| sum[c] as f64 / weight) }
         })
         .collect();
@@ -138,7 +138,7 @@ fn add_runs(text: &mut String, row: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Colours and the colour number of each pixel of a sixel sequence, as a terminal would draw it.
+    /// Colors and the color number of each pixel of a sixel sequence, as a terminal would draw it.
     fn decode(text: &str) -> (usize, usize, Vec<[u8; 3]>, Vec<u8>) {
         let body = text.strip_prefix("\x1bP0;1q\"").unwrap().strip_suffix("\x1b\\").unwrap();
         let bytes = body.as_bytes();
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// A smooth picture keeps its colours to a few steps of 255: the dither and a part of a bin.
+    /// A smooth picture keeps its colors to a few steps of 255: the dither and a part of a bin.
     #[test]
     fn smooth_shades_are_kept() {
         let (width, height) = (160, 120);

@@ -12,7 +12,7 @@ pub enum Graphics {
     Kitty,
     /// As sixels.
     Sixel,
-    /// As coloured half blocks.
+    /// As colored half blocks.
     Blocks,
     /// Not at all.
     Plain,

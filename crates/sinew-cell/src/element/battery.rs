@@ -76,7 +76,7 @@ fn volume_and_mass_are_those_of_the_cell<E: Element<N>, const N: usize>() {
     geometry.add_lumped_mass(&cells, &[1060.0], &mut masses);
     assert!((masses.iter().sum::<f64>() - 1060.0 * volume).abs() < 1e-12 * 1060.0 * volume);
     assert!(masses.iter().all(|mass| *mass > 0.0));
-    // The centre of mass of an affine image is the image of that of the reference cell: lumping keeps the first moment.
+    // The center of mass of an affine image is the image of that of the reference cell: lumping keeps the first moment.
     let center = rest.iter().zip(&masses).map(|(x, m)| *x * *m).sum::<Vec3>() / masses.iter().sum::<f64>();
     let weights: f64 = geometry.weights.iter().sum();
     let mut exact = Vec3::zero();
@@ -176,7 +176,7 @@ fn quadratic_fields_have_exact_gradients_in_quadratic_tets() {
 }
 
 /// The shares of the mass are the diagonal of the consistent mass matrix, ∫ Nₐ² / Σ ∫ N_b², by a rule for quartics; inertia about the
-/// centre is 11/108 Σ x xᵀ over the corners.
+/// center is 11/108 Σ x xᵀ over the corners.
 #[test]
 fn quadratic_tet_mass_is_the_scaled_diagonal() {
     let shares = Tet10::mass_shares().unwrap();

@@ -16,7 +16,7 @@ use super::{Element, QuadraturePoint};
 ///
 /// The row sums ∫ Nₐ dX are −V/20 at corners: a negative mass. Instead the diagonal of the consistent mass matrix is scaled to the mass of
 /// the cell [Hinton76]: ∫ Nᵢ² = V/70 and ∫ Nᵢⱼ² = 8V/105 give each corner 1/36 of the mass and each middle 4/27. All are positive; total
-/// mass, centre of mass and so momentum are exact. The inertia of a cell about its own centre is 11/108 Σ x xᵀ instead of 1/20 (a linear
+/// mass, center of mass and so momentum are exact. The inertia of a cell about its own center is 11/108 Σ x xᵀ instead of 1/20 (a linear
 /// tetrahedron has 1/4): an error that vanishes with h² as a part of the inertia of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tet10;

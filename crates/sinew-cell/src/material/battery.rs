@@ -204,7 +204,7 @@ for_every_law!(
 );
 
 for_every_law!(
-    /// ψ(FQ) = ψ(F), P(FQ) = P(F) Q: no direction of the rest state is special, but for that of fibres, which turn along. The
+    /// ψ(FQ) = ψ(F), P(FQ) = P(F) Q: no direction of the rest state is special, but for that of fibers, which turn along. The
     /// small-strain law passes only by conjugation, ψ(QᵀFQ) = ψ(F).
     rotation_of_the_rest_state_changes_nothing, |material, F, point, random| {
         let Q = random.rotation();
@@ -263,7 +263,7 @@ for_every_law!(
 
 for_every_law!(
     /// The definite tangent is the exact one with negative eigenvalues set to zero, and the exact one where there are none. Laws with
-    /// fibres may be more generous than that, but definite.
+    /// fibers may be more generous than that, but definite.
     definite_tangent_equals_brute_force_projection, |material, F, point, _random| {
         let exact = material.tangent(F, point, Tangent::Exact);
         let definite = material.tangent(F, point, Tangent::Definite);
@@ -428,7 +428,7 @@ once_per_law!(
                     let E = green_strain(&F);
                     let mut quadratic = point.mu * E.norm_squared() + 0.5 * point.lambda * E.trace() * E.trace();
                     if law == Law::FiberReinforced {
-                        // Fibres come on top where they are taut; at rest, by definition, they are not.
+                        // Fibers come on top where they are taut; at rest, by definition, they are not.
                         quadratic += 0.5 * point.extra[0] * point.fiber.dot(E * point.fiber).max(0.0).powi(2);
                     }
                     let energy = material.energy_density(&F, point);
@@ -486,7 +486,7 @@ once_per_law!(
         }
         for shear in [-0.6, 0.1, 1.0] {
             let F = Mat3::new([[1.0, shear, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
-            // Sheared fibres lie in no principal axis of the one law that has no closed form for them.
+            // Sheared fibers lie in no principal axis of the one law that has no closed form for them.
             let Ok(block) = closed_form::simple_shear(&spec, shear) else {
                 assert_eq!(law, Law::TransverselyIsotropic);
                 continue;

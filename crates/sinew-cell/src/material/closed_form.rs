@@ -69,7 +69,7 @@ pub enum ClosedFormError {
         /// The traction that remains [Pa].
         traction: f64,
     },
-    /// The fibres do not run along an axis, or pull the free sides apart unevenly.
+    /// The fibers do not run along an axis, or pull the free sides apart unevenly.
     #[error("no closed form: the fibres must run along an axis, and be slack where sides are free")]
     Fibers,
 }
@@ -126,7 +126,7 @@ pub fn principal_nominal_stresses<S: Scalar>(material: &MaterialSpec, stretches:
             [0, 1, 2].map(|i| matrix[i] + tension * forward[i] * S::splat(fiber[i]) / length)
         }
         MaterialSpec::TransverselyIsotropic { cross_shear, stretch, bulk, fiber, .. } => {
-            // With fibres along an axis i shear along them is none: G₂ ln²(s_j/s_k) + 3/2 μ₃ ln²(s_i J^(−1/3)) + κ/2 ln² J.
+            // With fibers along an axis i shear along them is none: G₂ ln²(s_j/s_k) + 3/2 μ₃ ln²(s_i J^(−1/3)) + κ/2 ln² J.
             let along = (0..3).max_by(|&i, &j| fiber[i].abs().total_cmp(&fiber[j].abs())).unwrap_or(0);
             let third = S::splat(1.0 / 3.0);
             let pull = S::splat(3.0 * stretch) * (stretches[along].ln() - volume.ln() * third);
@@ -164,7 +164,7 @@ fn extended_stresses<S: Scalar>(base: &MaterialSpec, inversion: Inversion, stret
     })
 }
 
-/// Tension of the fibres at stretch l: zero, then k (exp(c (l − 1)) − 1)/c, and its tangent beyond 1.4.
+/// Tension of the fibers at stretch l: zero, then k (exp(c (l − 1)) − 1)/c, and its tangent beyond 1.4.
 fn fiber_tension<S: Scalar>(material: &MaterialSpec, length: S) -> S {
     let MaterialSpec::FiberReinforced { fiber_stiffness: k, fiber_stiffening: c, .. } = *material else {
         return S::zero();
@@ -226,7 +226,7 @@ pub fn simple_shear(material: &MaterialSpec, shear: f64) -> Result<SimpleShear, 
     }
     let stretch = 0.5 * (shear + (shear * shear + 4.0).sqrt());
     let stretches = [stretch, 1.0 / stretch, 1.0];
-    // Fibres have no part in the principal axes: they come on top.
+    // Fibers have no part in the principal axes: they come on top.
     let matrix = match *material {
         MaterialSpec::FiberReinforced { moduli, .. } => MaterialSpec::StableNeoHookean(moduli),
         other => other,
@@ -307,7 +307,7 @@ fn free_stretch(material: &MaterialSpec, guess: f64, free: Free) -> Result<f64, 
         t = accepted;
     }
     let residual = traction(ComplexStep::splat(t)).re;
-    // The last digits may flicker between two neighbours; that is still an answer.
+    // The last digits may flicker between two neighbors; that is still an answer.
     if residual.abs() <= 1e-12 * stiffness * t {
         Ok(t)
     } else {

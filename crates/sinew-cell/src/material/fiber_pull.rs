@@ -1,7 +1,7 @@
-//! Fibres that pull along one direction of the rest state: how their tension acts on a cell.
+//! Fibers that pull along one direction of the rest state: how their tension acts on a cell.
 //!
 //! Whatever makes the tension (activation, length, speed: `sinew-muscle`), at one point and within one step it is a function of one number, the
-//! stretch of the fibres. Here is the rest: the stretch as a function of F, and stress and tangent of an energy W of it.
+//! stretch of the fibers. Here is the rest: the stretch as a function of F, and stress and tangent of an energy W of it.
 
 #![allow(non_snake_case)]
 
@@ -11,10 +11,10 @@ use super::blocks::MAX_NODES;
 use super::law::MaterialPoint;
 use super::strain::add_to_diagonal;
 
-/// Which stretch the tension of fibres answers to.
+/// Which stretch the tension of fibers answers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FiberStretch {
-    /// J^(−1/3) |F a|: what is left of the stretch when the change of volume is taken out. The fibres then add no mean stress, and active flesh
+    /// J^(−1/3) |F a|: what is left of the stretch when the change of volume is taken out. The fibers then add no mean stress, and active flesh
     /// keeps its volume however soft it is (TER-36, SIF-018).
     #[default]
     Isochoric,
@@ -22,10 +22,10 @@ pub enum FiberStretch {
     Full,
 }
 
-/// Volume ratio below which the isochoric stretch stops following the volume: flesh that far gone is not the fibres' to save.
+/// Volume ratio below which the isochoric stretch stops following the volume: flesh that far gone is not the fibers' to save.
 const SMALLEST_VOLUME: f64 = 0.2;
 
-/// The stretch of fibres along the unit vector a at one point, and what its derivatives are made of.
+/// The stretch of fibers along the unit vector a at one point, and what its derivatives are made of.
 ///
 /// $$ \bar\lambda = \varphi(J)\, l, \quad l = |F a|, \qquad \varphi = h(J)^{-1/3} $$
 ///
@@ -49,11 +49,11 @@ pub struct StretchedFiber<S> {
     volume: S,
 }
 
-/// Length below which fibres have no direction.
+/// Length below which fibers have no direction.
 const SHORTEST: f64 = 1e-9;
 
 impl<S: Scalar> StretchedFiber<S> {
-    /// Fibres along `rest` under F.
+    /// Fibers along `rest` under F.
     #[inline(always)]
     pub fn at(F: &Mat3<S>, rest: Vec3<S>, measure: FiberStretch) -> Self {
         let moved = *F * rest;
@@ -79,7 +79,7 @@ impl<S: Scalar> StretchedFiber<S> {
             + self.cofactor * self.pressure(tension)
     }
 
-    /// T φ′ l, the number by which C appears in the stress: negative, since fibres that pull press the flesh between them.
+    /// T φ′ l, the number by which C appears in the stress: negative, since fibers that pull press the flesh between them.
     #[inline(always)]
     pub fn pressure(&self, tension: S) -> S {
         tension * self.phi[1] * self.length
@@ -100,12 +100,12 @@ impl<S: Scalar> StretchedFiber<S> {
         self.write_form(across, [alpha, beta, gamma], gradients, weight, out);
     }
 
-    /// The same with a positive semi-definite form: fibres push neither across nor along, and of the quadratic form in (μ, ν) the negative
+    /// The same with a positive semi-definite form: fibers push neither across nor along, and of the quadratic form in (μ, ν) the negative
     /// eigenvalue is dropped. `point` are the parameters of the flesh: the more it resists a change of volume, the more of the correction is put
     /// there, where it does least.
     ///
     /// Together with the flesh under the pressure T φ′ l (see [`Material::definite_nodal_blocks`](super::Material)) that is a definite tangent
-    /// of both: the pressure of the fibres and that of the flesh, which all but cancel in a muscle with free sides, are never projected alone.
+    /// of both: the pressure of the fibers and that of the flesh, which all but cancel in a muscle with free sides, are never projected alone.
     #[inline(always)]
     pub fn definite_beside(
         &self,
@@ -162,7 +162,7 @@ impl<S: Scalar> StretchedFiber<S> {
     }
 }
 
-/// What the fibres at one point add to the blocks of flesh.
+/// What the fibers at one point add to the blocks of flesh.
 pub struct PullBlocks<S> {
     across: S,
     /// a · g of each node.
@@ -183,7 +183,7 @@ impl<S: Scalar> PullBlocks<S> {
         Self { across: S::zero(), along: [S::zero(); MAX_NODES], m: none, c: none, from_m: none, from_c: none }
     }
 
-    /// The block of flesh with that of the fibres.
+    /// The block of flesh with that of the fibers.
     #[inline(always)]
     pub fn add_to(&self, a: usize, b: usize, block: Mat3<S>) -> Mat3<S> {
         let pull = Mat3::outer(self.from_m[a], self.m[b]) + Mat3::outer(self.from_c[a], self.c[b]);

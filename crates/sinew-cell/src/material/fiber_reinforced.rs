@@ -1,4 +1,4 @@
-//! Flesh with fibres that resist only when pulled.
+//! Flesh with fibers that resist only when pulled.
 
 #![allow(non_snake_case)]
 
@@ -13,24 +13,24 @@ use super::strain::{add_to_diagonal, displacement_gradient};
 use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
 
-/// Stretch of the fibres beyond which their tension grows linearly.
+/// Stretch of the fibers beyond which their tension grows linearly.
 const LINEAR_STRETCH: f64 = 1.4;
 
-/// Stable neo-Hookean matrix with passive fibres along the unit vector a of the rest state.
+/// Stable neo-Hookean matrix with passive fibers along the unit vector a of the rest state.
 ///
 /// $$ \psi = \psi_\text{matrix}(F) + w(l), \quad l = |F a|, \qquad P = P_\text{matrix} + \frac{T(l)}{l}\, F a \otimes a, \quad T = w' $$
 ///
 /// $$ T(l) = \begin{cases} 0 & l \le 1 \\ k\, (e^{c (l - 1)} - 1)/c & 1 < l \le l_* \\
 ///    T(l_*) + k\, e^{c (l_* - 1)} (l - l_*) & l > l_* = 1.4 \end{cases} $$
 ///
-/// Slack fibres buckle and carry nothing; taut ones have the modulus k [Pa] at first and stiffen with the exponent c; the straight
+/// Slack fibers buckle and carry nothing; taut ones have the modulus k [Pa] at first and stiffen with the exponent c; the straight
 /// continuation keeps trial states of a solver from overflowing. T is continuous, and so is T′ at l∗ but not at l = 1.
 ///
-/// $$ \delta P_\text{fibre} = \Bigl[ \frac{T}{l} (I - n \otimes n) + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l $$
+/// $$ \delta P_\text{fiber} = \Bigl[ \frac{T}{l} (I - n \otimes n) + T'\, n \otimes n \Bigr] \delta F\, a \otimes a, \qquad n = F a / l $$
 ///
-/// Because T ≥ 0 and T′ ≥ 0 the tangent of the fibres is positive semi-definite by itself. The definite tangent is therefore the exact
+/// Because T ≥ 0 and T′ ≥ 0 the tangent of the fibers is positive semi-definite by itself. The definite tangent is therefore the exact
 /// one wherever the sum of both is definite (tension often repairs a matrix that is not), and else the matrix projected in its
-/// principal stretches plus the fibres as they are: the separable route of SIF-031.
+/// principal stretches plus the fibers as they are: the separable route of SIF-031.
 ///
 /// [`MaterialPoint::extra`] begins with \[k, c\], [`MaterialPoint::fiber`] is a. References: [Sifakis07, A.3], [Weiss96], [Smith18].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,14 +53,14 @@ fn exponential_quotients<S: Scalar>(y: S) -> [S; 2] {
     ]
 }
 
-/// Energy and tension of a fibre as functions of its stretch.
+/// Energy and tension of a fiber as functions of its stretch.
 #[derive(Clone, Copy, Debug)]
 pub struct FiberCurve<S = f64> {
     /// w [J/m³].
     pub energy: S,
     /// T = w′ [Pa].
     pub tension: S,
-    /// T′ [Pa]; zero for slack fibres.
+    /// T′ [Pa]; zero for slack fibers.
     pub stiffness: S,
 }
 
@@ -87,9 +87,9 @@ impl<S: Scalar> FiberCurve<S> {
 struct Fibers<S> {
     /// a.
     rest: Vec3<S>,
-    /// n = F a/l; the rest direction for slack fibres, where nothing depends on it.
+    /// n = F a/l; the rest direction for slack fibers, where nothing depends on it.
     direction: Vec3<S>,
-    /// 1/l; one for slack fibres.
+    /// 1/l; one for slack fibers.
     inverse: S,
     curve: FiberCurve<S>,
 }
@@ -123,9 +123,9 @@ impl<S: Scalar> Fibers<S> {
     }
 }
 
-/// Adds the fibres to the blocks of the matrix.
+/// Adds the fibers to the blocks of the matrix.
 struct WithFibers<'a, S, B> {
-    /// Weight times the stiffness of the fibres.
+    /// Weight times the stiffness of the fibers.
     stiffness: Mat3<S>,
     /// a · gₐ.
     along: [S; MAX_NODES],
@@ -151,7 +151,7 @@ impl<S: Scalar, B: BlockSink<S>> BlockSink<S> for WithFibers<'_, S, B> {
 }
 
 impl FiberReinforced {
-    /// Adds the tangent of the fibres to that of the matrix.
+    /// Adds the tangent of the fibers to that of the matrix.
     #[inline(always)]
     fn add_fibers<S: Scalar>(fibers: &Fibers<S>, matrix: &PrincipalTangent<S>) -> Tangent9<S> {
         let mut out = matrix.to_tangent9();
@@ -189,7 +189,7 @@ impl Material for FiberReinforced {
             + Mat3::outer(fibers.stiffness() * (*dF * fibers.rest), fibers.rest)
     }
 
-    /// The blocks of the matrix plus (a·gₐ)(a·g_b) times the stiffness of the fibres.
+    /// The blocks of the matrix plus (a·gₐ)(a·g_b) times the stiffness of the fibers.
     #[inline(always)]
     fn nodal_blocks<S: Scalar>(
         &self,
@@ -211,7 +211,7 @@ impl Material for FiberReinforced {
         Tangent9::select(exact.is_positive_definite(), exact, separable)
     }
 
-    /// Under pressure the separable route: the matrix, projected, plus the fibres as they are.
+    /// Under pressure the separable route: the matrix, projected, plus the fibers as they are.
     #[inline(always)]
     fn definite_nodal_blocks<S: Scalar>(
         &self,
@@ -263,7 +263,7 @@ impl InvariantLaw for FiberReinforced {
         let bulk = point.lambda + point.mu;
         let pressure = bulk * (J - S::one()) - point.mu;
         let curve = FiberCurve::at(length - S::one(), k, c);
-        // Slack fibres of length zero must not divide by it.
+        // Slack fibers of length zero must not divide by it.
         let inverse = length.max(S::one()).recip();
         let (half, quarter) = (S::splat(0.5), S::splat(0.25));
         let mut out = InvariantDerivatives::zero();

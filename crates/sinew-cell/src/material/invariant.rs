@@ -1,4 +1,4 @@
-//! Laws given by their derivatives with respect to the invariants of C = FᵀF and a fibre direction a (SIF-014, SIF-031).
+//! Laws given by their derivatives with respect to the invariants of C = FᵀF and a fiber direction a (SIF-014, SIF-031).
 //!
 //! $$ I_1 = \operatorname{tr} C, \quad I_2 = \operatorname{tr} C^2, \quad I_3 = \det C, \quad I_4 = a \cdot C a, \quad I_5 = a \cdot C^2 a $$
 //!
@@ -25,7 +25,7 @@ use super::law::{Material, MaterialPoint};
 use super::tangent::{Tangent9, unit_direction};
 use super::volume::{VolumeTerm, pointwise_lambda};
 
-/// The invariants of C = FᵀF and a fibre direction.
+/// The invariants of C = FᵀF and a fiber direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Invariants<S = f64> {
     /// I₁ … I₅.
@@ -35,7 +35,7 @@ pub struct Invariants<S = f64> {
 }
 
 impl<S: Scalar> Invariants<S> {
-    /// Invariants at F with fibres along the unit vector `fiber`.
+    /// Invariants at F with fibers along the unit vector `fiber`.
     #[inline(always)]
     pub fn of(F: &Mat3<S>, fiber: Vec3<S>) -> Self {
         let C = F.transpose_mul(F);
@@ -227,7 +227,7 @@ impl<S: Scalar> InvariantTangent<S> {
         Self::new(F, point.fiber, &law.derivatives(&Invariants::of(F, point.fiber), point))
     }
 
-    /// The exact tangent at F with fibres along `fiber`, from the derivatives there.
+    /// The exact tangent at F with fibers along `fiber`, from the derivatives there.
     #[inline(always)]
     pub fn new(F: &Mat3<S>, fiber: Vec3<S>, derivatives: &InvariantDerivatives<S>) -> Self {
         let svd = svd3_apart(F);

@@ -22,7 +22,7 @@ pub struct MaterialPoint<S = f64> {
     pub lambda: S,
     /// Further parameters of the law; zero where it has none.
     pub extra: [S; 4],
-    /// Unit vector along the fibres at rest, where the law has fibres; zero elsewhere.
+    /// Unit vector along the fibers at rest, where the law has fibers; zero elsewhere.
     pub fiber: Vec3<S>,
 }
 
@@ -81,7 +81,7 @@ pub trait Material: Copy + Send + Sync + 'static {
     /// Whether ψ(FQ) = ψ(F) for rotations Q: no direction of the rest state is special.
     const ISOTROPIC: bool = true;
 
-    /// Whether cells of this law may have fibres that pull ([`StretchedFiber`](super::StretchedFiber)). Every such law is a little more to compile.
+    /// Whether cells of this law may have fibers that pull ([`StretchedFiber`](super::StretchedFiber)). Every such law is a little more to compile.
     const TAKES_FIBERS: bool = false;
 
     /// How many numbers of [`MaterialPoint::into_array`] the law reads, from the first.
@@ -166,7 +166,7 @@ pub trait Material: Copy + Send + Sync + 'static {
     }
 
     /// Like [`nodal_blocks`](Material::nodal_blocks), of the energy ψ + pJ with a given number p, where there is one: what a volume term leaves at
-    /// one point when its argument is the mean over a cell, and what fibres press.
+    /// one point when its argument is the mean over a cell, and what fibers press.
     #[inline(always)]
     fn blocks_under_pressure<S: Scalar>(
         &self,

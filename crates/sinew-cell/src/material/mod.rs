@@ -9,11 +9,11 @@
 //! | [`StableNeoHookean`] | I₁ and J | flesh that may invert and recover |
 //! | [`MooneyRivlin`] | isochoric I₁, I₂ and ln J | nearly incompressible tissue; barrier at J = 0 |
 //! | [`Invertible`] | one of the others, extended below a stretch | barrier laws in cells that may invert |
-//! | [`FiberReinforced`] | [`StableNeoHookean`] and the stretch of fibres | tissue that is stiffer along one direction |
-//! | [`TransverselyIsotropic`] | shears along and across fibres, ln J | muscle whose fibres slide along each other; barrier at J = 0 |
+//! | [`FiberReinforced`] | [`StableNeoHookean`] and the stretch of fibers | tissue that is stiffer along one direction |
+//! | [`TransverselyIsotropic`] | shears along and across fibers, ln J | muscle whose fibers slide along each other; barrier at J = 0 |
 //! | [`ByInvariants`] | any function of I₁ … I₅ | laws written by their derivatives; Rust only |
 //!
-//! Muscle is one of these with fibres that pull ([`StretchedFiber`]).
+//! Muscle is one of these with fibers that pull ([`StretchedFiber`]).
 //!
 //! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and may
 //! vary from cell to cell. Scenes name laws by [`MaterialSpec`], and loops over cells dispatch once per block by

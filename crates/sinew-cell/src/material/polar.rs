@@ -1,6 +1,6 @@
 //! The rotation of the polar decomposition F = R S, and its derivative.
 //!
-//! R maximises tr(RᵀF) over rotations, so it stays a rotation for flat and inverted F (MCA-42). With G = RᵀF and
+//! R maximizes tr(RᵀF) over rotations, so it stays a rotation for flat and inverted F (MCA-42). With G = RᵀF and
 //! D = tr(G) I − G, a rotation of R by the small vector w changes the skew part of G by −\[D w\]×. This gives a Newton step that
 //! polishes R, and the derivative δR = R \[D⁻¹ axl(RᵀδF)\]×.
 

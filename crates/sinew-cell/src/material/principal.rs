@@ -1,4 +1,4 @@
-//! Tangents of isotropic laws in principal stretches: F = U diag(σ) Vᵀ diagonalises everything at once.
+//! Tangents of isotropic laws in principal stretches: F = U diag(σ) Vᵀ diagonalizes everything at once.
 //!
 //! In the frame Uᵀ · V the 9×9 matrix ∂P/∂F falls apart into one 3×3 block, the Hessian of ψ(σ) (scaling of the axes), and
 //! three 2×2 blocks \[\[α, β\], \[β, α\]\] acting on (δFᵢⱼ, δFⱼᵢ) (SIF-029), whose eigenvalues are

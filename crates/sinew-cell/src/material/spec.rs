@@ -194,7 +194,7 @@ impl Law {
         self.visit(Volume)
     }
 
-    /// Whether cells of this law may have fibres that pull.
+    /// Whether cells of this law may have fibers that pull.
     pub fn takes_fibers(self) -> bool {
         struct Takes;
         impl MaterialVisitor for Takes {
@@ -263,34 +263,34 @@ pub enum MaterialSpec {
     FiberReinforced {
         /// Moduli of the matrix in the small-strain limit.
         moduli: ElasticModuli,
-        /// Modulus k of the fibres when they become taut [Pa], not negative.
+        /// Modulus k of the fibers when they become taut [Pa], not negative.
         fiber_stiffness: f64,
         /// Exponent c of their stiffening, not negative.
         fiber_stiffening: f64,
-        /// Unit vector along the fibres at rest.
+        /// Unit vector along the fibers at rest.
         fiber: Vec3,
     },
     /// [`TransverselyIsotropic`]
     TransverselyIsotropic {
-        /// Modulus G₁ of shear along the fibres [Pa], positive.
+        /// Modulus G₁ of shear along the fibers [Pa], positive.
         along_shear: f64,
-        /// Modulus G₂ of shear across the fibres [Pa], positive.
+        /// Modulus G₂ of shear across the fibers [Pa], positive.
         cross_shear: f64,
-        /// Modulus μ₃ of stretch along the fibres at constant volume [Pa], positive.
+        /// Modulus μ₃ of stretch along the fibers at constant volume [Pa], positive.
         stretch: f64,
         /// Bulk modulus κ [Pa], positive.
         bulk: f64,
-        /// Unit vector along the fibres at rest.
+        /// Unit vector along the fibers at rest.
         fiber: Vec3,
     },
 }
 
-/// Exponent of the stiffening of passive fibres: that of the passive curve of skeletal muscle [Weiss96].
+/// Exponent of the stiffening of passive fibers: that of the passive curve of skeletal muscle [Weiss96].
 pub const DEFAULT_FIBER_STIFFENING: f64 = 6.6;
 
 impl MaterialSpec {
     /// A material of this law with the small-strain limit (E, ν). For Mooney–Rivlin half of the shear modulus comes from
-    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)); the transversely isotropic law has G₁ = G₂ = μ/2 and μ₃ = μ. Fibres run along x and have the
+    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)); the transversely isotropic law has G₁ = G₂ = μ/2 and μ₃ = μ. Fibers run along x and have the
     /// modulus E.
     pub fn with_young(law: Law, young: f64, poisson: f64) -> Self {
         let moduli = ElasticModuli::YoungPoisson { young, poisson };
@@ -512,7 +512,7 @@ impl MaterialSpec {
     }
 }
 
-/// Bound of the exponent of the stiffening of fibres: e^(100 · 0.4) is still a number to compute with.
+/// Bound of the exponent of the stiffening of fibers: e^(100 · 0.4) is still a number to compute with.
 const MAX_FIBER_STIFFENING: f64 = 100.0;
 
 /// A parameter or a rest state that no material can have.
@@ -554,13 +554,13 @@ pub enum MaterialError {
         /// Its value.
         value: f64,
     },
-    /// The exponent of fibres outside [0, 100).
+    /// The exponent of fibers outside [0, 100).
     #[error("fiber_stiffening must be at least 0 and below 100, got {value}")]
     Stiffening {
         /// Its value.
         value: f64,
     },
-    /// A fibre direction that is no unit vector.
+    /// A fiber direction that is no unit vector.
     #[error("the direction of the fibres must have length 1, got {length}; give every cell of the body a direction")]
     Fiber {
         /// Its length.

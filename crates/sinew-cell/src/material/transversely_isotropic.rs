@@ -1,4 +1,4 @@
-//! Flesh that shears along its fibres and across them with moduli of their own.
+//! Flesh that shears along its fibers and across them with moduli of their own.
 
 #![allow(non_snake_case)]
 
@@ -14,11 +14,11 @@ use super::volume::{VolumeTerm, pointwise_lambda};
 /// $$ \psi = G_1 \Bigl( \frac{I_5}{I_4^2} - 1 \Bigr) + G_2 \operatorname{arcosh}^2 w + \frac32 \mu_3 \ln^2 \bar\lambda
 ///    + \frac\kappa2 \ln^2 J, \qquad w = \frac{I_1 I_4 - I_5}{2 \sqrt{I_3 I_4}}, \quad \bar\lambda^2 = I_4 I_3^{-1/3} $$
 ///
-/// The first term is what shear along the fibres costs (it vanishes for stretches along and across them), the second what shear across
+/// The first term is what shear along the fibers costs (it vanishes for stretches along and across them), the second what shear across
 /// them does (it vanishes where the section across keeps its shape), the third stretching them at constant volume, the last a change of volume, which none
-/// of the others sees. The document has no third term: there stretch is the business of the fibres alone, which pull by themselves
+/// of the others sees. The document has no third term: there stretch is the business of the fibers alone, which pull by themselves
 /// ([`StretchedFiber`](super::StretchedFiber)), and a relaxed muscle that is pressed together resists nothing. Small shears have the moduli
-/// 2 G₁ and 2 G₂; with both equal to μ₃ small strains cannot tell the fibres from any other direction. For J ≤ 0 the energy is +∞.
+/// 2 G₁ and 2 G₂; with both equal to μ₃ small strains cannot tell the fibers from any other direction. For J ≤ 0 the energy is +∞.
 ///
 /// [`MaterialPoint::extra`] is \[G₁, G₂, κ, μ₃\] [Pa], [`MaterialPoint::fiber`] is a; μ = G₁ + G₂ and λ = κ − 2μ/3.
 /// References: [Sifakis07, A.2], [Blemker05], [Criscione01].
@@ -137,7 +137,7 @@ impl InvariantLaw for TransverselyIsotropic {
     }
 
     /// From the Green strain E, without differences of numbers of order one. With h = 2 E a the first term is G₁ |h − (a·h) a|²/I₄²; and with p, q and
-    /// r the entries of cof C across the fibres, whose determinant is I₃ I₄,
+    /// r the entries of cof C across the fibers, whose determinant is I₃ I₄,
     /// $$ w - 1 = \frac{(p - q)^2 + 4 r^2}{2 s\, (p + q + 2 s)}, \qquad s = \sqrt{I_3 I_4}, $$
     /// where p − q and r are those of cof(2E) − 2E.
     #[inline(always)]

@@ -234,7 +234,7 @@ fn for_each_inside(model: &Model, places: &SurfacePlaces, mut visit: impl FnMut(
     }
 }
 
-/// Corners, middles of edges and centre of a triangle.
+/// Corners, middles of edges and center of a triangle.
 const SAMPLES: [[f64; 3]; 7] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],

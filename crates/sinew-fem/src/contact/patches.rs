@@ -1,4 +1,4 @@
-//! Surfaces in patches of neighbouring triangles, whose vertices move much alike: how fast what is near each other approaches.
+//! Surfaces in patches of neighboring triangles, whose vertices move much alike: how fast what is near each other approaches.
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 //! Two that met at speed v and are to part at e v feel (1 + a u) times the force N of elastic contact, u being the speed at which they come closer
 //! [Hunt–Crossley 1975]. For a mass m on any contact law, m u du/(1 + a u) = −N dd links both speeds: with β = a v,
 //! $$\beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),$$
-//! whatever the mass, the stiffness and the shape. Speeds are those of the centres of mass, since flesh gives way more than its surface does: the law holds
+//! whatever the mass, the stiffness and the shape. Speeds are those of the centers of mass, since flesh gives way more than its surface does: the law holds
 //! for soft bodies too, as far as they do not ring.
 //!
 //! Both N and u are those of the start of a step; u is divided by 1 + a N h/m, so that steps of any length h take speed and do not turn it round.

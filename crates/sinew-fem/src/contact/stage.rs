@@ -352,7 +352,7 @@ impl ContactStage {
         self.meetings = meetings;
     }
 
-    /// Velocity of the centre of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
+    /// Velocity of the center of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
     fn travel(&self, model: &Model, state: &State, group: usize, dt: f64) -> (Vec3, f64) {
         let contact = &model.contact;
         match contact.groups[group].party {

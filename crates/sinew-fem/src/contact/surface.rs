@@ -374,5 +374,5 @@ impl ContactModel {
 /// κ between rigid bodies [Pa]: that of soft rubber.
 const RIGID_MODULUS: f64 = 1e6;
 
-/// A hexahedron in six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbours agree on their common face.
+/// A hexahedron in six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbors agree on their common face.
 const HEX_PARTS: [[usize; 4]; 6] = [[0, 1, 2, 6], [0, 2, 3, 6], [0, 3, 7, 6], [0, 7, 4, 6], [0, 4, 5, 6], [0, 5, 1, 6]];

@@ -37,7 +37,7 @@ pub struct Attachment {
     pub springs: Vec<SpringPoint>,
     /// Translation [m] and rotation vector [rad] of places, about `pivot`.
     pub motion: Option<([ChannelId; 3], [ChannelId; 3])>,
-    /// Centre of the rotation.
+    /// Center of the rotation.
     pub pivot: Vec3,
 }
 

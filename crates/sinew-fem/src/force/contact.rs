@@ -33,7 +33,7 @@ pub struct Collider {
     pub shape: AnyShape,
     /// Initial place.
     pub initial: Pose,
-    /// Centre of the rotation [m].
+    /// Center of the rotation [m].
     pub pivot: Vec3,
     /// Channels that move it.
     pub motion: ContactMotion,

@@ -1,6 +1,6 @@
-//! What acts on points: gradient, linearisation, and a potential where there is one.
+//! What acts on points: gradient, linearization, and a potential where there is one.
 //!
-//! A force is immutable; what varies comes in by [`StepContext`]. Elasticity has a vectorised path of its own ([`crate::elastic`]).
+//! A force is immutable; what varies comes in by [`StepContext`]. Elasticity has a vectorized path of its own ([`crate::elastic`]).
 
 mod attachment;
 mod contact;

@@ -146,7 +146,7 @@ pub enum ModelError {
     },
 }
 
-/// Muscle fibres in cells of a body.
+/// Muscle fibers in cells of a body.
 #[derive(Clone, Debug)]
 pub struct MuscleParams {
     /// The body.
@@ -155,7 +155,7 @@ pub struct MuscleParams {
     pub name: String,
     /// Its cells.
     pub cells: Vec<u32>,
-    /// Unit direction of the fibres of each at rest, in coordinates of the lattice.
+    /// Unit direction of the fibers of each at rest, in coordinates of the lattice.
     pub directions: Vec<Vec3>,
     /// Stress of each at rest length and full activation [Pa].
     pub stress: Vec<f64>,
@@ -209,7 +209,7 @@ pub struct ColliderParams {
     pub shape: AnyShape,
     /// Initial place.
     pub pose: Pose,
-    /// Centre of its given rotation [m].
+    /// Center of its given rotation [m].
     pub pivot: Vec3,
     /// Pressure per depth [Pa/m]; `None` derives it from each body's stiffness and cell size.
     pub stiffness: Option<f64>,
@@ -366,7 +366,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Muscle fibres in cells of a body, active by the channel `BODY.activation.NAME` from 0 to 1. Where muscles share cells the last one has them.
+    /// Muscle fibers in cells of a body, active by the channel `BODY.activation.NAME` from 0 to 1. Where muscles share cells the last one has them.
     pub fn muscle(&mut self, muscle: MuscleParams) -> &mut Self {
         self.muscles.push(muscle);
         self

@@ -107,7 +107,7 @@ pub struct DrivenRigid {
     pub rigid: usize,
     /// Place before any motion.
     pub initial: Pose,
-    /// Centre of the rotation [m].
+    /// Center of the rotation [m].
     pub pivot: Vec3,
     /// Channels of the translation [m].
     pub translation: [ChannelId; 3],
@@ -281,7 +281,7 @@ impl Model {
         control.get(self.stiffness[body])
     }
 
-    /// Strain energy of all cells under `control` [J]; fibres on meshes store what their passive curve says, whatever their activation.
+    /// Strain energy of all cells under `control` [J]; fibers on meshes store what their passive curve says, whatever their activation.
     pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
         let stored = |block: &ElasticBlock| block.summarize(x, &Actuation::PASSIVE).energy;
         let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * stored(block)).sum();
@@ -307,7 +307,7 @@ impl Model {
         }
     }
 
-    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibres can still do.
+    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibers can still do.
     pub(crate) fn elastic_potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let potential = |block: &ElasticBlock| block.energy(x, &StepDrive::new(self, block, ctx).actuation());
         let blocks: f64 =
@@ -375,7 +375,7 @@ impl Model {
         }
     }
 
-    /// Velocity of the centre of mass of some points [m/s], and their mass [kg].
+    /// Velocity of the center of mass of some points [m/s], and their mass [kg].
     pub(crate) fn travel(&self, points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
         let mass: f64 = self.masses[points.clone()].iter().sum();
         let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * self.masses[point]);

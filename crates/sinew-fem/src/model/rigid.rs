@@ -13,17 +13,17 @@ use sinew_math::Vec3;
 pub struct RigidParams {
     /// Name, unique in the model.
     pub name: String,
-    /// Geometry about its centre of mass.
+    /// Geometry about its center of mass.
     pub shape: AnyShape,
     /// Mass [kg].
     pub mass: f64,
     /// Initial place.
     pub pose: Pose,
-    /// Initial velocity of the centre [m/s].
+    /// Initial velocity of the center [m/s].
     pub velocity: Vec3,
     /// Initial angular velocity [rad/s].
     pub angular_velocity: Vec3,
-    /// Centre of its given motion [m] when the scene moves (or holds) it; `None` when forces do.
+    /// Center of its given motion [m] when the scene moves (or holds) it; `None` when forces do.
     pub driven_about: Option<Vec3>,
 }
 
@@ -32,7 +32,7 @@ pub struct RigidParams {
 pub struct RigidBody {
     /// Name from the scene.
     pub name: String,
-    /// Geometry about its centre of mass.
+    /// Geometry about its center of mass.
     pub shape: AnyShape,
     /// Block of the kinematics.
     pub block: u32,

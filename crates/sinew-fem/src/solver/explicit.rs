@@ -236,7 +236,7 @@ impl Solver for ExplicitSolver {
             self.commit(model, &ctx, state);
             state.history.meeting_speeds.clear();
             contacts.remember_meetings(model, &mut state.history);
-            // What active fibres could still do is not stored.
+            // What active fibers could still do is not stored.
             let has_fibers = model.elastic.iter().any(|block| block.has_fibers());
             let stored = if has_fibers { model.elastic_energy(&state.positions, ctx.control) } else { elastic };
             let energies = energies_with(model, &ctx, &state.positions, &state.velocities, stored);

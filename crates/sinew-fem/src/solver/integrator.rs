@@ -1,4 +1,4 @@
-//! Time integration as one notion: every implicit step is a minimisation.
+//! Time integration as one notion: every implicit step is a minimization.
 //!
 //! A scheme says how velocity and acceleration at the end of a step of length h depend on the positions x there,
 //! $$v = c\,(x - \hat x), \qquad a = \kappa\,(x - \tilde x),$$

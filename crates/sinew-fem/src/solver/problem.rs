@@ -1,8 +1,8 @@
-//! One step as a minimisation: the sum of all potentials, and inertia and damping as the scheme of [`super::integrator`] has them.
+//! One step as a minimization: the sum of all potentials, and inertia and damping as the scheme of [`super::integrator`] has them.
 //!
 //! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x), \qquad
 //!   C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
-//! with D the damping of [`super::damping`]; quasistatics minimises E alone.
+//! with D the damping of [`super::damping`]; quasistatics minimizes E alone.
 
 use std::sync::atomic::AtomicU64;
 
@@ -26,7 +26,7 @@ pub(crate) struct Merit {
     pub potential: Option<f64>,
     /// Sum of the magnitudes of the parts: rounding errors scale with it [J].
     pub magnitude: f64,
-    /// Strain energy with what active fibres can still do [J].
+    /// Strain energy with what active fibers can still do [J].
     pub elastic: f64,
 }
 
@@ -222,7 +222,7 @@ impl<'a> Problem<'a> {
         0.5 * sum(x.len(), |p| scratch.displacement[p].dot(scratch.product[p]))
     }
 
-    /// Linearises contact between bodies at `x` for the next assembly.
+    /// Linearizes contact between bodies at `x` for the next assembly.
     pub fn linearize_contact(&mut self, x: &[Vec3]) {
         self.contact.linearize(self.model, x, &mut self.scratch.contact);
     }
@@ -235,7 +235,7 @@ impl<'a> Problem<'a> {
     /// Merit at `x`, where contact has the energy `contact`.
     fn merit(&mut self, x: &[Vec3], elastic: f64, contact: f64) -> Merit {
         let dynamic = self.inertia_energy(x) + self.damping_energy(x);
-        // Where force depends on speed, fibres have no energy within a step that a line search could trust.
+        // Where force depends on speed, fibers have no energy within a step that a line search could trust.
         let has_potential = self.model.elastic.iter().all(|block| block.has_potential() && !block.needs_motion());
         let magnitude = elastic.abs() + contact + dynamic + self.inertia_magnitude(x);
         let mut merit = Merit { potential: has_potential.then_some(elastic + contact + dynamic), magnitude, elastic };

@@ -7,7 +7,7 @@
 //! # Bounds from cells
 //! Let every cell e own a share M_e of the masses of its nodes, Σ M_e = M. Then xᵀKx = Σ xᵀK_e x ≤ max λ(M_e⁻¹K_e) · xᵀMx: the largest
 //! eigenvalue of a cell bounds that of the mesh. Any shares will do; ours are in proportion to the diagonals of the K_e, so that a
-//! sliver may borrow mass from its large neighbours. The largest eigenvalue of a cell is bounded by ‖A⁸‖^{1/8} (Frobenius), at most
+//! sliver may borrow mass from its large neighbors. The largest eigenvalue of a cell is bounded by ‖A⁸‖^{1/8} (Frobenius), at most
 //! 6 % in frequency above it for a tetrahedron. Springs and contact penalties add their largest stiffness per mass.
 
 use std::ops::Range;

@@ -13,7 +13,7 @@ fn rule(mode: ContactMode, friction: f64) -> ContactRule {
     ContactRule { mode, friction, ..ContactRule::default() }
 }
 
-/// A block thrown at another, off centre, without weight.
+/// A block thrown at another, off center, without weight.
 fn collision(mode: ContactMode, friction: f64) -> Model {
     let mut builder = ModelBuilder::new();
     let still = tets([0.1, 0.1, 0.1], [4, 4, 4]);

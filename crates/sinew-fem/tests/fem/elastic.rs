@@ -1,4 +1,4 @@
-//! The vectorised elastic blocks against one cell at a time, and against differences.
+//! The vectorized elastic blocks against one cell at a time, and against differences.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! What every force must satisfy: the gradient is that of the potential, the linearisation that of the gradient, symmetric, definite
+//! What every force must satisfy: the gradient is that of the potential, the linearization that of the gradient, symmetric, definite
 //! when asked to be, and inside the couplings it announces.
 
 use std::collections::BTreeSet;

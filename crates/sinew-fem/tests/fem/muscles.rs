@@ -1,4 +1,4 @@
-//! Fibres that pull inside flesh: forces and tangents against differences of the energy, affinity in activation, speed, and the account of their work.
+//! Fibers that pull inside flesh: forces and tangents against differences of the energy, affinity in activation, speed, and the account of their work.
 
 use std::sync::atomic::AtomicU64;
 
@@ -13,7 +13,7 @@ use sinew_muscle::{Curve, FiberCurves};
 
 use crate::models::{Noise, Run, body, hexes, nodes_where, pin, tets};
 
-/// Soft flesh, so that fibres of 300 kPa matter as much as they do in muscle.
+/// Soft flesh, so that fibers of 300 kPa matter as much as they do in muscle.
 fn flesh(law: Law) -> MaterialSpec {
     match law {
         Law::MooneyRivlin => MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e6 },
@@ -26,7 +26,7 @@ fn group(measure: FiberStretch, has_velocity: bool) -> FiberGroup {
     FiberGroup { curves: FiberCurves { velocity, ..FiberCurves::default() }, measure, ..FiberGroup::default() }
 }
 
-/// Two muscles in a body of `mesh`, which leave the last cell without fibres.
+/// Two muscles in a body of `mesh`, which leave the last cell without fibers.
 fn model(mesh: CellMesh, material: MaterialSpec, volume: VolumeForm, group: &FiberGroup) -> Model {
     let cells = mesh.cell_count();
     let mut params = body("flesh", mesh, material);
@@ -92,7 +92,7 @@ fn moved(x: &[Vec3], dx: &[Vec3], step: f64) -> Vec<Vec3> {
     x.iter().zip(dx).map(|(&x, &d)| x + d * step).collect()
 }
 
-/// What active fibres, whose force depends on speed and so has no energy, do when points move along `dx`: Σ w (σ/λₒ) α f_a(l) f_v(v) dλ̄.
+/// What active fibers, whose force depends on speed and so has no energy, do when points move along `dx`: Σ w (σ/λₒ) α f_a(l) f_v(v) dλ̄.
 fn power_of_fibers(model: &Model, [start, x]: [&[Vec3]; 2], dx: &[Vec3], rate: f64, activations: &[f64]) -> f64 {
     let mut power = 0.0;
     for block in &model.elastic {
@@ -125,7 +125,7 @@ fn power_of_fibers(model: &Model, [start, x]: [&[Vec3]; 2], dx: &[Vec3], rate: f
 fn forces_of_fibers_are_the_derivative_of_their_energy() {
     let mut noise = Noise(21);
     for (name, model, has_velocity) in models() {
-        // A step in which fibres change their length by some percent.
+        // A step in which fibers change their length by some percent.
         let x = shaken(&model, &mut noise, 2e-3);
         let start: Vec<Vec3> = x.iter().map(|&x| x + noise.vector() * 3e-4).collect();
         let motion = has_velocity.then_some((start.as_slice(), 1.0 / 0.03));
@@ -183,7 +183,7 @@ fn times(matrix: &[Vec<f64>], v: &[Vec3]) -> Vec<f64> {
 fn exact_tangents_are_the_derivative_of_forces_and_definite_ones_are_definite() {
     let mut noise = Noise(22);
     for (name, model, has_velocity) in models() {
-        // A step in which fibres change their length by some percent.
+        // A step in which fibers change their length by some percent.
         let x = shaken(&model, &mut noise, 2e-3);
         let start: Vec<Vec3> = x.iter().map(|&x| x + noise.vector() * 3e-4).collect();
         let motion = has_velocity.then_some((start.as_slice(), 1.0 / 0.03));
@@ -252,7 +252,7 @@ fn tension_is_the_peak_stress_over_the_optimal_stretch_times_the_curve() {
     assert!(((end_force(0.7) - end_force(0.0)) / expected - 1.0).abs() < 1e-9, "{} {expected}", end_force(0.7));
 }
 
-/// Fibres are within the flesh: their forces and torques sum to zero.
+/// Fibers are within the flesh: their forces and torques sum to zero.
 #[test]
 fn fibers_push_nothing_away() {
     let mut noise = Noise(24);
@@ -266,7 +266,7 @@ fn fibers_push_nothing_away() {
     }
 }
 
-/// A strip that is made active, then allowed to shorten: what its fibres do goes into the flesh and to the pins.
+/// A strip that is made active, then allowed to shorten: what its fibers do goes into the flesh and to the pins.
 #[test]
 fn work_of_fibers_is_what_is_stored_and_what_pins_receive() {
     let mesh = hexes([0.04, 0.01, 0.01], [8, 2, 2]);

@@ -223,7 +223,7 @@ fn loads_that_are_too_large_are_cut_into_increments() {
     }
 }
 
-/// Held at one node or along one edge, a body is a pendulum: wherever it starts, it ends with its centre below what holds it.
+/// Held at one node or along one edge, a body is a pendulum: wherever it starts, it ends with its center below what holds it.
 #[test]
 fn a_body_held_at_one_node_or_edge_turns_until_it_hangs() {
     for linear in [LinearSolver::Cholesky, LinearSolver::Cg] {

@@ -154,7 +154,7 @@ mod tests {
         assert!(winding(sphere.triangles().iter().copied().chain(turned).collect()).abs() < 1e-12);
     }
 
-    /// A hemisphere seen from its centre covers half of the directions, however jagged its rim.
+    /// A hemisphere seen from its center covers half of the directions, however jagged its rim.
     #[test]
     fn winding_of_half_a_sphere_is_one_half_at_its_center() {
         let sphere = icosphere(1.0, 8).unwrap();

@@ -74,7 +74,7 @@ pub struct BodyFacts {
     pub comparison: Option<ComparisonFacts>,
     /// Its flesh by joint.
     pub regions: Vec<RegionFacts>,
-    /// Most cells that are inside out at their centre.
+    /// Most cells that are inside out at their center.
     pub inverted: Worst<usize>,
     /// Most cells that are inside out at a Gauss point.
     pub folded: Worst<usize>,
@@ -93,7 +93,7 @@ pub struct RegionFacts {
     pub cells: usize,
     /// Volume over that at rest less one, where it is farthest from zero.
     pub volume_change: Worst<f64>,
-    /// Most cells that are inside out at their centre.
+    /// Most cells that are inside out at their center.
     pub inverted: Worst<usize>,
     /// Most cells that are inside out at a Gauss point.
     pub folded: Worst<usize>,
@@ -110,7 +110,7 @@ pub struct StretchFacts {
     pub largest: f64,
     /// Smallest stretch of a triangle in this frame.
     pub smallest: f64,
-    /// Stretches at the ends of the colours of the map; one is in the middle.
+    /// Stretches at the ends of the colors of the map; one is in the middle.
     pub range: [f64; 2],
     /// The map, from two sides.
     pub pictures: Vec<NamedPicture>,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::facts::{ArtistFacts, BodyFacts, RegionFacts, Worst};
 
 impl ArtistFacts {
-    /// One JSON object. Lengths in metres, times in seconds; only `time`, and advice about it, depends on the machine.
+    /// One JSON object. Lengths in meters, times in seconds; only `time`, and advice about it, depends on the machine.
     pub fn to_json(&self) -> Value {
         let picture = |picture: &super::StripPicture| json!({ "frame": picture.frame, "time": picture.time, "animation_frame": picture.animation_frame });
         let slow = |slow: &super::SlowFrame| {

@@ -21,12 +21,12 @@ const MAP_SIZE: [usize; 2] = [560, 420];
 const MARGIN: f32 = 0.18;
 /// Half the edge of the patch that stands for a plane that is not the ground, in parts of what is in view.
 const PATCH: f32 = 2.0;
-/// The colours of the map span at least so much to either side of one: a body that hardly stretches is not painted red.
+/// The colors of the map span at least so much to either side of one: a body that hardly stretches is not painted red.
 const MIN_SPAN: f64 = 0.1;
 /// They end at zero.
 const MAX_SPAN: f64 = 1.0;
 
-/// Colours of bones, of the lattice, of triangles that cross others, and of obstacles.
+/// Colors of bones, of the lattice, of triangles that cross others, and of obstacles.
 const BONE: Rgb = Rgb([0.89, 0.86, 0.78]);
 const CELLS: Rgb = Rgb([0.80, 0.78, 0.73]);
 const CROSSING: Rgb = Rgb([0.80, 0.06, 0.10]);
@@ -94,7 +94,7 @@ pub(super) fn strip(scene: &Scene, triangles: &[Vec<[u32; 3]>], snapshots: &[Sna
     encode_indexed_pngs(&snapshots.iter().map(draw).collect::<Vec<_>>())
 }
 
-/// Stretches at the ends of the colours, for a skin most of which is stretched by no more than `most`.
+/// Stretches at the ends of the colors, for a skin most of which is stretched by no more than `most`.
 pub(super) fn colour_range(most: f64) -> [f64; 2] {
     // In steps that legends can name.
     let span = ((most - 1.0).abs() * 10.0).ceil() / 10.0;
@@ -102,7 +102,7 @@ pub(super) fn colour_range(most: f64) -> [f64; 2] {
     [1.0 - span, 1.0 + span]
 }
 
-/// The skin coloured by its stretch, from the camera of the scene and from behind.
+/// The skin colored by its stretch, from the camera of the scene and from behind.
 pub(super) fn stretch_map(
     scene: &Scene,
     skin: &Skin,

@@ -90,7 +90,7 @@ impl Skin {
         order.last().map_or(1.0, |&triangle| stretches[triangle])
     }
 
-    /// Means over the triangles around each vertex, by area: colours without facets. One where nothing is known.
+    /// Means over the triangles around each vertex, by area: colors without facets. One where nothing is known.
     pub fn at_vertices(&self, stretches: &[f64]) -> Vec<f32> {
         let mut sums = vec![[0.0; 2]; self.rest.len()];
         for ((triangle, &area), &stretch) in self.triangles.iter().zip(&self.areas).zip(stretches) {

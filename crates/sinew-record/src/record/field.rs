@@ -1,4 +1,4 @@
-//! Fields that colour a surface: from cells and nodes to surface vertices.
+//! Fields that color a surface: from cells and nodes to surface vertices.
 
 use sinew_fem::{BodyFrame, RecordError};
 use sinew_raster::ColorMap;
@@ -13,7 +13,7 @@ pub enum ColorField {
     VolumeRatio,
     /// Largest principal stretch.
     Stretch,
-    /// Stretch of muscle fibres; 1 where there are none.
+    /// Stretch of muscle fibers; 1 where there are none.
     FiberStretch,
     /// Length of the displacement [m].
     Displacement,
@@ -71,7 +71,7 @@ impl ColorField {
         }
     }
 
-    /// The range of the colour map from the smallest and largest value seen.
+    /// The range of the color map from the smallest and largest value seen.
     pub(crate) fn range(self, min: f64, max: f64) -> [f64; 2] {
         match self {
             // One is the middle of the map: no change of volume or length.
@@ -105,7 +105,7 @@ impl ColorField {
     }
 }
 
-/// |F a| of each cell; 1 where no fibres run.
+/// |F a| of each cell; 1 where no fibers run.
 fn fiber_stretches(body: &BodyFrame<'_>) -> Vec<f64> {
     let deformations = body.cell_fields().deformation_gradient;
     let Some(field) = body.mesh.cell_fields().get(FIBER_FIELD).filter(|field| field.components == 3) else {

@@ -223,7 +223,7 @@ pub(crate) mod tests {
     use sinew_geometry::shape::{AnyShape, Plane, Pose, Sphere};
     use sinew_math::{Mat3, Vec3};
 
-    /// Shows a frame with a level floor at z = −0.5 m and a ball that moves along x by a decimetre per frame.
+    /// Shows a frame with a level floor at z = −0.5 m and a ball that moves along x by a decimeter per frame.
     pub(crate) fn shapes_at(index: usize, show: &mut dyn FnMut(&Frame<'_>)) {
         let floor = AnyShape::from(Plane::new(Vec3::new(0.0, 0.0, -0.5), Vec3::new(0.0, 0.0, 1.0)).unwrap());
         let ball = AnyShape::from(Sphere::new(0.2).unwrap());
@@ -252,7 +252,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimetre per frame, 60 times a second.
+    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimeter per frame, 60 times a second.
     pub(crate) fn tets_at(index: usize, count: usize, show: &mut dyn FnMut(&Frame<'_>)) {
         let rest = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
         let (mesh, _) = CellMesh::from_tets(rest, &[[0, 1, 2, 3]]).unwrap();

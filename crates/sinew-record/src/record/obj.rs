@@ -1,6 +1,6 @@
 //! OBJ sequences: one file per frame with everything that can be seen, each body and shape an object of its own.
 //!
-//! Positions are those of the scene in metres. OBJ has no axis that points up; the first line of each file tells it.
+//! Positions are those of the scene in meters. OBJ has no axis that points up; the first line of each file tells it.
 
 use std::path::PathBuf;
 
@@ -115,7 +115,7 @@ mod tests {
         let text = std::fs::read_to_string(folder.path("shot_00005.obj")).unwrap();
         assert!(text.starts_with("# Sinew: metres, +Z is up\no floor\n"), "{text}");
         let ball = text.split("o ball\n").nth(1).unwrap();
-        // The ball of radius 0.2 m is half a metre along x.
+        // The ball of radius 0.2 m is half a meter along x.
         let xs: Vec<f32> = ball
             .lines()
             .filter_map(|line| line.strip_prefix("v "))

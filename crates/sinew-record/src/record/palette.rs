@@ -1,11 +1,11 @@
 //! A common palette for the frames of an animation.
 //!
-//! Median cut over a histogram of 5-bit colours, then a few rounds of k-means. 255 colours and a faint ordered dither are
-//! enough for smooth shading, and a third of the bytes of true colour.
+//! Median cut over a histogram of 5-bit colors, then a few rounds of k-means. 255 colors and a faint ordered dither are
+//! enough for smooth shading, and a third of the bytes of true color.
 
 use sinew_raster::Image;
 
-/// Colours of a palette; one more index is left for "transparent".
+/// Colors of a palette; one more index is left for "transparent".
 pub(crate) const COLORS: usize = 255;
 
 /// The index of the transparent entry.
@@ -17,9 +17,9 @@ const BITS: usize = 5;
 /// Bits per channel of the lookup table.
 const TABLE_BITS: usize = 6;
 
-/// Colours seen so far.
+/// Colors seen so far.
 pub(crate) struct Histogram {
-    /// Count and sums of the three channels, per 5-bit colour.
+    /// Count and sums of the three channels, per 5-bit color.
     bins: Vec<[u64; 4]>,
 }
 
@@ -43,7 +43,7 @@ impl Histogram {
     }
 
     pub fn palette(&self) -> Palette {
-        // Mean colour and weight of every bin in use. The power keeps a large background from taking all colours, but leaves
+        // Mean color and weight of every bin in use. The power keeps a large background from taking all colors, but leaves
         // it enough for a gradient without steps.
         let points: Vec<([f32; 3], f32)> = self
             .bins
@@ -105,7 +105,7 @@ fn mean(points: &[([f32; 3], f32)]) -> [f32; 3] {
     std::array::from_fn(|c| points.iter().map(|p| p.0[c] * p.1).sum::<f32>() / weight)
 }
 
-/// Three rounds of k-means; later ones move colours by less than a byte step.
+/// Three rounds of k-means; later ones move colors by less than a byte step.
 fn refined(mut colors: Vec<[f32; 3]>, points: &[([f32; 3], f32)]) -> Vec<[f32; 3]> {
     for _ in 0..3 {
         let mut sums = vec![[0.0f32; 4]; colors.len()];
@@ -135,7 +135,7 @@ fn nearest(colors: &[[f32; 3]], p: [f32; 3]) -> usize {
     best.0
 }
 
-/// A palette with a table from 6-bit colours to indices.
+/// A palette with a table from 6-bit colors to indices.
 pub(crate) struct Palette {
     pub colors: Vec<[f32; 3]>,
     table: Vec<u8>,
@@ -161,12 +161,12 @@ impl Palette {
         bytes
     }
 
-    /// Index for the colour at column `x` of row `y`. The dither depends only on the place, so what does not move does not
+    /// Index for the color at column `x` of row `y`. The dither depends only on the place, so what does not move does not
     /// flicker.
     pub fn index(&self, color: [u8; 3], x: usize, y: usize) -> u8 {
         /// Bayer's 4 × 4 matrix, in sixteenths.
         const BAYER: [[i32; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
-        // ±3 of 255: about the distance between neighbouring colours of a typical palette.
+        // ±3 of 255: about the distance between neighboring colors of a typical palette.
         let shift = (BAYER[y % 4][x % 4] * 7) / 16 - 3;
         let channel = |c: u8| ((i32::from(c) + shift).clamp(0, 255) as usize) >> (8 - TABLE_BITS);
         self.table[(channel(color[0]) << (2 * TABLE_BITS)) | (channel(color[1]) << TABLE_BITS) | channel(color[2])]
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// A smooth grey ramp is reproduced to a few byte steps: spacing of the palette plus the dither.
+    /// A smooth gray ramp is reproduced to a few byte steps: spacing of the palette plus the dither.
     #[test]
     fn ramp_is_reproduced_closely() {
         let pixels = (0..256 * 64).flat_map(|i| [(i % 256) as u8; 3]).collect();

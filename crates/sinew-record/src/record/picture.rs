@@ -1,6 +1,6 @@
 //! Pictures of a run: stills and one animation.
 //!
-//! Frames are kept as snapshots and drawn at the end, when it is known what the camera must see and which values the colours
+//! Frames are kept as snapshots and drawn at the end, when it is known what the camera must see and which values the colors
 //! must span. Who is interrupted draws nothing: the recording has it all, and pictures of it can be drawn later. Memory is bounded: very long runs are thinned out evenly.
 
 use std::path::PathBuf;
@@ -40,9 +40,9 @@ pub struct PictureParams {
     pub camera_up: Option<[f32; 3]>,
     /// Direction and lens of the automatic camera.
     pub fit: FitParams,
-    /// Field that colours the bodies; plain flesh when `None`.
+    /// Field that colors the bodies; plain flesh when `None`.
     pub color: Option<ColorField>,
-    /// Values at the ends of the colour map; the extremes of the run when `None`.
+    /// Values at the ends of the color map; the extremes of the run when `None`.
     pub range: Option<[f64; 2]>,
     /// Whether a ground is drawn: at the height of a level plane, else under the lowest point.
     pub ground: GroundStyle,
@@ -87,7 +87,7 @@ const ANIMATION_WIDTH: usize = 720;
 /// Snapshots are thinned out beyond this many bytes.
 const SNAPSHOT_BYTES: usize = 512 << 20;
 
-/// Pictures that choose the colours of an animation.
+/// Pictures that choose the colors of an animation.
 const PALETTE_EXAMPLES: usize = 6;
 
 /// Pictures that are drawn at the same time: a few megabytes each.

@@ -11,7 +11,7 @@ use sinew_raster::Image;
 use super::atomic::write_file;
 use super::palette::{Histogram, Palette, TRANSPARENT};
 
-/// Bytes of a true-colour PNG file.
+/// Bytes of a true-color PNG file.
 pub fn encode_png(image: &Image) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
@@ -26,7 +26,7 @@ pub fn encode_png(image: &Image) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of PNG files with a palette that all pictures share, each a third of a true-colour one.
+/// Bytes of PNG files with a palette that all pictures share, each a third of a true-color one.
 pub(crate) fn encode_indexed_pngs(images: &[Image]) -> Vec<Vec<u8>> {
     let mut histogram = Histogram::new();
     images.iter().for_each(|image| histogram.add(image));
@@ -63,7 +63,7 @@ pub struct Animation {
     palette: Palette,
     width: usize,
     height: usize,
-    /// Colours last written to each pixel.
+    /// Colors last written to each pixel.
     shown: Vec<u8>,
     frames: Vec<Patch>,
 }
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!((width, height, pixels), (40, 30, image.pixels));
     }
 
-    /// Painting the patches one over the other gives back every frame; the palette holds both colours exactly.
+    /// Painting the patches one over the other gives back every frame; the palette holds both colors exactly.
     #[test]
     fn animation_comes_back_frame_by_frame() {
         let frames: Vec<Image> = (0..6).map(|i| frame(4 * i)).collect();

@@ -30,7 +30,7 @@ const LARGEST_FILE: u64 = 256 << 20;
 /// Size of a clip that is chosen automatically: opened in about a second.
 const CLIP_BYTES: u64 = 64 << 20;
 
-/// Writes time-sampled meshes. Lengths are metres; time codes are frames.
+/// Writes time-sampled meshes. Lengths are meters; time codes are frames.
 pub struct UsdRecorder {
     path: PathBuf,
     up: UpAxis,

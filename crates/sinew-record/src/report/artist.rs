@@ -18,7 +18,7 @@ use crate::report::TimingRow;
 const FULL_BAR: f64 = 0.1;
 /// Changes of volume are marked from here on.
 const SEEN: f64 = 0.02;
-/// Colours that a legend is made of.
+/// Colors that a legend is made of.
 const STOPS: usize = 9;
 
 /// All sections, and the same facts for programs.

@@ -86,7 +86,7 @@ pub struct Plot {
     pub x_label: String,
     /// Abscissae.
     pub x: Vec<f64>,
-    /// Lines, at most eight get a colour of their own.
+    /// Lines, at most eight get a color of their own.
     pub lines: Vec<Line>,
     /// Spread of the ordinate.
     pub scale: Scale,

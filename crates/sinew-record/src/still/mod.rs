@@ -42,7 +42,7 @@ const MAX_MARKS: usize = 20_000;
 const INK: [u8; 3] = [44, 34, 36];
 const RED: [u8; 3] = [214, 24, 42];
 
-/// Draws a mesh at rest, with the edges of its cells, coloured by label; `None` when it has no faces.
+/// Draws a mesh at rest, with the edges of its cells, colored by label; `None` when it has no faces.
 pub fn mesh_picture(data: &MeshData, picture: &MeshPicture<'_>) -> Option<Image> {
     let skin = Skin::of(data);
     if skin.triangles.is_empty() {
@@ -106,7 +106,7 @@ pub(crate) fn draw_edges(image: &mut Image, lines: &Lines, points: &[[f32; 3]], 
     }
 }
 
-/// Triangles by colour, one per label.
+/// Triangles by color, one per label.
 fn labelled(data: &MeshData, skin: &Skin) -> Vec<(Rgb, Vec<[u32; 3]>)> {
     let labels = data.labels();
     let label = |cell: u32| labels.map_or(0.0, |field| field.values[cell as usize]);
@@ -123,7 +123,7 @@ fn labelled(data: &MeshData, skin: &Skin) -> Vec<(Rgb, Vec<[u32; 3]>)> {
     groups
 }
 
-/// Triangles by colour: red for marked cells, the colour of bone for the others.
+/// Triangles by color: red for marked cells, the color of bone for the others.
 fn marked(data: &MeshData, skin: &Skin, cells: &[u32]) -> Vec<(Rgb, Vec<[u32; 3]>)> {
     let mut is_marked = vec![false; data.cell_count()];
     for &cell in cells {

@@ -73,15 +73,15 @@ pub struct Portrait {
     level: Option<f32>,
     /// Of the contacts in the frames that were looked at [N].
     largest_force: f32,
-    /// What bodies are coloured by, and the smallest and largest value of it in those frames.
+    /// What bodies are colored by, and the smallest and largest value of it in those frames.
     color: Option<ColorField>,
     values: [f64; 2],
-    /// The ends of the colour bar, where the scene says them.
+    /// The ends of the color bar, where the scene says them.
     range: Option<[f64; 2]>,
 }
 
 impl Portrait {
-    /// Nothing was looked at yet; `scene` may say how the camera stands and what bodies are coloured by.
+    /// Nothing was looked at yet; `scene` may say how the camera stands and what bodies are colored by.
     pub fn new(scene: Option<Scene>) -> Portrait {
         let up = match scene.as_ref().map(|scene| scene.up) {
             Some(Up::X) => UpAxis::X,
@@ -95,7 +95,7 @@ impl Portrait {
         Portrait { scene, up, bodies, shapes, level: None, largest_force: 0.0, color, values, range }
     }
 
-    /// The same with bodies coloured by another field, or by none.
+    /// The same with bodies colored by another field, or by none.
     pub fn colored(self, color: Option<ColorField>) -> Portrait {
         Portrait { color, range: None, ..self }
     }
@@ -141,7 +141,7 @@ impl Portrait {
         let (bounds, ground) = self.stage();
         let bodies: Vec<Vec<[f32; 3]>> =
             frame.bodies.iter().map(|body| body.surface_positions.iter().map(|&p| f32s(p)).collect()).collect();
-        // A field that nothing is known of, such as stress that was not recorded, colours nothing.
+        // A field that nothing is known of, such as stress that was not recorded, colors nothing.
         let field = self.color.filter(|_| self.values[0] <= self.values[1]);
         let [min, max] =
             field.map_or([0.0, 1.0], |field| self.range.unwrap_or_else(|| field.range(self.values[0], self.values[1])));

@@ -114,7 +114,7 @@ fn no_places() -> String {
     format!("a texture needs a surface with places on it: a glTF file with {PLACES}")
 }
 
-/// A picture in grey, with opacity.
+/// A picture in gray, with opacity.
 struct Picture {
     size: [usize; 2],
     /// Brightness and opacity of the pixels, from 0 to 1.
@@ -143,7 +143,7 @@ impl Picture {
         Ok(Self { size: [info.width as usize, info.height as usize], pixels })
     }
 
-    /// Brightness at (u, v), v downwards, between the centres of pixels; beyond the picture it repeats, at its edges it does not blend with the other side. NaN where it is transparent.
+    /// Brightness at (u, v), v downwards, between the centers of pixels; beyond the picture it repeats, at its edges it does not blend with the other side. NaN where it is transparent.
     fn at(&self, u: f64, v: f64) -> f64 {
         if !(u.is_finite() && v.is_finite()) {
             return f64::NAN;

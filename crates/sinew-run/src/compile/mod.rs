@@ -209,7 +209,7 @@ fn go_on() -> Result<(), SceneError> {
     }
 }
 
-/// Rotation centre of a motion.
+/// Rotation center of a motion.
 fn pivot(motion: Option<&spec::motion::Motion>) -> Vec3 {
     motion.map_or(Vec3::zero(), |motion| Vec3::from(motion.rotation.as_ref().map_or(motion.about, |turn| turn.through)))
 }

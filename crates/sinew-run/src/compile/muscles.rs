@@ -1,4 +1,4 @@
-//! Muscles of bodies: where their fibres run, what makes them pull, and how active they are.
+//! Muscles of bodies: where their fibers run, what makes them pull, and how active they are.
 
 use sinew_fem::elastic::FiberGroup;
 use sinew_fem::material::{FiberStretch, MaterialSpec};
@@ -58,7 +58,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The muscles of a body; weaker where the surface of a lattice cuts their cells. Returns where their fibres run, for pictures.
+    /// The muscles of a body; weaker where the surface of a lattice cuts their cells. Returns where their fibers run, for pictures.
     pub(super) fn add_muscles(
         &mut self,
         index: usize,
@@ -78,7 +78,7 @@ impl Compiler<'_> {
                 Ok((cells, mut directions, group)) => {
                     let part = |cell: u32| inside.get(cell as usize).copied().unwrap_or(1.0);
                     let stress = cells.iter().map(|&cell| muscle.stress * part(cell)).collect();
-                    // Fibres on lattices run in the coordinates of the lattice.
+                    // Fibers on lattices run in the coordinates of the lattice.
                     if !body.mesh.is_lattice() {
                         directions.iter_mut().for_each(|direction| *direction = place.rotation.rotate(*direction));
                     }
@@ -191,7 +191,7 @@ fn has_fiber_field(mesh: &CellMesh) -> bool {
     mesh.cell_fields().get(FIBER_FIELD).is_some_and(|field| field.components == 3)
 }
 
-/// Why fibres run nowhere, and which key of `fibers` is to blame.
+/// Why fibers run nowhere, and which key of `fibers` is to blame.
 struct FiberProblem {
     key: &'static str,
     message: String,
@@ -211,7 +211,7 @@ fn directions(fibers: &Fibers, mesh: &CellMesh, regions: &Regions, cells: &[u32]
             let turning = |&cell: &u32| {
                 let arm = center_of(mesh, cell as usize) - Vec3::from(axis.point);
                 let around = Vec3::from(axis.direction).cross(arm);
-                // A cell on the line, to the precision of its centre.
+                // A cell on the line, to the precision of its center.
                 if around.norm() <= 1e-9 * arm.norm() {
                     let message = format!("the centre of cell {cell} lies on the line: no circle passes through it");
                     return Err(FiberProblem { key: "around", message });

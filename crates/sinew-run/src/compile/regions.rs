@@ -56,7 +56,7 @@ impl Regions {
         Ok(triangles)
     }
 
-    /// Cells whose centre lies in a region of space, or whose nodes all belong to it.
+    /// Cells whose center lies in a region of space, or whose nodes all belong to it.
     pub fn cells(&self, name: &str) -> Result<Vec<u32>, String> {
         if let Some(Region::Label(label)) = self.named.get(name) {
             let cells = Shape::Label(*label as u32).cells(&self.mesh).map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 use crate::compile::compile;
 
-/// Whether the force of fibres depends on their speed.
+/// Whether the force of fibers depends on their speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speed {
     /// Every state is one of rest: the muscle has settled.
@@ -56,13 +56,13 @@ pub(super) struct Reading {
     pub travel: f64,
     /// With which the muscle pulls at the clamp along the axis [N].
     pub force: f64,
-    /// Mean, smallest and largest length of the fibres, in optimal lengths.
+    /// Mean, smallest and largest length of the fibers, in optimal lengths.
     pub length: f64,
     pub shortest: f64,
     pub longest: f64,
-    /// Mean active tension of the fibres per rest area [Pa].
+    /// Mean active tension of the fibers per rest area [Pa].
     pub active: f64,
-    /// Mean angle between fibres and axis [rad].
+    /// Mean angle between fibers and axis [rad].
     pub pennation: f64,
     /// Volume of the body over that at rest.
     pub volume: f64,
@@ -187,7 +187,7 @@ impl<'a> Apparatus<'a> {
         Ok(())
     }
 
-    /// Moves the held clamp until the fibres have this mean length at the activation [optimal lengths], by the secant method.
+    /// Moves the held clamp until the fibers have this mean length at the activation [optimal lengths], by the secant method.
     pub fn find_length(&mut self, length: f64, activation: f64, session: &mut Session<'_>) -> Result<Reading, Stop> {
         let specimen = self.specimen;
         let mut slope = specimen.fiber_length * specimen.group.optimal_stretch / specimen.cosine;
@@ -201,7 +201,7 @@ impl<'a> Apparatus<'a> {
             if missing.abs() < LENGTH_TOLERANCE {
                 return Ok(reading);
             }
-            // Far ways in small parts: fibres may give way on the descending limb.
+            // Far ways in small parts: fibers may give way on the descending limb.
             let way = (missing * slope).clamp(-0.1 * specimen.fiber_length, 0.1 * specimen.fiber_length);
             travel += way;
             self.approach(Setting { travel, activation, load: 0.0 }, 1, session)?;

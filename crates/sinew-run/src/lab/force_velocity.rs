@@ -1,7 +1,7 @@
-//! Force over speed, as Wilkie measured it (CHE-67): an active muscle whose fibres are a little longer than optimal is released onto a load, and the speed of its fibres is read where
+//! Force over speed, as Wilkie measured it (CHE-67): an active muscle whose fibers are a little longer than optimal is released onto a load, and the speed of its fibers is read where
 //! they pass their optimal length.
 //!
-//! Of the load P the fibres carry what the relaxed muscle does not: $(P - P_p) / (P_0 - P_p)$ is to be $f_v(v)$, with the isometric force $P_0$ and the passive
+//! Of the load P the fibers carry what the relaxed muscle does not: $(P - P_p) / (P_0 - P_p)$ is to be $f_v(v)$, with the isometric force $P_0$ and the passive
 //! force $P_p$ at that length.
 
 use sinew_fem::State;
@@ -65,7 +65,7 @@ struct Start {
 }
 
 impl Start {
-    /// Load that leaves the fibres this fraction of their isometric force [N].
+    /// Load that leaves the fibers this fraction of their isometric force [N].
     fn load(&self, fraction: f64) -> f64 {
         self.passive + fraction * (self.isometric - self.passive)
     }
@@ -103,7 +103,7 @@ fn speed_at(curve: &Curve, value: f64) -> f64 {
     0.5 * (fast + slow)
 }
 
-/// States of one release: time, reading and speed of the fibres over the step that ends there [1/s].
+/// States of one release: time, reading and speed of the fibers over the step that ends there [1/s].
 type Course = Vec<(f64, Reading, f64)>;
 
 /// Lets an active muscle go onto a load for so many steps, or until `is_over`.
@@ -171,11 +171,11 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     Ok(())
 }
 
-/// What was read where fibres had their optimal length.
+/// What was read where fibers had their optimal length.
 struct Point {
     time: f64,
     reading: Reading,
-    /// Speed of the fibres [1/s] and of the clamp [m/s]; negative for shortening.
+    /// Speed of the fibers [1/s] and of the clamp [m/s]; negative for shortening.
     speed: f64,
     clamp_speed: f64,
 }
@@ -246,7 +246,7 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     // Until it has shortened by a quarter of its length at the speed of the beginning, and as long again to slow down.
     let duration = lab.duration.unwrap_or(2.0 * 0.25 / expected);
     let course = release(specimen, &start, load, duration / lab.steps as f64, lab.steps, session, |_| false)?;
-    // What the clamp does at once, before fibres have moved.
+    // What the clamp does at once, before fibers have moved.
     let recoil = course[0].1.travel - course[1].1.travel;
     for (time, reading, speed) in &course {
         session.measure(vec![
@@ -298,7 +298,7 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     Ok(())
 }
 
-/// Fibre lengths of the actuator released from the same length onto the same fraction of its force.
+/// Fiber lengths of the actuator released from the same length onto the same fraction of its force.
 fn actuator_course(specimen: &Specimen, start: &Start, load: f64, times: &[f64]) -> Option<Vec<f64>> {
     // A tendon that hardly gives way: under a constant load it does not move anyhow.
     let actuator = specimen.actuator(0.01 * specimen.fiber_length).ok()?;

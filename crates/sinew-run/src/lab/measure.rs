@@ -1,6 +1,6 @@
 //! Numbers read off measured curves: peaks, crossings, time constants.
 
-/// The largest value of a sampled curve and its place: the top of the parabola through the largest sample and its neighbours, which errs with the third
+/// The largest value of a sampled curve and its place: the top of the parabola through the largest sample and its neighbors, which errs with the third
 /// power of their distance; the sample itself at an end. `None` without finite samples.
 pub(super) fn peak(x: &[f64], y: &[f64]) -> Option<(f64, f64)> {
     let top = (0..x.len().min(y.len())).filter(|&i| y[i].is_finite()).max_by(|&a, &b| y[a].total_cmp(&y[b]))?;

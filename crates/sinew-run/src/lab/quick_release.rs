@@ -1,4 +1,4 @@
-//! Quick release (CHE-58): an active muscle at constant length is shortened in an instant and held there. Its force drops below what it can hold at the new length, because fibres
+//! Quick release (CHE-58): an active muscle at constant length is shortened in an instant and held there. Its force drops below what it can hold at the new length, because fibers
 //! that shorten are weak, and comes back as they take up what the tendons give.
 
 use sinew_muscle::Drive;

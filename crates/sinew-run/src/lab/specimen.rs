@@ -1,4 +1,4 @@
-//! The muscle on the bench: which one it is, where it is held, how long its fibres are and how strong they can be.
+//! The muscle on the bench: which one it is, where it is held, how long its fibers are and how strong they can be.
 
 use sinew_fem::elastic::FiberGroup;
 use sinew_fem::model::Model;
@@ -27,17 +27,17 @@ pub(super) struct Specimen {
     pub clamp_name: String,
     /// Unit vector along which the apparatus pulls.
     pub axis: Vec3,
-    /// Mean length of the fibres at rest [m].
+    /// Mean length of the fibers at rest [m].
     pub fiber_length: f64,
-    /// Mean cosine of the angle between fibres and axis at rest.
+    /// Mean cosine of the angle between fibers and axis at rest.
     pub cosine: f64,
-    /// Rest volume of the cells with its fibres [m³].
+    /// Rest volume of the cells with its fibers [m³].
     pub volume: f64,
     /// From the other pins to the clamp at rest [m].
     pub path_length: f64,
     /// Pull per area at optimal length [Pa].
     pub stress: f64,
-    /// Curves of the fibres.
+    /// Curves of the fibers.
     pub group: FiberGroup,
     /// Size of the mesh, for people.
     pub cells: usize,
@@ -99,7 +99,7 @@ impl Specimen {
             clamp_name: pins[clamp].name.clone(),
             axis,
             fiber_length,
-            // Fibres have no sense of direction; those of a spindle are not quite parallel.
+            // Fibers have no sense of direction; those of a spindle are not quite parallel.
             cosine: summary.direction.dot(axis).abs().clamp(1e-3, 1.0),
             volume: summary.rest_volume,
             path_length: arm.dot(axis).abs(),
@@ -115,12 +115,12 @@ impl Specimen {
         self.volume / self.fiber_length
     }
 
-    /// Greatest isometric force along the fibres [N]: stress times cross-section.
+    /// Greatest isometric force along the fibers [N]: stress times cross-section.
     pub fn max_force(&self) -> f64 {
         self.stress / self.group.optimal_stretch * self.cross_section()
     }
 
-    /// How far the clamp goes from rest for fibres of this length, in optimal lengths, if only they change [m]: between sheets whose distance stays,
+    /// How far the clamp goes from rest for fibers of this length, in optimal lengths, if only they change [m]: between sheets whose distance stays,
     /// (ℓ cos α)² = ℓ² − (ℓ₀ sin α₀)².
     pub fn travel(&self, length: f64) -> f64 {
         let stretch = length * self.group.optimal_stretch;
@@ -152,7 +152,7 @@ impl Specimen {
         })
     }
 
-    /// The muscle as one fibre on a tendon of this slack length [m] [Zajac89]: the dashed line beside the flesh.
+    /// The muscle as one fiber on a tendon of this slack length [m] [Zajac89]: the dashed line beside the flesh.
     pub fn actuator(&self, tendon_slack_length: f64) -> Result<Actuator, ActuatorError> {
         Actuator::new(ActuatorParams {
             max_force: self.max_force(),
@@ -168,7 +168,7 @@ impl Specimen {
         })
     }
 
-    /// Length of the tendons at rest [m]: what the fibres leave of the path.
+    /// Length of the tendons at rest [m]: what the fibers leave of the path.
     pub fn tendon_length(&self) -> f64 {
         (self.path_length - self.fiber_length * self.cosine).max(0.0)
     }
@@ -268,7 +268,7 @@ fn at_rest(scene: &Scene, body: usize) -> Scene {
     scene
 }
 
-/// Length of the fibres that a procedural muscle tells.
+/// Length of the fibers that a procedural muscle tells.
 fn procedural_length(scene: &Scene, body: usize) -> Option<f64> {
     let Mesh::Muscle(mesh) = &scene.body[body].mesh else { return None };
     procedural::muscle(&mesh.params()).ok().map(|made| made.fiber_length)

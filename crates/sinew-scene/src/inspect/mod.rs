@@ -143,7 +143,7 @@ pub fn far_points(data: &MeshData) -> Option<Problem> {
     Some(problem.hint("check the unit of length"))
 }
 
-/// A body of flesh is between a millimetre and ten metres; other sizes are usually another unit.
+/// A body of flesh is between a millimeter and ten meters; other sizes are usually another unit.
 fn check_size(data: &MeshData, problems: &mut Vec<Problem>) {
     let largest = used_bounds(data).size().max_component();
     if largest > 10.0 && largest.is_finite() {

@@ -22,7 +22,7 @@ impl CellShapeQuality {
     }
 }
 
-/// For each corner of a hexahedron its three neighbours in right-handed order.
+/// For each corner of a hexahedron its three neighbors in right-handed order.
 const HEX_CORNERS: [[usize; 4]; 8] =
     [[0, 1, 3, 4], [1, 2, 0, 5], [2, 3, 1, 6], [3, 0, 2, 7], [4, 7, 5, 0], [5, 4, 6, 1], [6, 5, 7, 2], [7, 6, 4, 3]];
 

@@ -238,7 +238,7 @@ fn check_faces(data: &MeshData, cells: &[Cell], problems: &mut Vec<Problem>) {
         match group {
             [a, b] if a.2 == b.2 => {
                 let (first, second) = (&cells[a.1 as usize], &cells[b.1 as usize]);
-                // A cell that fits its neighbour only the way the file has it was not wound wrongly: it is inside out.
+                // A cell that fits its neighbor only the way the file has it was not wound wrongly: it is inside out.
                 match (first.was_turned, second.was_turned) {
                     (true, false) => inverted.push(first.number),
                     (false, true) => inverted.push(second.number),

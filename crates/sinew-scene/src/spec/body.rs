@@ -160,7 +160,7 @@ words! {
     pub enum StartShape {
         /// Every node at a random place in the bounding box of the body.
         "random" => Random,
-        /// Every node at the centre of the bounding box.
+        /// Every node at the center of the bounding box.
         "point" => Point,
         /// Flattened along the thinnest axis.
         "plane" => Plane,
@@ -190,7 +190,7 @@ table! {
         name: String = name("letters, digits, `_` and `-`"), required, example("flesh");
         /// Where its cells come from.
         mesh: Mesh = one_of(), required, example({ from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm" });
-        /// A factor on the coordinates of the mesh, for instance 0.001 for a file in millimetres.
+        /// A factor on the coordinates of the mesh, for instance 0.001 for a file in millimeters.
         scale: f64 = number().positive(), default(1);
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
@@ -207,7 +207,7 @@ table! {
         material_maps: Vec<MaterialMap> = list(table()), default([]), example([{ attribute = "stiffness", young = ["10 kPa", "100 kPa"] }]);
         /// Other parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
-        /// Where fibres run, for a law that has them and for muscles that do not say.
+        /// Where fibers run, for a law that has them and for muscles that do not say.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
         /// Muscles in its flesh.
         muscle: Vec<Muscle> = list(table()), default([]), example([{ fibers = { along = [1, 0, 0] }, activation = 0.5 }]);
@@ -225,7 +225,7 @@ table! {
         start: Option<Start> = table(), optional, example({ shape = "random", scale = 10 });
         /// Initial velocity [m/s].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
-        /// Initial angular velocity about the centre of mass [rad/s].
+        /// Initial angular velocity about the center of mass [rad/s].
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]), example([0, 0, "90 deg/s"]);
         /// Named regions of the body.
         regions: BTreeMap<String, Region> = map(region()), default({});

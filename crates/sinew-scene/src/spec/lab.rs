@@ -15,9 +15,9 @@ use crate::{
 words! {
     /// What is done to a muscle.
     pub enum Protocol {
-        /// Force at many lengths: passive, total, and their difference, which fibres develop.
+        /// Force at many lengths: passive, total, and their difference, which fibers develop.
         "tension-length" => TensionLength,
-        /// Speed of shortening under several loads, read where fibres pass their optimal length.
+        /// Speed of shortening under several loads, read where fibers pass their optimal length.
         "force-velocity" => ForceVelocity,
         /// Shortening over time under one load.
         "isotonic" => Isotonic,
@@ -86,9 +86,9 @@ table! {
         clamp: Option<String> = text("region of a pin"), optional, example("insertion");
         /// Along which the apparatus pulls; any length. From the mean place of the other pins to that of the clamp when left out.
         axis: Option<[f64; 3]> = direction(), optional, example([1, 0, 0]);
-        /// Mean length of the fibres at rest [m]; when left out that of a procedural muscle, else the extent of the muscle along the axis.
+        /// Mean length of the fibers at rest [m]; when left out that of a procedural muscle, else the extent of the muscle along the axis.
         fiber_length: Option<f64> = length().positive(), optional, example("6 cm");
-        /// Length at which isometric protocols begin, in optimal lengths of the fibres.
+        /// Length at which isometric protocols begin, in optimal lengths of the fibers.
         length: f64 = number().positive(), default(1);
         /// Shortest and longest length of `tension-length`, in optimal lengths.
         lengths: [f64; 2] = fixed(number().positive()), default([0.7, 1.4]);
@@ -96,9 +96,9 @@ table! {
         count: usize = whole(3, 10_000), default(15);
         /// Loads of `force-velocity`, as fractions of the isometric force; `isotonic` takes the first.
         loads: Vec<f64> = list(number().at_least(0.0).below(1.0)), default([0.2, 0.4, 0.6, 0.8]);
-        /// Length of the fibres at which loads are released, in optimal lengths: above 1, where speeds are read.
+        /// Length of the fibers at which loads are released, in optimal lengths: above 1, where speeds are read.
         release_length: f64 = number().above(1.0).below(1.6), default(1.05);
-        /// By how much `quick-release` shortens the muscle [m]; a fifth of the fibres when left out.
+        /// By how much `quick-release` shortens the muscle [m]; a fifth of the fibers when left out.
         release: Option<f64> = length().positive(), optional, example("1.3 cm");
         /// How long that takes [s].
         release_time: f64 = time().positive(), default("20 ms");
@@ -108,7 +108,7 @@ table! {
         pulses: usize = whole(1, 100_000), default(15);
         /// How long a pulse of `twitch` and `tetanus` lasts [s].
         pulse_width: f64 = time().positive(), default("5 ms");
-        /// Steps of time until fibres pass their optimal length in `force-velocity`, and of the whole of `isotonic`.
+        /// Steps of time until fibers pass their optimal length in `force-velocity`, and of the whole of `isotonic`.
         steps: usize = whole(4, 100_000), default(24);
         /// Time step of `quick-release`, `twitch` and `tetanus` [s].
         step: f64 = time().positive(), default("2 ms");

@@ -85,14 +85,14 @@ table! {
 }
 
 table! {
-    /// Flesh with fibres that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibres of stretch l > 1, linear
+    /// Flesh with fibers that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibers of stretch l > 1, linear
     /// beyond 1.4. The body says by `fibers` where they run.
     pub struct FiberReinforced as "fiber-reinforced" {
-        /// Young's modulus of the matrix between the fibres [Pa].
+        /// Young's modulus of the matrix between the fibers [Pa].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio of the matrix.
         poisson: f64 = poisson(), required, example(0.45);
-        /// Modulus of the fibres when they become taut [Pa].
+        /// Modulus of the fibers when they become taut [Pa].
         fiber_stiffness: f64 = pressure().at_least(0.0), required, example("100 kPa");
         /// Exponent c of their stiffening; 0 keeps the modulus.
         fiber_stiffening: f64 = number().at_least(0.0).below(100.0), default(6.6);
@@ -112,7 +112,7 @@ words! {
 }
 
 table! {
-    /// Flesh of muscle between its fibres: Mooney–Rivlin with constants from the literature. The fibres come from `muscle` of the body.
+    /// Flesh of muscle between its fibers: Mooney–Rivlin with constants from the literature. The fibers come from `muscle` of the body.
     pub struct MuscleFlesh as "muscle flesh" {
         /// Where the constants come from.
         preset: Preset = word(), default("quasi_incompressible"), example("paper");
@@ -155,13 +155,13 @@ impl MuscleFlesh {
 }
 
 table! {
-    /// Flesh that shears along its fibres and across them with moduli of their own. The body says by `fibers` where they run, and by `muscle` how they pull.
+    /// Flesh that shears along its fibers and across them with moduli of their own. The body says by `fibers` where they run, and by `muscle` how they pull.
     pub struct TransverselyIsotropic as "transversely isotropic" {
-        /// Modulus of shear along the fibres [Pa]; small shears have twice that.
+        /// Modulus of shear along the fibers [Pa]; small shears have twice that.
         along_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of shear across the fibres [Pa]; small shears have twice that.
+        /// Modulus of shear across the fibers [Pa]; small shears have twice that.
         cross_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of stretch along the fibres at constant volume, besides what they pull [Pa]; the sum of the other two when left out.
+        /// Modulus of stretch along the fibers at constant volume, besides what they pull [Pa]; the sum of the other two when left out.
         stretch: Option<f64> = pressure().positive(), optional, example("1 kPa");
         /// Bulk modulus [Pa].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
@@ -183,11 +183,11 @@ tagged! {
         "stable_neo_hookean" => StableNeoHookean(Elastic),
         /// Mooney–Rivlin with a bulk modulus: nearly incompressible tissue.
         "mooney_rivlin" => MooneyRivlin(MooneyRivlin),
-        /// Stable neo-Hookean with fibres that resist only when pulled; needs `fibers` of the body.
+        /// Stable neo-Hookean with fibers that resist only when pulled; needs `fibers` of the body.
         "fiber_reinforced" => FiberReinforced(FiberReinforced),
-        /// Shears along and across fibres with moduli of their own; needs `fibers` of the body.
+        /// Shears along and across fibers with moduli of their own; needs `fibers` of the body.
         "transversely_isotropic" => TransverselyIsotropic(TransverselyIsotropic),
-        /// Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibres come from `muscle` of the body.
+        /// Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.
         "muscle" => Muscle(MuscleFlesh),
         /// Tendon: as flesh of muscle, with constants of its own.
         "tendon" => Tendon(MuscleFlesh),
@@ -205,7 +205,7 @@ table! {
 }
 
 keyed! {
-    /// Where the fibres of a body run at rest, in body coordinates.
+    /// Where the fibers of a body run at rest, in body coordinates.
     pub enum Fibers as "fibers" {
         /// Everywhere along one direction; any length.
         "along" => Along([f64; 3]) = direction(), example([1, 0, 0]);
@@ -221,7 +221,7 @@ keyed! {
 }
 
 table! {
-    /// Fibres from one region to another.
+    /// Fibers from one region to another.
     pub struct Between as "between" {
         /// Where they start.
         from: String = text("name of a region"), required, example("x-min");
@@ -231,7 +231,7 @@ table! {
         pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
         /// The direction towards which they lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
-        /// A point of a plane across `lean`, in body coordinates [m]: given, fibres lean towards the plane from both sides, as in a feather.
+        /// A point of a plane across `lean`, in body coordinates [m]: given, fibers lean towards the plane from both sides, as in a feather.
         plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
     }
 }
@@ -257,7 +257,7 @@ table! {
         counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
         /// Degree along the three directions.
         degree: [usize; 3] = fixed(whole(1, 3)), default([3, 3, 3]);
-        /// The direction along which fibres run.
+        /// The direction along which fibers run.
         axis: SplineAxis = word(), default("u");
     }
 }
@@ -294,7 +294,7 @@ table! {
 table! {
     /// Other material parameters for the cells of a region; later entries win.
     pub struct MaterialRegion as "material region" {
-        /// The region: cells whose centre lies in it, or whose nodes all belong to it.
+        /// The region: cells whose center lies in it, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("stiff");
         /// Young's modulus [Pa].
         young: Option<f64> = young(), optional, example("300 kPa");
@@ -306,7 +306,7 @@ table! {
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
         /// Bulk modulus [Pa].
         bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
-        /// Modulus of the fibres when they become taut [Pa].
+        /// Modulus of the fibers when they become taut [Pa].
         fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
         /// Another law altogether, to which the parameters above then belong.
         material: Option<Material> = one_of(), optional, example({ type = "tendon" });
@@ -328,7 +328,7 @@ table! {
     }
 }
 
-/// The field of cells that says where fibres run: procedural muscles bring it, and bodies with muscles get it.
+/// The field of cells that says where fibers run: procedural muscles bring it, and bodies with muscles get it.
 pub const FIBER_FIELD: &str = "fiber";
 
 /// The law of a material, with its parameters.

@@ -30,7 +30,7 @@ words! {
     pub enum Pattern {
         /// Six tetrahedra per cube around a diagonal: conforming and the simplest.
         "kuhn" => Kuhn,
-        /// The body-centred cubic lattice: better angles and no preferred diagonal.
+        /// The body-centered cubic lattice: better angles and no preferred diagonal.
         "bcc" => Bcc,
     }
 }
@@ -40,7 +40,7 @@ words! {
     pub enum Repair {
         /// Refuse it.
         "none" => None,
-        /// Decide inside and outside by the generalised winding number, and report it.
+        /// Decide inside and outside by the generalized winding number, and report it.
         "winding" => Winding,
     }
 }
@@ -168,7 +168,7 @@ table! {
 }
 
 table! {
-    /// A ring around the z axis, centred at the origin, of tetrahedra.
+    /// A ring around the z axis, centered at the origin, of tetrahedra.
     pub struct TorusMesh as "torus mesh" {
         /// Radius of the circle through the middle of the tube [m].
         radius: f64 = length().positive(), required, example("10 cm");
@@ -200,15 +200,15 @@ table! {
 }
 
 words! {
-    /// How the fibres of a muscle are arranged.
+    /// How the fibers of a muscle are arranged.
     pub enum MuscleShape {
-        /// A spindle whose fibres run from tendon to tendon.
+        /// A spindle whose fibers run from tendon to tendon.
         "fusiform" => Fusiform,
-        /// Fibres cross at one angle from a sheet of tendon on one side to a sheet on the other.
+        /// Fibers cross at one angle from a sheet of tendon on one side to a sheet on the other.
         "unipennate" => Unipennate,
-        /// Fibres run like the barbs of a feather from two outer sheets to a central one.
+        /// Fibers run like the barbs of a feather from two outer sheets to a central one.
         "bipennate" => Bipennate,
-        /// A thin sheet whose fibres converge from a wide origin on a flat tendon.
+        /// A thin sheet whose fibers converge from a wide origin on a flat tendon.
         "fan" => Fan,
         /// Two spindles with an origin each and a common tendon.
         "two_headed" => TwoHeaded,
@@ -217,9 +217,9 @@ words! {
 
 table! {
     /// A muscle with its tendons along x, from its origin at x = 0. Its parts are the regions `origin`, `insertion`, `belly`, `tendon` and, in pennate muscles, `aponeurosis`; in
-    /// bipennate ones `filling` is the flesh without fibres that closes the notch between the outer sheets and the tendon at the origin; with two heads there are also `origin-1`, `origin-2`, `head-1` and `head-2`. Its fibres are the field `fiber`. Sizes that are left out are those of an adult.
+    /// bipennate ones `filling` is the flesh without fibers that closes the notch between the outer sheets and the tendon at the origin; with two heads there are also `origin-1`, `origin-2`, `head-1` and `head-2`. Its fibers are the field `fiber`. Sizes that are left out are those of an adult.
     pub struct MuscleMesh as "muscle mesh" {
-        /// How its fibres are arranged.
+        /// How its fibers are arranged.
         shape: MuscleShape = word(), required, example("fusiform");
         /// From origin to insertion, both tendons included [m].
         length: Option<f64> = length().positive(), optional, example("28 cm");
@@ -231,11 +231,11 @@ table! {
         tendon: Option<[f64; 2]> = fixed(length().positive()), optional, example(["4 cm", "6 cm"]);
         /// Width of the tendons [m]; aponeuroses are a quarter of it thick.
         tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
-        /// Angle between fibres and line of action of the pennate shapes [rad].
+        /// Angle between fibers and line of action of the pennate shapes [rad].
         pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), optional, example("20 deg");
         /// Size of the cells in the belly [m].
         cell: f64 = length().positive(), required, example("4 mm");
-        /// The kind of cells: hexahedra that follow the fibres, or six tetrahedra in each.
+        /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in each.
         element: Element = word(), default("hex8"), example("tet4");
         /// Order of the shape functions, of tetrahedra: 1 for linear cells, 2 for quadratic ones, which bend well and, with the mean volume of `volume`, do not lock.
         order: usize = whole(1, 2), default(1), example(2);
@@ -363,7 +363,7 @@ tagged! {
         "sphere" => Sphere(SphereMesh),
         /// A cylinder from the origin along x.
         "cylinder" => Cylinder(CylinderMesh),
-        /// A ring around z, centred at the origin.
+        /// A ring around z, centered at the origin.
         "torus" => Torus(TorusMesh),
         /// A spindle from the origin along x.
         "fusiform" => Fusiform(FusiformMesh),

@@ -95,7 +95,7 @@ words! {
         "v_cycle" => VCycle,
         /// Conjugate gradients, preconditioned by a factor of the rest state that turns with the flesh: for small bodies.
         "rest_factor" => RestFactor,
-        /// Sparse Cholesky factorisation.
+        /// Sparse Cholesky factorization.
         "cholesky" => Cholesky,
         /// Conjugate gradients, preconditioned by multigrid: what `auto` takes for scenes with bodies on lattices.
         "multigrid" => Multigrid,

@@ -1,4 +1,4 @@
-//! Muscles: fibres that pull.
+//! Muscles: fibers that pull.
 
 use super::material::Fibers;
 use crate::{
@@ -24,7 +24,7 @@ words! {
 }
 
 words! {
-    /// Which stretch the tension of fibres answers to.
+    /// Which stretch the tension of fibers answers to.
     pub enum StretchMeasure {
         /// What is left of the stretch when the change of volume is taken out: active flesh keeps its volume.
         "isochoric" => Isochoric,
@@ -34,14 +34,14 @@ words! {
 }
 
 table! {
-    /// Fibres that pull, in the cells of a region: with stress · (activation · f(l) · h(v) + g(l)) along their direction at length l and speed v, where f and g are the active
+    /// Fibers that pull, in the cells of a region: with stress · (activation · f(l) · h(v) + g(l)) along their direction at length l and speed v, where f and g are the active
     /// and the passive curve and h, the force–velocity curve, is 1 unless `max_velocity` is given. Where muscles share cells the last one has them.
     pub struct Muscle as "muscle" {
         /// Its name, in the channel `BODY.activation.NAME` and in probes; that of its region when left out.
         name: Option<String> = text("a name"), optional, example("biceps");
-        /// The cells: those whose centre lies in the region, or whose nodes all belong to it.
+        /// The cells: those whose center lies in the region, or whose nodes all belong to it.
         region: String = text("name of a region"), default("all"), example("biceps");
-        /// Where its fibres run; as the mesh or the body says when left out.
+        /// Where its fibers run; as the mesh or the body says when left out.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
         /// Pull per rest area at optimal length and full activation [Pa].
         stress: f64 = quantity(Dimension::PRESSURE).positive(), default("300 kPa");
@@ -59,11 +59,11 @@ table! {
         active_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[0.5, 0], [1, 1], [1.5, 0]]);
         /// Passive force over length by points, in place of that of `curves`.
         passive_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[1, 0], [1.2, 0.1], [1.5, 1]]);
-        /// Greatest shortening speed [optimal lengths per second]. With it force depends on speed; without, fibres pull the same at every speed.
+        /// Greatest shortening speed [optimal lengths per second]. With it force depends on speed; without, fibers pull the same at every speed.
         max_velocity: Option<f64> = quantity(Dimension::FREQUENCY).positive(), optional, example("10 1/s");
         /// Force over speed by points (speed in greatest shortening speeds, negative for shortening; 1 at rest), in place of the arctangents of Chen.
         velocity_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[-1, 0], [0, 1], [1, 1.4]]);
-        /// Stretch at which the fibres have their optimal length.
+        /// Stretch at which the fibers have their optimal length.
         optimal_stretch: f64 = number().positive().hinted("it is the stretch of the fibres at which they pull most; 1 when the mesh is drawn at optimal length"), default(1);
         /// Which stretch they answer to: isochoric when left out. Bodies on lattices know the full one only.
         stretch: Option<StretchMeasure> = word(), optional, example("full");

@@ -138,9 +138,9 @@ table! {
         camera: Camera = table(), default({});
         /// Width and height of pictures in pixels.
         size: [usize; 2] = fixed(whole(16, 8192)), default([960, 720]);
-        /// The field that colours surfaces; plain flesh when left out.
+        /// The field that colors surfaces; plain flesh when left out.
         color: Option<String> = text("name of a field"), optional, example("von_mises");
-        /// Values at both ends of the colour map, in any unit; from the data when left out.
+        /// Values at both ends of the color map, in any unit; from the data when left out.
         range: Option<[f64; 2]> = fixed(any_quantity()), optional, example([0, "20 kPa"]);
         /// Whether pictures show a ground under the scene.
         ground: bool = flag(), default(true);

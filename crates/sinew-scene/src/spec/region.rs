@@ -15,7 +15,7 @@ pub const BUILTIN_REGIONS: [&str; 8] = ["x-min", "x-max", "y-min", "y-max", "z-m
 table! {
     /// A ball.
     pub struct SphereRegion as "sphere region" {
-        /// Centre [m].
+        /// Center [m].
         center: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// Radius [m].
         radius: f64 = length().positive(), required, example("2 cm");

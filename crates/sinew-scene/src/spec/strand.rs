@@ -48,7 +48,7 @@ words! {
 table! {
     /// Columns of generators from one region to another, side by side around the middle line of the flesh between them.
     ///
-    /// The flesh is cut across the straight line between the centres of the two regions; columns pass from cut to cut at the same angles about the middle of each, so
+    /// The flesh is cut across the straight line between the centers of the two regions; columns pass from cut to cut at the same angles about the middle of each, so
     /// that they follow its outline.
     pub struct Columns as "columns" {
         /// Where they begin.
@@ -72,7 +72,7 @@ table! {
     pub struct Strand as "strand" {
         /// Name of its channel `BODY.activation.NAME` and of its probes `BODY.strand.NAME.…`.
         name: String = name("letters, digits, `_` and `-`"), default("strand"), example("belly");
-        /// Columns of places in the flesh at rest, in coordinates of the body [m]; neighbours are joined by a generator. Either this or `columns`.
+        /// Columns of places in the flesh at rest, in coordinates of the body [m]; neighbors are joined by a generator. Either this or `columns`.
         points: Vec<Vec<[f64; 3]>> = list(list(vector(length()))), default([]), example([[["1 cm", 0, 0], ["2 cm", 0, 0], ["3 cm", 0, 0]]]);
         /// Columns that follow the shape of the flesh. Either this or `points`.
         columns: Option<Columns> = table(), optional, example({ from = "x-min", to = "x-max" });

@@ -35,8 +35,8 @@ pub struct MeshFacts {
 
 /// The factor that makes a length of a body plausible, and the unit the file is in then.
 ///
-/// Bodies and organs are between some millimetres and three metres long; what is larger is in millimetres, as scanners and most
-/// programs for meshes have it, or in micrometres.
+/// Bodies and organs are between some millimeters and three meters long; what is larger is in millimeters, as scanners and most
+/// programs for meshes have it, or in micrometers.
 pub fn plausible_scale(largest: f64) -> (f64, &'static str) {
     match largest {
         l if l <= 3.0 => (1.0, "metres"),

@@ -1,4 +1,4 @@
-//! Muscles and fibres: what their tables say.
+//! Muscles and fibers: what their tables say.
 
 use sinew_geometry::procedural::MuscleError;
 
@@ -22,13 +22,13 @@ pub(super) fn has_young(material: &Material) -> bool {
     )
 }
 
-/// Whether cells of a law may have fibres that pull.
+/// Whether cells of a law may have fibers that pull.
 fn takes_fibers(material: &Material) -> bool {
     material_spec(material).law().takes_fibers()
 }
 
 impl Checker<'_> {
-    /// A law with fibres, and a muscle, need to know where they run; nothing else looks.
+    /// A law with fibers, and a muscle, need to know where they run; nothing else looks.
     pub(super) fn check_fibers(&mut self, body: &Body, path: &str) {
         // A law that could not be read has been replaced by another.
         let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());

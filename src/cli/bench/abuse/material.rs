@@ -29,7 +29,7 @@ impl Law {
     pub fn wave_speed(&self, density: f64) -> f64 {
         let nu = self.poisson;
         let modulus = self.young * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu));
-        // Fibres add their own stiffness.
+        // Fibers add their own stiffness.
         let fibers = self.coefficients.iter().filter(|c| c.0 == "fiber_stiffness").map(|c| c.1).sum::<f64>();
         ((modulus + fibers) / density).sqrt()
     }

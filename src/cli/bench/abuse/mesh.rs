@@ -44,13 +44,13 @@ impl Shape {
         (0..3).map(|axis| self.extent(axis)).fold(0.0, f64::max)
     }
 
-    /// Centre of the bounding box.
+    /// Center of the bounding box.
     pub fn center(&self) -> [f64; 3] {
         [0, 1, 2].map(|axis| rounded(0.5 * (self.low[axis] + self.high[axis])))
     }
 }
 
-/// A body of about `cells` cells and `size` metres; `file` is the name a mesh file would get.
+/// A body of about `cells` cells and `size` meters; `file` is the name a mesh file would get.
 pub fn shape(random: &mut Random, cells: f64, size: f64, file: &str) -> Result<Shape, ProceduralError> {
     let size = rounded(size);
     match random.pick(&[

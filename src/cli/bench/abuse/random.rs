@@ -4,7 +4,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The choices of one seed. Neighbouring seeds have nothing in common.
+    /// The choices of one seed. Neighboring seeds have nothing in common.
     pub fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0xD134_2543_DE82_EF95));
         random.bits();

@@ -1,4 +1,4 @@
-//! Fibres that pull: stress and tangent against complex steps, definiteness, what they do to volume.
+//! Fibers that pull: stress and tangent against complex steps, definiteness, what they do to volume.
 
 use super::super::battery::Random;
 use super::super::tangent::{Tangent9, unit_direction};
@@ -59,7 +59,7 @@ fn stress_is_the_derivative_of_the_energy() {
     }
 }
 
-/// The blocks of the fibres without any flesh.
+/// The blocks of the fibers without any flesh.
 fn alone(pull: &PullBlocks<f64>) -> ElementBlocks<f64> {
     let mut blocks = ElementBlocks::zero();
     for a in 0..3 {
@@ -68,7 +68,7 @@ fn alone(pull: &PullBlocks<f64>) -> ElementBlocks<f64> {
     blocks
 }
 
-/// The blocks, and the change of the cofactor matrix under the pressure of the fibres, are the derivative of the stress.
+/// The blocks, and the change of the cofactor matrix under the pressure of the fibers, are the derivative of the stress.
 #[test]
 fn blocks_are_the_derivative_of_the_stress() {
     let mut random = Random(6);
@@ -135,7 +135,7 @@ fn definite_blocks_are_definite_on_the_descending_limb_too() {
     }
 }
 
-/// A strip with free sides, active at rest length: its definite tangent is all but exact, since the pressures of flesh and fibres cancel.
+/// A strip with free sides, active at rest length: its definite tangent is all but exact, since the pressures of flesh and fibers cancel.
 /// Projected one by one they would leave an error of the order of the active stress.
 #[test]
 fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
@@ -170,7 +170,7 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
                 error[row][column] = found.0[row][column] - exact.0[row][column];
             }
         }
-        // The largest of what extensions along the fibres and shears at constant volume feel.
+        // The largest of what extensions along the fibers and shears at constant volume feel.
         let mut most = 0.0f64;
         for dF in [
             Mat3::diagonal(Vec3::new(1.0, -0.5, -0.5)),
@@ -206,7 +206,7 @@ fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     assert!(error(&apart) > 5.0 * together, "{} beside {together}", error(&apart));
 }
 
-/// Isochoric fibres add no mean stress: tr(P Fᵀ) = 0 (TER fact 6, SIF fact 8), and their energy does not see a change of size.
+/// Isochoric fibers add no mean stress: tr(P Fᵀ) = 0 (TER fact 6, SIF fact 8), and their energy does not see a change of size.
 #[test]
 fn isochoric_fibers_leave_the_volume_alone() {
     let mut random = Random(8);
@@ -222,7 +222,7 @@ fn isochoric_fibers_leave_the_volume_alone() {
     }
 }
 
-/// The golden stresses of TER fact 10: the published constants with the coefficient 4T and the corrected pressure of the fibres, and curve A
+/// The golden stresses of TER fact 10: the published constants with the coefficient 4T and the corrected pressure of the fibers, and curve A
 /// with a peak of 300 kPa at half and full activation.
 #[test]
 fn stresses_equal_the_golden_ones() {

@@ -1,4 +1,4 @@
-//! Fibres: the curve, pulls along and across in closed form, definiteness and what it costs.
+//! Fibers: the curve, pulls along and across in closed form, definiteness and what it costs.
 
 use super::super::battery::{Random, assert_close, brute_force_projection, distance9, norm9};
 use super::super::{ElasticModuli, InvariantTangent, MaterialSpec, Tangent, closed_form, projection_excess};
@@ -41,7 +41,7 @@ fn tension_is_the_derivative_of_the_energy_of_a_fiber() {
     }
 }
 
-/// Along the fibres P = P_matrix + T(l); across, where they go slack, P = P_matrix.
+/// Along the fibers P = P_matrix + T(l); across, where they go slack, P = P_matrix.
 #[test]
 fn pulls_along_and_across_equal_their_closed_forms() {
     for stretch in [0.8, 1.0, 1.1, 1.3, 1.6] {

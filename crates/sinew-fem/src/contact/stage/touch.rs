@@ -10,7 +10,7 @@ use super::{Active, Chunk, ContactStage, NO_VERTEX, WorldPlane, combine};
 
 /// Edges fade out below this squared sine of their angle [Li20].
 const PARALLEL: f64 = 1e-3;
-/// Share of their distance at rest at which neighbours in a crease begin to repel.
+/// Share of their distance at rest at which neighbors in a crease begin to repel.
 const REST_SHARE: f64 = 0.25;
 
 impl ContactStage {
@@ -161,7 +161,7 @@ impl ContactStage {
     }
 }
 
-/// Distance at which two features begin to repel: of one body no more than a part of the distance that they have at rest, so that neighbours do not.
+/// Distance at which two features begin to repel: of one body no more than a part of the distance that they have at rest, so that neighbors do not.
 fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f64) -> f64 {
     if groups[0] == groups[1] { gap.min(REST_SHARE * rest_distance_squared().sqrt()) } else { gap }
 }

@@ -11,7 +11,7 @@ use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::material::Tangent;
 use crate::muscle::StepDrive;
 
-/// Where and how the equations are linearised.
+/// Where and how the equations are linearized.
 #[derive(Clone, Copy)]
 pub(crate) struct TangentAt<'a, 'p> {
     pub problem: &'a Problem<'p>,

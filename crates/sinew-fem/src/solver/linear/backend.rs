@@ -26,7 +26,7 @@ pub(super) const SHIFT_FLOOR: f64 = 1e-6;
 /// Why a system was not solved. Plain values: a step that projects meets one and must not allocate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SolveFailure {
-    /// A pivot was not positive, or the factorisation failed otherwise.
+    /// A pivot was not positive, or the factorization failed otherwise.
     Factor(CholeskyError),
     /// The diagonal block of an unknown is not positive definite.
     DiagonalBlock { unknown: usize },

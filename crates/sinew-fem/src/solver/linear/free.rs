@@ -4,7 +4,7 @@
 //! couple (weight, for instance) has no equilibrium; the part would fly. What is left of the residual is what deforms it: the residual less the inertia
 //! forces of that flight, and steps leave its momentum alone,
 //! $$g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,$$
-//! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the centre of mass x̄. So weight alone changes no
+//! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the center of mass x̄. So weight alone changes no
 //! shape, and the part stays where it is.
 
 use sinew_math::sparse::BlockPattern;

@@ -21,7 +21,7 @@ use crate::kinematics::Unknowns;
 use crate::model::{Model, Revision};
 use crate::state::History;
 
-/// Nodes up to which `auto` factorises every tangent, in dynamics and in quasistatics, where a factor also tells definite from indefinite
+/// Nodes up to which `auto` factorizes every tangent, in dynamics and in quasistatics, where a factor also tells definite from indefinite
 /// without doubt.
 const DIRECT_DYNAMIC_NODES: usize = 200;
 const DIRECT_STATIC_NODES: usize = 600;

@@ -81,7 +81,7 @@ impl NewtonLoop<'_> {
         if let Some(guided) = self.untangle(merit, report) {
             return Ok((reference, guided));
         }
-        // Nonlinear cycles spread over the flesh what the pins have done to their neighbours.
+        // Nonlinear cycles spread over the flesh what the pins have done to their neighbors.
         if moved > 0.0 && is_valid && self.params.nonlinear == NonlinearSolver::Fas {
             return Ok((reference, merit));
         }
@@ -296,7 +296,7 @@ impl NewtonLoop<'_> {
         merit
     }
 
-    /// Moves prescribed unknowns to their targets while the rest follows by the linearised equilibrium, as far per iteration as all
+    /// Moves prescribed unknowns to their targets while the rest follows by the linearized equilibrium, as far per iteration as all
     /// cells stay valid and nothing passes through anything.
     fn drive(&mut self, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;
@@ -392,7 +392,7 @@ impl NewtonLoop<'_> {
         remaining > 0.0
     }
 
-    /// The direction that takes what is prescribed all the way, and the rest to the linearised equilibrium: with the prescribed increment δₚ the free rows see −g − H δₚ. `again` from the
+    /// The direction that takes what is prescribed all the way, and the rest to the linearized equilibrium: with the prescribed increment δₚ the free rows see −g − H δₚ. `again` from the
     /// same place, where only contacts are others, it begins with the last one.
     fn find_drive(&mut self, again: bool, report: &mut StepReport) -> Result<(), Failure> {
         let model = self.problem.model;

@@ -235,7 +235,7 @@ fn for_each_term(model: &Model, mut visit: impl FnMut(usize, usize, f64, &[u32],
     }
 }
 
-/// Rotation vector of the rotation that best maps the first places to the second ones, about their centres [Kabsch76].
+/// Rotation vector of the rotation that best maps the first places to the second ones, about their centers [Kabsch76].
 fn best_rotation(pairs: &[(Vec3, Vec3)]) -> Vec3 {
     let count = pairs.len().max(1) as f64;
     let (from, to) = pairs.iter().fold((Vec3::zero(), Vec3::zero()), |(a, b), p| (a + p.0, b + p.1));

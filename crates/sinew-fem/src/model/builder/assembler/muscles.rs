@@ -1,4 +1,4 @@
-//! Muscles: their channels, and the fibres of cells.
+//! Muscles: their channels, and the fibers of cells.
 
 use sinew_lattice::Fibers;
 
@@ -47,7 +47,7 @@ impl Assembler {
         Ok(muscles)
     }
 
-    /// The fibres of each cell of a body: where muscles share cells the last one has them.
+    /// The fibers of each cell of a body: where muscles share cells the last one has them.
     fn cell_fibers(&self, body: usize, params: &BodyParams) -> Vec<CellFiber> {
         let mut fibers = vec![CellFiber::NONE; params.mesh.cell_count()];
         for (group, muscle) in self.parts.muscles.iter().filter(|muscle| muscle.body == body).enumerate() {
@@ -59,7 +59,7 @@ impl Assembler {
         fibers
     }
 
-    /// Gives the cells of a block the fibres of the muscles of their body.
+    /// Gives the cells of a block the fibers of the muscles of their body.
     pub(super) fn add_fibers(
         &self,
         body: usize,
@@ -91,7 +91,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// The fibres of a body on a lattice.
+    /// The fibers of a body on a lattice.
     pub(super) fn lattice_fibers(&self, body: usize, params: &BodyParams) -> Result<Option<Fibers>, ModelError> {
         let mut muscles = self.parts.muscles.iter().filter(|muscle| muscle.body == body).peekable();
         if muscles.peek().is_none() {
