@@ -35,6 +35,10 @@ pub(crate) fn check(scene: &Scene, is_sound: bool, problems: &mut Vec<Diagnostic
     checker.check_contact();
     checker.check_probes();
     checker.check_record();
+    // A name that could not be read has been replaced by an empty one.
+    if is_sound {
+        checker.check_file_names();
+    }
     for (name, expectations) in &scene.expect {
         for (i, expectation) in expectations.iter().enumerate() {
             checker.check_expectation(expectation, &path_of(name, expectations, i));

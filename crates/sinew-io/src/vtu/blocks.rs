@@ -38,6 +38,11 @@ pub(super) struct BlockFault {
     pub reason: String,
 }
 
+/// Largest number of bytes that a block can hold.
+pub(super) fn capacity(block: &Block, compressor: Compressor) -> usize {
+    block.packed.saturating_mul(if compressor == Compressor::Lz4 { MAX_LZ4 } else { MAX_ZLIB })
+}
+
 /// Decompresses blocks, whose compressed bytes are consecutive in `packed`.
 pub(super) fn unpack(packed: &[u8], blocks: &[Block], compressor: Compressor) -> Result<Vec<u8>, BlockFault> {
     let mut out: Vec<u8> = Vec::new();
@@ -58,7 +63,7 @@ pub(super) fn unpack(packed: &[u8], blocks: &[Block], compressor: Compressor) ->
             let fault = |reason: String| BlockFault { block: number, at: start, reason };
             let end = start.saturating_add(block.packed);
             let bytes = packed.get(start..end).ok_or_else(|| fault("the file ends inside it".into()))?;
-            let most = block.packed.saturating_mul(if compressor == Compressor::Lz4 { MAX_LZ4 } else { MAX_ZLIB });
+            let most = capacity(block, compressor);
             if block.unpacked > most {
                 return Err(fault(format!(
                     "it promises {} bytes, but its {} compressed ones hold {most} at most",

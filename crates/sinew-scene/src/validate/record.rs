@@ -8,7 +8,6 @@ impl Checker<'_> {
     pub(super) fn check_record(&mut self) {
         self.check_skins();
         self.check_shutter();
-        self.check_file_names();
         let record = &self.scene.record;
         if let Some([low, high]) = record.range
             && low >= high
@@ -72,7 +71,7 @@ impl Checker<'_> {
     }
 
     /// Two outputs of one name would overwrite each other.
-    fn check_file_names(&mut self) {
+    pub(super) fn check_file_names(&mut self) {
         for clash in OutputPlan::of(self.scene).clashes() {
             // Where the scene names one of the two, the mistake is there.
             let other = clash.other.as_deref().filter(|_| self.scene.source.node(&clash.key).is_none());
