@@ -67,6 +67,7 @@ def skin(
     gap: Word | None = None,
     scene: Word | None = None,
     resume: bool = False,
+    force: bool = False,
 ) -> Any:
     """Gives a rigged, animated character flesh, and writes it back in motion.
 
@@ -91,8 +92,9 @@ def skin(
     - ``gap``: With barriers: distance at which flesh begins to repel itself, for example "0.2 mm" [default: a tenth of the mean edge of its triangles]
     - ``scene``: Writes the scene that would be run to this file, and does not run it
     - ``resume``: Continues a run that was stopped
+    - ``force``: Replaces files in the folder of the report that no run wrote
     """
-    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--scene": scene, "--resume": resume})
+    return call_json(["skin"], [character], {"--output": output, "--animation": animation, "--cell": cell, "--bones": bones, "--soft": soft, "--dynamic": dynamic, "--young": young, "--poisson": poisson, "--surface": surface, "--repair": repair, "--frame-rate": frame_rate, "--start": start, "--duration": duration, "--frames": frames, "--shutter": shutter, "--sub-frames": sub_frames, "--contact": contact, "--gap": gap, "--scene": scene, "--resume": resume, "--force": force})
 
 
 def character(
@@ -138,7 +140,7 @@ def convert(
     - ``frames``: Frames from A to B, both included; A or B may be left out
     - ``every``: Takes every N-th recorded frame [default: 1]
     - ``fields``: Cell fields of .vtu files, separated by commas [default: what the scene says, else all]
-    - ``color``: Field that colours pictures [default: what the scene says]
+    - ``color``: Field that colors pictures [default: what the scene says]
     - ``size``: Width and height of pictures in pixels [default: what the scene says]
     - ``clips``: Frames per value clip of .usda files [default: clips only for long shots]
     - ``morph_targets``: Most morph targets of a body in .glb files, up to 32
@@ -206,7 +208,7 @@ def mesh_convert(
     - ``input``: The mesh to read
     - ``output``: The file to write; its extension says the format
     - ``boundary``: Writes the outer faces of a volume mesh
-    - ``scale``: A factor on all coordinates, or the unit they are in (mm becomes metres)
+    - ``scale``: A factor on all coordinates, or the unit they are in (mm becomes meters)
     - ``skip``: Kinds of cells to leave out, for example wedge,pyramid
     - ``ascii``: Writes text where the format also has a binary variant
     - ``compress``: Compresses where the format can
@@ -236,7 +238,7 @@ def mesh_fill(
     - ``output``: The volume mesh to write; its extension says the format
     - ``cell``: Edge length of a cell, for example "8 mm"
     - ``repair``: What to do with a surface that is open or cuts itself [one of: none, winding] [default: none]
-    - ``scale``: A factor on all coordinates before filling, or the unit they are in (mm becomes metres) [default: 1]
+    - ``scale``: A factor on all coordinates before filling, or the unit they are in (mm becomes meters) [default: 1]
     - ``skip``: Kinds of cells to leave out
     - ``picture``: Draws the result
     - ``ascii``: Writes text where the format also has a binary variant
