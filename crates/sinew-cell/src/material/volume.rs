@@ -161,7 +161,7 @@ impl<'a, S: Scalar, B: BlockSink<S>> WithPressure<'a, S, B> {
     #[inline(always)]
     pub fn new(F: &'a Mat3<S>, pressure: Option<S>, shape: &Shape<'a, S>, sink: &'a mut B) -> Self {
         // Written out: a closure would be compiled without the instruction set.
-        let pressure = if let Some(pressure) = pressure { Some(pressure * shape.weight) } else { None };
+        let pressure = pressure.map(|pressure| pressure * shape.weight);
         Self { F, gradients: shape.gradients, pressure, sink }
     }
 }

@@ -60,7 +60,7 @@ impl WindingNumber {
         let distinct = surface.distinct_triangles();
         let corners: Vec<[Vec3; 3]> = distinct.iter().map(|&(t, _)| surface.corners(t as usize)).collect();
         let weights: Vec<f64> = distinct.iter().map(|&(_, count)| f64::from(count.signum())).collect();
-        let bvh = Bvh::new(corners.iter().map(|corners| Aabb::from_points(corners)).collect());
+        let bvh = Bvh::new(corners.iter().map(Aabb::from_points).collect());
         let mut dipoles = Vec::with_capacity(bvh.nodes().len());
         for node in bvh.nodes() {
             let mut moment = Vec3::zero();
