@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(folder.join("arm.glb"), write_rig(&arm, true)?)?;
     let scene = Scene::from_str(
         r#"
-        duration = "0.25 s"
+        duration = "0.5 s"
         frame_rate = "24 Hz"
         up = "y"
         gravity = 0
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         name = "flesh"
         mesh = { from = "fill", surface = "arm.glb", element = "lattice", cell = "15 mm" }
         material = { type = "corotated", young = "20 kPa", poisson = 0.45 }
-        rig = {}
+        rig = { start = "0.6 s", preroll = "0.25 s" }
         "#,
         "arm.toml",
         &folder,

@@ -8,7 +8,7 @@ use sinew::scene::spec::mesh::Mesh;
 use sinew::scene::{Interpolation, Track};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut scene = SceneBuilder::new("A muscle holds its end up", 1.5);
+    let mut scene = SceneBuilder::new("A muscle holds its end up", 2.0);
     let muscle = scene.body("muscle", Mesh::block([0.03, 0.03, 0.15], 0.015), Material::stable_neo_hookean(20e3, 0.45));
     scene[muscle].damping.tissue = 0.02;
     scene.pin(muscle, "z-max");
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let height = simulation.probe(&name).ok_or("the probe is missing")?;
         let error = wanted - height;
         sum += error * scene.frame_duration();
-        let activation = (4.0 * error + 40.0 * sum).clamp(0.0, 1.0);
+        let activation = (0.3 * error + 4.0 * sum).clamp(0.0, 1.0);
         simulation.command(&Command::SetChannel { channel: "muscle.activation.m".into(), value: activation })?;
         simulation.step_frame()?;
         if frame % 15 == 0 {
