@@ -12,13 +12,13 @@ from typing import Any, SupportsFloat, SupportsIndex, final
 @final
 class Body:
     """
-    One deformable body of a simulation. Arrays are as those of the simulation.
+    One deformable body of a simulation. Arrays behave like those of the simulation.
     """
     def __repr__(self, /) -> str: ...
     @property
     def cells(self, /) -> dict[str, Any]:
         """
-        Cells by their shape: arrays of node numbers, shape (cells, nodes per cell): read-only views.
+        Cells by shape: arrays of node indices, shape (cells, nodes per cell): read-only views.
         """
     @property
     def displacements(self, /) -> npt.NDArray[Any]:
@@ -28,7 +28,8 @@ class Body:
     @property
     def fields(self, /) -> dict[str, Any]:
         """
-        Fields of the cells: deformation_gradient, volume_ratio, cauchy_stress, von_mises, principal_stretches. Computed anew: copies.
+        Fields of the cells: deformation_gradient, volume_ratio, cauchy_stress, von_mises, principal_stretches. Freshly
+        computed copies.
         """
     @property
     def mesh(self, /) -> Mesh:
@@ -43,12 +44,12 @@ class Body:
     @property
     def node_range(self, /) -> tuple[int, int]:
         """
-        Its place among the nodes of the simulation: first and end.
+        Its range among the nodes of the simulation: first and end.
         """
     def place(self, /, *, positions: Any | None = None, velocities: Any | None = None) -> None:
         """
-        Puts its nodes elsewhere and gives them velocities, as the start of something new: what earlier steps left behind is forgotten. Nodes that are pinned
-        or bound follow what holds them at the next step.
+        Sets positions and velocities of its nodes, as a fresh start: discards the history of earlier steps. Pinned or
+        bound nodes follow their constraints at the next step.
         """
     @property
     def positions(self, /) -> npt.NDArray[Any]:
@@ -58,7 +59,7 @@ class Body:
     @property
     def reactions(self, /) -> npt.NDArray[Any]:
         """
-        What is left of the balance of forces at its nodes [N], shape (n, 3): a read-only view.
+        Residual forces at its nodes [N], shape (n, 3): a read-only view.
         """
     @property
     def rest_positions(self, /) -> npt.NDArray[Any]:
@@ -86,8 +87,8 @@ class Control:
     """
     Control channels of a simulation by name: pins, pressures, loads, activations, gravity.
 
-    Reading gives the value at the current frame. Setting holds a channel at a value from the next step on, whatever its track in the scene says; deleting
-    gives it back to its track.
+    Reading gives the value at the current frame. Setting holds a channel at a value from the next step on and overrides
+    its track in the scene; deleting returns it to its track.
     """
     def __contains__(self, name: str, /) -> bool: ...
     def __delitem__(self, name: str, /) -> None: ...
@@ -98,7 +99,7 @@ class Control:
     def __setitem__(self, name: str, value: SupportsFloat | SupportsIndex, /) -> None: ...
     def get(self, /, name: str, default: SupportsFloat | SupportsIndex | None = None) -> float | None:
         """
-        The value of a channel, or `default` where there is none of that name.
+        The value of a channel, or `default` if there is no channel of that name.
         """
     @property
     def held(self, /) -> list[tuple[str, float]]:
@@ -130,7 +131,7 @@ class Frame:
     def __repr__(self, /) -> str: ...
     def fields(self, /, body: str | None = None) -> dict[str, Any]:
         """
-        Fields of the cells of a body; stresses where they were recorded.
+        Fields of the cells of a body; includes stresses if they were recorded.
         """
     @property
     def has_geometry(self, /) -> bool:
@@ -177,13 +178,13 @@ class Frame:
 @final
 class Lab:
     """
-    What came of a protocol.
+    The result of a protocol.
     """
     def __repr__(self, /) -> str: ...
     @property
     def expectations(self, /) -> Any:
         """
-        What the scene expects, and how it came out.
+        The expectations of the scene and their outcomes.
         """
     @property
     def figures(self, /) -> dict[str, Any]:
@@ -193,12 +194,12 @@ class Lab:
     @property
     def measurements(self, /) -> dict[str, Any]:
         """
-        Measurements: a column each, with its unit in the name.
+        Measurements: one column each, with the unit in the name.
         """
     @property
     def notes(self, /) -> list[str]:
         """
-        What deserves attention.
+        Notes for the user.
         """
     @property
     def outputs(self, /) -> list[Path]:
@@ -208,7 +209,7 @@ class Lab:
     @property
     def passed(self, /) -> bool:
         """
-        Whether everything that the scene expects came true.
+        Whether all expectations of the scene hold.
         """
     @property
     def units(self, /) -> dict[str, Any]:
@@ -221,11 +222,11 @@ class Lattice:
     """
     A lattice of cubes of one size that covers a closed surface, with the surface bound to it.
 
-    Where different parts of a body pass through one cube, each has a cell of its own.
+    Where different parts of a body pass through one cube, each part has its own cell.
     """
     def __new__(cls, /, surface: Mesh, *, cell: SupportsFloat | SupportsIndex) -> Lattice:
         """
-        Covers a closed surface with cubes whose edge is `cell` [m].
+        Covers a closed surface with cubes of edge length `cell` [m].
         """
     def __repr__(self, /) -> str: ...
     @property
@@ -245,12 +246,12 @@ class Lattice:
         """
     def embed(self, /, positions: Any) -> npt.NDArray[Any]:
         """
-        Where the vertices of the surface are when the nodes are at `positions`.
+        Positions of the surface vertices when the nodes are at `positions`.
         """
     @property
     def fractions(self, /) -> npt.NDArray[Any]:
         """
-        Part of each cell that is inside the surface.
+        Fraction of each cell that is inside the surface.
         """
     @property
     def origin(self, /) -> list[float]:
@@ -260,7 +261,7 @@ class Lattice:
     @property
     def places(self, /) -> npt.NDArray[Any]:
         """
-        Place of the lower corner of each cell in multiples of the edge from the origin, shape (cells, 3).
+        Grid position of the lower corner of each cell, in multiples of the edge from the origin, shape (cells, 3).
         """
     @property
     def positions(self, /) -> npt.NDArray[Any]:
@@ -274,22 +275,24 @@ class Lattice:
     @property
     def volume(self, /) -> float:
         """
-        Volume of what is inside [m³].
+        Enclosed volume [m³].
         """
 
 @final
 class Material:
     """
-    What flesh answers to a deformation gradient F, by the words of a scene file: `Material("stable_neo_hookean", young="30 kPa", poisson=0.45)`.
+    A constitutive law as a function of the deformation gradient F, with the keys of a scene file:
+    `Material("stable_neo_hookean", young="30 kPa", poisson=0.45)`.
 
-    `muscle` adds fibres that pull, with the words of `muscle` of a body. Methods take F of any shape (…, 3, 3) in float64; `fibers` are unit vectors along the
-    fibres at rest, one for all or one for each F, and `activation` is a number or one for each.
+    `muscle` adds contractile fibers, with the keys of a body's `muscle`. Methods take F of any shape (…, 3, 3) in
+    float64; `fibers` are unit vectors along the fibers at rest, one for all or one for each F, and `activation` is a
+    number or one for each.
     """
     def __new__(cls, /, law: str, *, muscle: dict[str, Any] | None = None, **parameters: Any) -> Material: ...
     def __repr__(self, /) -> str: ...
     def energy(self, /, deformation: Any, *, fibers: Any | None = None, activation: Any | None = None, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """
-        Energy per rest volume ψ(F) [J/m³], of the shape of F without its last two axes.
+        Energy per rest volume ψ(F) [J/m³], with the shape of F without its last two axes.
         """
     @property
     def lame(self, /) -> tuple[float, float]:
@@ -303,25 +306,27 @@ class Material:
         """
     def stress(self, /, deformation: Any, *, fibers: Any | None = None, activation: Any | None = None, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """
-        First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa], of the shape of F.
+        First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa], with the shape of F.
         """
     def stress_differential(self, /, deformation: Any, change: Any, *, fibers: Any | None = None, activation: Any | None = None, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """
-        Change of stress δP = (∂P/∂F) : δF [Pa] for a change δF of the shape of F.
+        Change of stress δP = (∂P/∂F) : δF [Pa] for a change δF with the shape of F.
         """
 
 @final
 class Mesh:
     """
-    Points, cells and fields of a mesh. It does not change.
+    Points, cells and fields of a mesh. Immutable.
 
-    Cells come by their shape: "triangle", "quad", "tetrahedron", "hexahedron", "quadratic tetrahedron", and so on, with nodes in the order of VTK.
+    Cells are grouped by shape: "triangle", "quad", "tetrahedron", "hexahedron", "quadratic tetrahedron", and so on,
+    with nodes in VTK's order.
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __new__(cls, /, points: Any, cells: dict[str, Any], *, point_fields: dict[str, Any] | None = None, cell_fields: dict[str, Any] | None = None, node_sets: dict[str, Any] | None = None, cell_sets: dict[str, Any] | None = None) -> Mesh:
         """
-        A mesh from arrays: points of shape (n, 3) and a dict of cells by shape, each of shape (cells, nodes per cell). `point_fields` and `cell_fields` are
-        dicts of arrays with one entry or row per point or cell; `node_sets` and `cell_sets` are dicts of lists of numbers.
+        A mesh from arrays: points of shape (n, 3) and a dict of cells by shape, each of shape (cells, nodes per cell).
+        `point_fields` and `cell_fields` are dicts of arrays with one entry or row per point or cell; `node_sets` and
+        `cell_sets` are dicts of index lists.
         """
     def __reduce__(self, /) -> tuple[Any, Any]: ...
     def __repr__(self, /) -> str: ...
@@ -330,7 +335,7 @@ class Mesh:
     @property
     def cell_fields(self, /) -> dict[str, Any]:
         """
-        Fields at the cells by name, cells in the order of the file: read-only views.
+        Fields at the cells by name, cells in file order: read-only views.
         """
     @property
     def cell_sets(self, /) -> dict[str, list[int]]:
@@ -340,8 +345,8 @@ class Mesh:
     @property
     def cells(self, /) -> dict[str, Any]:
         """
-        Cells by shape, arrays of node numbers of shape (cells, nodes per cell). Views where all cells of a shape lie together, else copies; polygons of any
-        number of corners are lists.
+        Cells by shape: arrays of node indices of shape (cells, nodes per cell). Views if all cells of a shape are
+        contiguous, else copies; polygons with any number of corners are lists.
         """
     @staticmethod
     def from_meshio(mesh: Any) -> Any:
@@ -361,7 +366,7 @@ class Mesh:
     @staticmethod
     def load(path: str | PathLike[str]) -> Mesh:
         """
-        Reads a mesh file; the ending says the format.
+        Reads a mesh file; the extension gives the format.
         """
     @property
     def node_sets(self, /) -> dict[str, list[int]]:
@@ -371,7 +376,7 @@ class Mesh:
     @property
     def notes(self, /) -> list[str]:
         """
-        What was left out or mended when the file was read.
+        Notes on content that was skipped or repaired when the file was read.
         """
     @property
     def point_fields(self, /) -> dict[str, Any]:
@@ -385,7 +390,7 @@ class Mesh:
         """
     def save(self, /, path: str | PathLike[str], *, binary: bool = True, compress: bool = False) -> None:
         """
-        Writes a mesh file; the ending says the format.
+        Writes a mesh file; the extension gives the format.
         """
     def surface(self, /) -> Mesh:
         """
@@ -406,13 +411,13 @@ class Mesh:
     @property
     def volume(self, /) -> float:
         """
-        Volume of its tetrahedra and hexahedra, or within its surface where it has none [m³].
+        Volume of its tetrahedra and hexahedra, or volume enclosed by its surface if it has none [m³].
         """
 
 @final
 class Picture:
     """
-    A picture, or an animation; notebooks show it.
+    A picture or an animation; notebooks display it.
     """
     def __repr__(self, /) -> str: ...
     def _repr_png_(self, /) -> bytes: ...
@@ -424,7 +429,7 @@ class Picture:
     @property
     def png(self, /) -> bytes:
         """
-        The file, PNG or animated PNG.
+        The file contents, PNG or animated PNG.
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
@@ -439,7 +444,7 @@ class Picture:
 @final
 class Recording:
     """
-    The recording of a run: `recording.sinew`, or the folder that it is in. Frames are read when they are asked for.
+    The recording of a run: `recording.sinew`, or its folder. Reads frames on demand.
     """
     def __getitem__(self, number: Any, /) -> Any: ...
     def __len__(self, /) -> int: ...
@@ -447,11 +452,11 @@ class Recording:
     def __repr__(self, /) -> str: ...
     def _repr_png_(self, /) -> bytes | None:
         """
-        The last frame, for notebooks; nothing where only probes were recorded.
+        The last frame, for notebooks; none if only probes were recorded.
         """
     def animation(self, /, *, size: tuple[SupportsIndex, SupportsIndex] | None = None, every: SupportsIndex = 1) -> Picture:
         """
-        All frames as an animated picture, of 480 x 360 pixels unless told otherwise; `every` leaves out frames between.
+        All frames as an animated picture, of 480 x 360 pixels by default; `every=n` keeps every n-th frame.
         """
     @property
     def bodies(self, /) -> list[str]:
@@ -478,7 +483,8 @@ class Recording:
         """
     def picture(self, /, frame: SupportsIndex | None = None, *, size: tuple[SupportsIndex, SupportsIndex] | None = None) -> Picture:
         """
-        A picture of a frame that has shapes: the last one unless told otherwise; -1 is the last one too. Of 640 x 480 pixels unless told otherwise.
+        A picture of a frame that has shapes, by default the last one (-1 is the last one too), of 640 x 480 pixels by
+        default.
         """
     def positions(self, /, body: str | None = None) -> npt.NDArray[Any]:
         """
@@ -492,11 +498,11 @@ class Recording:
     @property
     def scene_text(self, /) -> str:
         """
-        Text of the scene that was run.
+        Text of the scene.
         """
     def seek(self, /, time: SupportsFloat | SupportsIndex) -> Frame:
         """
-        The frame at a time [s]: the nearest one.
+        The frame nearest to a time [s].
         """
     @property
     def times(self, /) -> npt.NDArray[Any]:
@@ -507,18 +513,19 @@ class Recording:
 @final
 class Run:
     """
-    What came of a run.
+    The result of a run.
     """
     def __repr__(self, /) -> str: ...
     @property
     def expectations(self, /) -> Any:
         """
-        What the scene expects, and how it came out: a dict each, with name, expected, got, time and passed (None where a shortened run did not get to it).
+        The expectations of the scene and their outcomes: a dict each, with name, expected, got, time and passed (None if
+        a shortened run did not reach it).
         """
     @property
     def frames(self, /) -> int:
         """
-        Frames computed, the initial one not counted.
+        Computed frames, without the initial one.
         """
     @property
     def hash(self, /) -> str:
@@ -528,7 +535,7 @@ class Run:
     @property
     def notes(self, /) -> list[str]:
         """
-        What was mended or deserves attention.
+        Notes on repairs and other findings.
         """
     @property
     def outputs(self, /) -> list[Path]:
@@ -538,7 +545,7 @@ class Run:
     @property
     def passed(self, /) -> bool:
         """
-        Whether it is complete and everything that the scene expects came true.
+        Whether the run is complete and meets all expectations of the scene.
         """
     @property
     def probes(self, /) -> dict[str, Any]:
@@ -568,15 +575,16 @@ class Run:
 @final
 class Scene:
     """
-    A scene that has been read and checked. It does not change: `set` makes another one.
+    A parsed and checked scene. Immutable: `set` returns a new one.
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __new__(cls, /, source: Any, *, name: str = "scene", folder: str | PathLike[str] | None = None, set: Any | None = None, meshes: dict[str, Any] | None = None) -> Scene:
         """
-        Reads a scene from a text in TOML or from a dict with the same keys.
+        Reads a scene from TOML text or from a dict with the same keys.
 
-        In a dict, a `Mesh` may stand wherever a scene names a mesh file. `name` stands in messages, files are relative to `folder` (the current one, unless told), and `set` replaces single
-        values as `--set` of the command line does. Raises `SceneError` with every mistake at once.
+        In a dict, a `Mesh` can take the place of a mesh file. `name` appears in messages, file names are relative to
+        `folder` (default: the current one), and `set` replaces single values like `--set` of the command line. Raises
+        `SceneError` with all mistakes at once.
         """
     def __reduce__(self, /) -> tuple[Any, Any]: ...
     def __repr__(self, /) -> str: ...
@@ -600,7 +608,7 @@ class Scene:
     @property
     def frame_count(self, /) -> int:
         """
-        How many frames follow the initial one.
+        Number of frames after the initial one.
         """
     @property
     def frame_rate(self, /) -> float:
@@ -615,35 +623,36 @@ class Scene:
     @property
     def meshes(self, /) -> dict[str, Any]:
         """
-        Meshes that came with the scene, by the name behind the `@`.
+        Meshes passed with the scene, by the name after the `@`.
         """
     @property
     def name(self, /) -> str:
         """
-        Its name in messages: the path of the file for scenes that were loaded.
+        Its name in messages: the file path for loaded scenes.
         """
     @property
     def overrides(self, /) -> list[str]:
         """
-        What was replaced, as texts "path=value".
+        The replaced values, as strings "path=value".
         """
     @property
     def path(self, /) -> Path | None:
         """
-        The path of its file; None for scenes from texts and dicts.
+        The path of its file; None for scenes from text and dicts.
         """
     def set(self, /, values: Any) -> Scene:
         """
-        The same scene with some more values replaced: a dict of paths and values, or a list of texts such as "duration=2 s".
+        The same scene with more values replaced: a dict of paths and values, or a list of strings such as "duration=2
+        s".
         """
     def simulation(self, /, *, forces: SupportsGetItem[int, Any] | None = None, check: bool = True) -> Simulation:
         """
-        The simulation that the scene describes, at time zero. `forces` are forces of your own; see `sinew.Force`.
+        The simulation of the scene, at time zero. `forces` are custom forces; see `sinew.Force`.
         """
     @property
     def text(self, /) -> str:
         """
-        The text of the scene, without what `set` replaced.
+        The text of the scene, without replaced values.
         """
     @property
     def title(self, /) -> str | None:
@@ -652,29 +661,30 @@ class Scene:
         """
     def to_dict(self, /) -> Any:
         """
-        The scene as a dict, without what `set` replaced.
+        The scene as a dict, without replaced values.
         """
     def validate(self, /) -> list[str]:
         """
-        Compiles the scene without running it, which finds what reading alone cannot (missing regions, open surfaces, bad meshes), and returns notes on what
-        was mended or deserves attention. Raises `SceneError` with every mistake at once.
+        Compiles the scene without running it. This finds mistakes that parsing cannot (missing regions, open surfaces,
+        bad meshes). Returns notes on repairs and other findings. Raises `SceneError` with all mistakes at once.
         """
 
 @final
 class Simulation:
     """
-    A scene that runs: `step` computes frame after frame, and everything in between can be looked at and steered.
+    A running scene: `step` computes frame after frame. In between, you can inspect and control everything.
 
-    Arrays such as `positions` are views: they show the memory of the simulation itself, cost nothing, are read-only, and after each step show the new frame.
-    Copy them (`.copy()`) to keep a frame. They stay valid for as long as they are held, also when the simulation is gone. While a step is computed in another
-    thread they show numbers in the making.
+    Arrays such as `positions` are views of the simulation's memory: they cost nothing, are read-only, and show the new
+    frame after each step. Copy them (`.copy()`) to keep a frame. They stay valid as long as you hold them, even after
+    the simulation is gone. While another thread computes a step, they show intermediate values.
 
-    The interpreter is free for other threads while a step is computed. One simulation steps in one thread at a time; a second one is refused.
+    Other Python threads can run while a step is computed. A simulation steps in one thread at a time; a second thread
+    gets an error.
     """
     def __new__(cls, /, scene: Any, *, set: Any | None = None, forces: SupportsGetItem[int, Any] | None = None, check: bool = True) -> Simulation:
         """
-        Compiles a scene, or the scene file at a path. `forces` are forces of your own (see `sinew.Force`); `check` compares their derivatives with differences
-        first and raises `ForceError` where they are wrong.
+        Compiles a scene, or the scene file at a path. `forces` are custom forces (see `sinew.Force`); `check` first
+        compares their derivatives with finite differences and raises `ForceError` if they are wrong.
         """
     def __repr__(self, /) -> str: ...
     def _repr_png_(self, /) -> bytes: ...
@@ -685,21 +695,22 @@ class Simulation:
         """
     def body(self, /, name: str | None = None) -> Body:
         """
-        A body by name; the only one without.
+        A body by name; without a name, the only one.
         """
     def command(self, /, command: dict[str, Any]) -> None:
         """
-        Applies a command from the next step on: {"type": "set_channel", "channel": NAME, "value": NUMBER} or {"type": "release_channel", "channel": NAME}.
+        Applies a command from the next step on: {"type": "set_channel", "channel": NAME, "value": NUMBER} or {"type":
+        "release_channel", "channel": NAME}.
         """
     @property
     def control(self, /) -> Control:
         """
-        The control channels: a mapping to read and to set.
+        The control channels: a mapping to read and set.
         """
     @property
     def forces(self, /) -> npt.NDArray[Any]:
         """
-        Forces of the flesh on its nodes [N], active muscle included, shape (n, 3): computed anew, a copy.
+        Elastic forces on the nodes [N], including active muscle, shape (n, 3): a freshly computed copy.
         """
     @property
     def frame(self, /) -> int:
@@ -709,22 +720,22 @@ class Simulation:
     @property
     def last_step(self, /) -> Step:
         """
-        How the current frame was computed.
+        Statistics of the current frame.
         """
     def load(self, /, path: str | PathLike[str]) -> None:
         """
-        Puts the simulation where it was when a file was saved, or where a run wrote its checkpoint.
+        Restores the state from a saved file or from the checkpoint of a run.
         """
     @property
     def notes(self, /) -> list[str]:
         """
-        What was mended or deserves attention in the scene.
+        Notes on repairs and other findings in the scene.
         """
     def picture(self, /, size: tuple[SupportsIndex, SupportsIndex] | None = None, *, color: str | None = None) -> Picture:
         """
-        A picture of the current frame, of 640 x 480 pixels unless told otherwise; notebooks show it.
-        Bodies have the colour that `record.color` of the scene asks for, or that of the field `color`: von_mises, J, stretch, fiber_stretch, displacement, speed or
-        label.
+        A picture of the current frame, of 640 x 480 pixels by default; notebooks display it. Bodies are colored as set
+        by `record.color` of the scene, or by the field `color`: von_mises, J, stretch, fiber_stretch, displacement,
+        speed or label.
         """
     @property
     def positions(self, /) -> npt.NDArray[Any]:
@@ -753,18 +764,18 @@ class Simulation:
     @property
     def reactions(self, /) -> npt.NDArray[Any]:
         """
-        What is left of the balance of forces at each node [N], shape (n, 3): on pinned nodes the force of the pin on the flesh, nearly zero elsewhere. A
-        read-only view.
+        Residual force at each node [N], shape (n, 3): on pinned nodes the force of the pin on the flesh, nearly zero
+        elsewhere. A read-only view.
         """
     def record(self, /, path: str | PathLike[str]) -> None:
         """
-        Records the current frame and all that follow to a file (.sinew), until `stop_recording`: to be opened with `Recording` or made into files for
-        other programs with `convert`.
+        Records the current frame and all later ones to a file (.sinew), until `stop_recording`. Open it with
+        `Recording`, or convert it for other programs with `convert`.
         """
     def run(self, /, frames: SupportsIndex | None = None, *, progress: Any | None = None) -> Step | None:
         """
-        Computes all frames up to the end of the scene, or as many as told. `progress` is called after each one with the number of frames done and of all, or
-        is True for a line on stderr.
+        Computes all frames to the end of the scene, or `frames` frames. `progress` is a function called after each
+        frame with the number of finished frames and the total, or True for a line on stderr.
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
@@ -778,18 +789,19 @@ class Simulation:
     @property
     def state(self, /) -> State:
         """
-        Everything that changes, as a copy. Setting it puts the simulation there; the next frame is the first one after its time.
+        The full simulation state, as a copy. Assigning it restores that state; the next frame is the first one after
+        its time.
         """
     @state.setter
     def state(self, /, state: Any) -> None: ...
     def step(self, /, frames: SupportsIndex = 1) -> Step:
         """
-        Computes the next frames, one unless told otherwise, and tells how the last one was computed. Raises `StepError` when a frame cannot be computed; the
-        simulation then is at the frame before. Ctrl-C ends a step in its middle the same way.
+        Computes the next `frames` frames and returns statistics of the last one. Raises `StepError` if a frame cannot
+        be computed; the simulation then stays at the frame before. Ctrl-C aborts a step the same way.
         """
     def stop_recording(self, /) -> None:
         """
-        Ends the recording; the file is complete.
+        Ends the recording and completes the file.
         """
     @property
     def time(self, /) -> float:
@@ -805,26 +817,27 @@ class Simulation:
 @final
 class State:
     """
-    Everything that changes in a simulation, as a copy: positions, velocities, what contacts and muscles remember, and held control channels.
+    The full state of a simulation, as a copy: positions, velocities, the history of contacts and muscles, and held
+    control channels.
 
-    States can be compared, pickled, saved, and given back to a simulation of the same scene.
+    States can be compared, pickled, saved, and restored to a simulation of the same scene.
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self, /) -> tuple[Any, tuple[bytes]]: ...
     def __repr__(self, /) -> str: ...
     def copy(self, /) -> State:
         """
-        A copy; states do not change, so this is the state itself.
+        The state itself, since states are immutable.
         """
     @staticmethod
     def from_bytes(bytes: bytes) -> State:
         """
-        From the bytes of `to_bytes`.
+        Restores a state from the bytes of `to_bytes`.
         """
     @property
     def held(self, /) -> list[tuple[str, float]]:
         """
-        Control channels that commands hold, with their values.
+        Held control channels, with their values.
         """
     @staticmethod
     def load(path: str | PathLike[str]) -> State:
@@ -838,7 +851,7 @@ class State:
         """
     def save(self, /, path: str | PathLike[str]) -> None:
         """
-        Writes the state to a file, which appears whole or not at all.
+        Writes the state to a file, atomically.
         """
     @property
     def time(self, /) -> float:
@@ -847,7 +860,7 @@ class State:
         """
     def to_bytes(self, /) -> bytes:
         """
-        The state as bytes, the same on every machine.
+        The state as bytes, identical on every machine.
         """
     @property
     def velocities(self, /) -> npt.NDArray[Any]:
@@ -858,7 +871,7 @@ class State:
 @final
 class Step:
     """
-    How a frame was computed: how hard it was, how exact it became, and where the time went.
+    Statistics of a computed frame: effort, accuracy, and time.
     """
     def __repr__(self, /) -> str: ...
     @property
@@ -874,7 +887,8 @@ class Step:
     @property
     def frame_seconds(self, /) -> float:
         """
-        Wall-clock time of the whole frame [s], with what is done beside the solver; for frames of a recording that of the solver.
+        Wall-clock time of the whole frame [s], including work outside the solver; for frames of a recording, that of
+        the solver.
         """
     @property
     def linear_iterations(self, /) -> int:
@@ -889,7 +903,7 @@ class Step:
     @property
     def relative_residual(self, /) -> float:
         """
-        The same over its norm at the start.
+        The same relative to its norm at the start.
         """
     @property
     def residual(self, /) -> float:
@@ -909,7 +923,7 @@ class Step:
     @property
     def substeps(self, /) -> int:
         """
-        Steps that were taken.
+        Steps taken.
         """
     @property
     def time(self, /) -> float:
@@ -924,21 +938,21 @@ class Step:
     @property
     def unconverged(self, /) -> int:
         """
-        Steps that a budget of iterations ended before they converged.
+        Steps stopped by an iteration budget before they converged.
         """
 
 def command(arguments: SupportsGetItem[int, str]) -> tuple[int, str, str]:
     """
-    Runs a command line (a list of words without the name of the program) in this process and returns its exit status, what it printed, and what it said on the
-    way. Raises `SinewError` where the command line would end with status 2.
+    Runs a command line (a list of words without the program name) in this process. Returns its exit status, its output,
+    and its messages. Raises `SinewError` where the command line would exit with status 2.
     """
 
 def lab(protocol: str, scene: Any, output: str | PathLike[str] | None = None, *, set: Any | None = None, threads: SupportsIndex | None = None, progress: Any | None = None) -> Lab:
     """
-    Takes the muscle of a scene through a protocol of physiology, as `sinew lab` does: tension-length, force-velocity, isotonic,
-    quick-release, twitch, tetanus or free.
+    Tests the muscle of a scene with a physiological protocol, like `sinew lab`: tension-length, force-velocity,
+    isotonic, quick-release, twitch, tetanus or free.
 
-    Writes PROTOCOL.csv and PROTOCOL.html where `output` names a folder.
+    Writes PROTOCOL.csv and PROTOCOL.html to the folder `output`, if given.
     """
 
 def program(arguments: SupportsGetItem[int, str]) -> int:
@@ -946,13 +960,16 @@ def program(arguments: SupportsGetItem[int, str]) -> int:
     Runs the command line of this process and returns its exit status: the program `sinew`.
     """
 
-def run(scene: Any, output: str | PathLike[str] | None = None, *, set: Any | None = None, frames: SupportsIndex | None = None, resume: bool = False, checkpoint: SupportsFloat | SupportsIndex | None = None, threads: SupportsIndex | None = None, progress: Any | None = None) -> Run:
+def run(scene: Any, output: str | PathLike[str] | None = None, *, set: Any | None = None, frames: SupportsIndex | None = None, resume: bool = False, force: bool = False, checkpoint: SupportsFloat | SupportsIndex | None = None, threads: SupportsIndex | None = None, progress: Any | None = None) -> Run:
     """
-    Runs a scene as `sinew run` does: compiles it, computes all frames, writes what it records to `output`, and checks what it expects.
+    Runs a scene like `sinew run`: compiles it, computes all frames, writes its records to `output`, and checks its
+    expectations.
 
-    Nothing is written without `output`. `set` replaces single values, `frames` ends it early, `resume` continues the run in the folder, `checkpoint` are seconds of
-    computing between checkpoints, `threads` the number of threads (results do not depend on it; what the scene says, else all cores). `progress` is called with the number of frames done and
-    of all, or is True for a line on stderr. Ctrl-C ends it after the last whole frame, with valid files.
+    Without `output`, writes nothing. `set` replaces single values, `frames` ends the run early, `resume` continues the
+    run in the folder, `force` replaces files there that no run wrote, `checkpoint` gives the seconds of computing
+    between checkpoints, and `threads` the number of threads (default: the scene's setting, else all cores; results do
+    not depend on it). `progress` is a function called with the number of finished frames and the total, or True for a
+    line on stderr. Ctrl-C ends the run after the last complete frame, with valid files.
     """
 
 def __getattr__(name: str) -> npt.NDArray[Any]: ...
