@@ -5,6 +5,7 @@ mod support;
 use std::path::Path;
 
 use sinew_fem::Simulation;
+use sinew_fem::force::Attachment;
 use sinew_geometry::TriMesh;
 use sinew_geometry::procedural::icosphere;
 use sinew_io::load_rig;
@@ -282,8 +283,12 @@ attachment_stiffness = 10
     { joint = "wrist", ends = [[0.59, 0.02, 0], [0.66, 0.02, 0]], radius = "1 cm", hold = "hard" },
 ]"#;
     let firmness = |simulation: &Simulation, name: &str| {
-        let springs =
-            &simulation.model().attachments.iter().find(|group| group.name.ends_with(name)).expect("springs").springs;
+        let springs = &simulation
+            .model()
+            .forces_of::<Attachment>()
+            .find(|group| group.name.ends_with(name))
+            .expect("springs")
+            .springs;
         let of = |worst: fn(f64, f64) -> f64| springs.iter().map(|spring| spring.stiffness / unit).reduce(worst);
         [of(f64::min).expect("one"), of(f64::max).expect("one")]
     };

@@ -8,6 +8,7 @@ use sinew_math::Vec3;
 
 use crate::contact::Response;
 use crate::control::Control;
+use crate::force::ContactForce;
 use crate::model::Model;
 use crate::state::{History, State};
 
@@ -33,9 +34,9 @@ pub struct Contacts {
 impl Contacts {
     /// Finds the touches at the positions and collider poses of `state`, where a step of length `dt` begins; reuses memory.
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
-        self.touches.resize_with(model.contacts.len(), Vec::new);
+        self.touches.resize_with(model.forces_of::<ContactForce>().count(), Vec::new);
         self.meeting_speeds.clear();
-        for (touches, force) in self.touches.iter_mut().zip(&model.contacts) {
+        for (touches, force) in self.touches.iter_mut().zip(model.forces_of::<ContactForce>()) {
             self.meeting_speeds.push(force.find_touches(model, state, control, dt, touches));
         }
     }
@@ -43,14 +44,14 @@ impl Contacts {
     /// Adds what the touches remember at the end `x` of their step.
     pub(crate) fn remember(&self, model: &Model, x: &[Vec3], control: &Control, dt: f64, history: &mut History) {
         self.remember_meetings(model, history);
-        for (touches, force) in self.touches.iter().zip(&model.contacts) {
+        for (touches, force) in self.touches.iter().zip(model.forces_of::<ContactForce>()) {
             force.remember(touches, x, control, dt, &mut history.contact_memory);
         }
     }
 
     /// Adds the speeds at which bodies and colliders met.
     pub(crate) fn remember_meetings(&self, model: &Model, history: &mut History) {
-        if model.contacts.iter().any(|force| force.bounce > 0.0) {
+        if model.forces_of::<ContactForce>().any(|force| force.bounce > 0.0) {
             history.meeting_speeds.extend(&self.meeting_speeds);
         }
     }

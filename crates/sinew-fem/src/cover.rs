@@ -4,6 +4,7 @@ use sinew_geometry::TriMesh;
 use sinew_geometry::shape::Shape;
 use sinew_math::Vec3;
 
+use crate::force::Bone;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
 
@@ -13,6 +14,7 @@ const PLACES_PER_CELL: f64 = 3.0;
 /// What lies over a bone: `BODY.cover.NAME.depth`, how far flesh or skin has sunk in, and where the skin is within a cell at rest `BODY.cover.NAME.min`, the thickness of the flesh over the bone
 /// where there is least (below zero where the bone comes out of the skin), and `BODY.cover.NAME.growth`, how much more it is than at rest where it has grown most [m].
 pub struct CoverProbe {
+    /// Index among the bones of the model.
     bone: usize,
     /// Places on the bone, in its frame [m].
     places: Vec<Vec3>,
@@ -23,7 +25,7 @@ pub struct CoverProbe {
 impl CoverProbe {
     /// For a bone of the model.
     pub fn new(model: &Model, bone: usize) -> Self {
-        let contact = &model.bones[bone].contact;
+        let contact = &bone_of(model, bone).contact;
         let (owner, shape) = (&model.bodies[contact.body], &contact.shape.shape);
         let surfaces = skin(model, contact.body, owner.mesh.positions()).zip(shape.surface());
         let Some((skin, surface)) = surfaces else { return Self { bone, places: Vec::new(), rest: Vec::new() } };
@@ -37,6 +39,10 @@ impl CoverProbe {
     }
 }
 
+fn bone_of(model: &Model, bone: usize) -> &Bone {
+    model.forces_of::<Bone>().nth(bone).expect("probes are made for bones that there are")
+}
+
 /// The skin of a body with its nodes at those positions; none where it has collapsed.
 fn skin(model: &Model, body: usize, nodes: &[Vec3]) -> Option<TriMesh> {
     let surface = &model.bodies[body].surface;
@@ -45,14 +51,14 @@ fn skin(model: &Model, body: usize, nodes: &[Vec3]) -> Option<TriMesh> {
 
 impl Probe for CoverProbe {
     fn names(&self, model: &Model) -> Vec<String> {
-        let bone = &model.bones[self.bone];
+        let bone = bone_of(model, self.bone);
         let parts = if self.places.is_empty() { &["depth"][..] } else { &["depth", "min", "growth"] };
         let body = &model.bodies[bone.contact.body].name;
         parts.iter().map(|part| format!("{body}.cover.{}.{part}", bone.name)).collect()
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let contact = &ctx.model.bones[self.bone].contact;
+        let contact = &bone_of(ctx.model, self.bone).contact;
         let pose = ctx.state.history.collider_poses.get(contact.collider).copied().unwrap_or_default();
         let mut deepest = 0.0f64;
         contact.for_each_at(&pose, &ctx.state.positions, ctx.state.time, |_, distance, _, _| {

@@ -43,7 +43,7 @@ pub fn summarize(model: &Model, body: usize, state: &State, control: &Control) -
     let blocks = &model.elastic[model.bodies[body].elastic.clone()];
     let x = &state.positions;
     let activations = model.activations(body, control);
-    let actuation = Actuation { activations: &activations, motion: model.last_motion(&state.history) };
+    let actuation = Actuation { activations: &activations, motion: state.history.last_motion() };
     let cells = blocks.iter().map(|block| block.summarize(x, &actuation));
     let stiffness = model.body_stiffness(body, control);
     let lattice = model.lattice_of(body).map(|block| block.summarize(x, &block.activations(control, stiffness)));

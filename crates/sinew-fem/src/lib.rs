@@ -16,6 +16,7 @@ pub mod contacts;
 pub mod control;
 pub mod cover;
 pub mod diagnostics;
+pub mod faces;
 pub mod force;
 pub mod frame;
 pub mod interrupt;

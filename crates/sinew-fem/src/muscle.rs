@@ -6,9 +6,9 @@ use sinew_math::Vec3;
 
 use crate::control::{ChannelId, Control};
 use crate::elastic::{Actuation, ElasticBlock, FiberSummary};
-use crate::force::{StepContext, Strand};
+use crate::force::{ActiveForce, StepContext};
 use crate::model::Model;
-use crate::state::{History, State};
+use crate::state::State;
 
 /// Muscles that a body may have.
 pub const MAX_MUSCLES: usize = 64;
@@ -68,19 +68,13 @@ impl Model {
 
     /// Whether force depends on the speed of fibers somewhere.
     pub fn needs_motion(&self) -> bool {
-        self.elastic.iter().any(ElasticBlock::needs_motion) || self.strands.iter().any(Strand::needs_motion)
-    }
-
-    /// Where points were at the start of the last accepted step, and one over its length, where that matters to fibers.
-    pub(crate) fn last_motion<'a>(&self, history: &'a History) -> Option<(&'a [Vec3], f64)> {
-        let is_known = history.last_dt > 0.0 && !history.fiber_start.is_empty();
-        is_known.then(|| (history.fiber_start.as_slice(), 1.0 / history.last_dt))
+        self.elastic.iter().any(ElasticBlock::needs_motion) || self.active_forces().any(ActiveForce::needs_motion)
     }
 
     /// What the fibers of a muscle of a body on a mesh do in a state.
     pub fn fiber_summary(&self, body: usize, muscle: usize, state: &State, control: &Control) -> FiberSummary {
         let activations = self.activations(body, control);
-        let actuation = Actuation { activations: &activations, motion: self.last_motion(&state.history) };
+        let actuation = Actuation { activations: &activations, motion: state.history.last_motion() };
         let blocks = &self.elastic[self.bodies[body].elastic.clone()];
         blocks
             .iter()
@@ -88,7 +82,7 @@ impl Model {
             .fold(FiberSummary::default(), FiberSummary::join)
     }
 
-    /// Adds the work of active fibers and generators over a step to the history of its end, and remembers what the next step will ask for.
+    /// Adds the work of active fibers and forces over a step to the history of its end, and remembers what the next step will ask for.
     pub(crate) fn finish_muscles(&self, previous: &State, control: &Control, dt: f64, state: &mut State) {
         let mut first = 0;
         for (body, muscles) in self.muscles.iter().enumerate() {
@@ -106,10 +100,9 @@ impl Model {
             }
             before.copy_from_slice(&after[..muscles.len()]);
         }
-        for (strand, before) in self.strands.iter().zip(&mut state.history.activations[first..]) {
-            let after = strand.activation(control);
-            state.history.work.muscles +=
-                strand.active_work(&previous.positions, &state.positions, [*before, after], 1.0 / dt);
+        for (force, before) in self.active_forces().zip(&mut state.history.activations[first..]) {
+            let after = force.activation(control);
+            state.history.work.muscles += force.work(&previous.positions, &state.positions, [*before, after], 1.0 / dt);
             *before = after;
         }
         if !state.history.fiber_start.is_empty() {

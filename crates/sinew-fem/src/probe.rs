@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::diagnostics::{
     BodySummary, angular_momentum, center_of_mass, kinetic_energy, largest_displacement, momentum, shape_error,
 };
+use crate::force::{ContactForce, ForceView, TendonStrand};
 use crate::linearization::ProbeGradient;
 use crate::model::Model;
 use crate::report::StepReport;
@@ -275,6 +276,22 @@ fn projection_excess(model: &Model, body: usize, x: &[Vec3]) -> f64 {
     most
 }
 
+/// What a force tells of itself.
+pub struct ForceProbe {
+    /// Index of the force in the model.
+    pub force: usize,
+}
+
+impl Probe for ForceProbe {
+    fn names(&self, model: &Model) -> Vec<String> {
+        model.forces[self.force].probe_names(&model.channels)
+    }
+
+    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
+        ctx.model.forces[self.force].probe(&ForceView { state: ctx.state, control: ctx.control }, out);
+    }
+}
+
 /// Position and displacement of a named point of a body: a weighted sum of its nodes.
 pub struct PointProbe {
     /// Full name, `BODY.NAME`.
@@ -357,7 +374,7 @@ impl Probe for SectionProbe {
 pub enum LeverHold {
     /// A pin, by its index.
     Pin(usize),
-    /// A group of tendons, by its index.
+    /// A group of tendons, by its index among them.
     Tendon(usize),
 }
 
@@ -396,7 +413,9 @@ impl Probe for LeverProbe {
                 }
             }
             LeverHold::Tendon(index) => {
-                model.tendons[index].for_each_force(&state.positions, ctx.control, |place, f| add(place, -f));
+                if let Some(tendon) = model.forces_of::<TendonStrand>().nth(index) {
+                    tendon.for_each_force(&state.positions, ctx.control, |place, f| add(place, -f));
+                }
             }
         }
         let size = force.norm();
@@ -442,19 +461,20 @@ impl Probe for RigidProbe {
 
 /// Penalty contact of a body with a collider.
 pub struct ColliderProbe {
-    /// Index of the contact force.
+    /// Index among the contact forces.
     pub contact: usize,
 }
 
 impl Probe for ColliderProbe {
     fn names(&self, model: &Model) -> Vec<String> {
-        let name = &model.contacts[self.contact].name;
+        let Some(contact) = model.forces_of::<ContactForce>().nth(self.contact) else { return Vec::new() };
+        let name = &contact.name;
         vector_names(&format!("{name}.force")).chain(["depth", "area"].map(|part| format!("{name}.{part}"))).collect()
     }
 
     fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
         let (mut force, mut deepest, mut area) = (Vec3::zero(), 0.0f64, 0.0);
-        let contact = &ctx.model.contacts[self.contact];
+        let Some(contact) = ctx.model.forces_of::<ContactForce>().nth(self.contact) else { return };
         let own = [Party::Body(contact.body), Party::Collider(contact.collider)];
         for point in ctx.contacts.iter().filter(|point| point.between == own) {
             force += point.force;

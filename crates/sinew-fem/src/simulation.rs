@@ -14,8 +14,7 @@ use crate::control::{ChannelId, Control, ControlError};
 use crate::cover::CoverProbe;
 use crate::diagnostics::{BodySummary, summarize};
 use crate::elastic::{Actuation, ElasticBlock};
-use crate::force::SheathProbe;
-use crate::force::strand::{StrandProbe, TendonProbe};
+use crate::force::{Bone, ContactForce};
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::interrupt::Interrupt;
 use crate::kinematics::PointMap;
@@ -23,7 +22,7 @@ use crate::lattice::LatticeBlock;
 use crate::linearization::ProbeGradient;
 use crate::model::Model;
 use crate::pacing::{AdaptiveParams, MAX_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
-use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
+use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, ForceProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
 use crate::report::{StepError, StepReport};
 use crate::solver::Solver;
 use crate::state::State;
@@ -114,12 +113,16 @@ impl Simulation {
         };
         let mut all: Vec<Box<dyn Probe>> = vec![Box::new(GlobalProbe)];
         all.extend((0..model.bodies.len()).map(|body| Box::new(BodyProbe { body }) as Box<dyn Probe>));
-        all.extend((0..model.strands.len()).map(|strand| Box::new(StrandProbe { strand }) as Box<dyn Probe>));
-        all.extend((0..model.tendons.len()).map(|tendon| Box::new(TendonProbe { tendon }) as Box<dyn Probe>));
-        all.extend((0..model.sheaths.len()).map(|sheath| Box::new(SheathProbe { sheath }) as Box<dyn Probe>));
+        all.extend((0..model.forces.len()).map(|force| Box::new(ForceProbe { force }) as Box<dyn Probe>));
         all.extend((0..model.rigid_bodies.len()).map(|rigid| Box::new(RigidProbe { rigid }) as Box<dyn Probe>));
-        all.extend((0..model.contacts.len()).map(|contact| Box::new(ColliderProbe { contact }) as Box<dyn Probe>));
-        all.extend((0..model.bones.len()).map(|bone| Box::new(CoverProbe::new(&model, bone)) as Box<dyn Probe>));
+        all.extend(
+            (0..model.forces_of::<ContactForce>().count())
+                .map(|contact| Box::new(ColliderProbe { contact }) as Box<dyn Probe>),
+        );
+        all.extend(
+            (0..model.forces_of::<Bone>().count())
+                .map(|bone| Box::new(CoverProbe::new(&model, bone)) as Box<dyn Probe>),
+        );
         let pairs: Vec<[usize; 2]> = model.contact.pairs().map(|(g, h, _)| [g, h]).collect();
         all.extend(pairs.into_iter().map(|groups| Box::new(ContactProbe { groups }) as Box<dyn Probe>));
         all.extend(probes);
@@ -674,7 +677,7 @@ impl Simulation {
                         model,
                         control: &self.control,
                         blocks: body.elastic.clone(),
-                        motion: model.last_motion(&self.state.history),
+                        motion: self.state.history.last_motion(),
                         lattice: model.lattice_of(index),
                         x,
                         cells: body.mesh.cell_count(),

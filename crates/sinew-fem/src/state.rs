@@ -107,6 +107,14 @@ impl Work {
     }
 }
 
+impl History {
+    /// Where points were at the start of the last accepted step, and one over its length, where that matters to fibers.
+    pub(crate) fn last_motion(&self) -> Option<(&[Vec3], f64)> {
+        let is_known = self.last_dt > 0.0 && !self.fiber_start.is_empty();
+        is_known.then(|| (self.fiber_start.as_slice(), 1.0 / self.last_dt))
+    }
+}
+
 /// By hand, as for [`State`].
 impl Clone for History {
     fn clone(&self) -> Self {

@@ -5,10 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sinew_fem::force::strand::StrandScaling;
+use sinew_fem::force::{AttachTarget, AttachmentParams, FleshPlace, PressureParams, Slack, StrandParams, TendonParams};
 use sinew_fem::material::{Law, MaterialSpec, VolumeForm};
-use sinew_fem::model::{
-    AttachTarget, ColliderParams, FleshPlace, PinParams, RigidParams, Slack, StrandParams, TendonParams,
-};
+use sinew_fem::model::{ColliderParams, PinParams, RigidParams};
 use sinew_fem::pacing::AdaptiveParams;
 use sinew_fem::solver::{LinearSolver, NewmarkParams};
 use sinew_fem::{
@@ -99,10 +98,10 @@ fn model() -> Model {
         angular_velocity: Vec3::zero(),
         driven_about: None,
     });
-    builder.attach(cube, "spring".into(), vec![26], AttachTarget::Rigid(ball), 100.0);
-    builder.pressure(beam, "inside".into(), triangles);
+    builder.force(AttachmentParams::nodes(cube, "spring", vec![26], AttachTarget::Rigid(ball), 100.0));
+    builder.force(PressureParams { body: beam, name: "inside".into(), triangles });
     let place = |x: f64| FleshPlace::Place { body: beam, place: Vec3::new(x, 0.05, 0.05) };
-    builder.strand(StrandParams {
+    builder.force(StrandParams {
         body: beam,
         name: "strand".into(),
         columns: vec![vec![place(0.2), place(0.3), place(0.4)]],
@@ -113,7 +112,7 @@ fn model() -> Model {
         curves: FiberCurves::chen(),
         max_velocity: 10.0,
     });
-    builder.tendon(TendonParams {
+    builder.force(TendonParams {
         body: beam,
         name: "tendon".into(),
         ends: vec![(place(0.4), Vec3::new(0.8, 0.05, 0.05))],

@@ -1,5 +1,6 @@
 //! Strands and tendons of scenes: what they become, and what a user reads about mistakes in them.
 
+use sinew_fem::force::{Strand, TendonStrand};
 use sinew_run::compile::compile;
 use sinew_scene::Scene;
 
@@ -33,15 +34,17 @@ tendon = [
     );
     let mut simulation = compile(&scene.unwrap()).unwrap();
     let model = simulation.model();
-    assert_eq!((model.strands.len(), model.strands[0].generators.len()), (1, 32));
-    assert_eq!((model.strands[0].active_force, model.strands[0].passive_force), (1.0, 1.0));
+    let strands: Vec<&Strand> = model.forces_of().collect();
+    let tendons: Vec<&TendonStrand> = model.forces_of().collect();
+    assert_eq!((strands.len(), strands[0].generators.len()), (1, 32));
+    assert_eq!((strands[0].active_force, strands[0].passive_force), (1.0, 1.0));
     // A box has as much flesh around each; the first and last cells are shared with their neighbors.
-    let factors = model.strands[0].generators.iter().map(|generator| generator.factor);
+    let factors = strands[0].generators.iter().map(|generator| generator.factor);
     assert!((factors.clone().sum::<f64>() / 32.0 - 1.0).abs() < 1e-12);
     assert!(factors.into_iter().all(|factor| (factor - 1.0).abs() < 0.35));
-    assert_eq!((model.tendons[0].tendons.len(), model.tendons[0].name.as_str()), (4, "flesh.tendon.strand-first"));
-    assert_eq!((model.tendons[1].tendons.len(), model.tendons[1].name.as_str()), (9, "flesh.tendon.x-max"));
-    assert!((model.tendons[1].force - 2.0 / 9.0).abs() < 1e-15);
+    assert_eq!((tendons[0].tendons.len(), tendons[0].name.as_str()), (4, "flesh.tendon.strand-first"));
+    assert_eq!((tendons[1].tendons.len(), tendons[1].name.as_str()), (9, "flesh.tendon.x-max"));
+    assert!((tendons[1].force - 2.0 / 9.0).abs() < 1e-15);
     simulation.step_frame().unwrap();
     let names = simulation.probe_names();
     for name in [

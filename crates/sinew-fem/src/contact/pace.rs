@@ -61,7 +61,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
     }
     let mut poses = Vec::new();
     collider_poses(model, control, &mut poses);
-    for contact in model.contacts.iter().filter(|contact| !is_plane(contact)) {
+    for contact in model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)) {
         let (now, then) = (&state.history.collider_poses[contact.collider], &poses[contact.collider]);
         let body = &bodies[contact.body];
         let (center, reach) = (body.bounds.center(), 0.5 * body.bounds.diagonal());
@@ -102,7 +102,7 @@ pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) 
     }
     let pins = ways.iter().map(|way| way.norm()).fold(0.0, f64::max);
     let reach = 0.5 * model.rest_size();
-    let carried = model.contacts.iter().filter(|contact| !is_plane(contact)).map(|contact| {
+    let carried = model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)).map(|contact| {
         let center = model.bodies[contact.body].mesh.bounds().center();
         moved(&contact.shape.pose(from), &contact.shape.pose(to), center, reach)
     });
@@ -112,7 +112,7 @@ pub(crate) fn increments_of_motion(model: &Model, from: &Control, to: &Control) 
 impl Model {
     /// Whether penalty contact has to notice what bodies meet.
     pub(crate) fn has_penalties(&self) -> bool {
-        self.contact.has(ContactMode::Penalty) || self.contacts.iter().any(|contact| !is_plane(contact))
+        self.contact.has(ContactMode::Penalty) || self.forces_of::<ContactForce>().any(|contact| !is_plane(contact))
     }
 }
 

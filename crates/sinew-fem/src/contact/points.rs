@@ -6,6 +6,7 @@ use super::rule::{ORDINARY_DEPTH, Party};
 use super::stage::ContactStage;
 use crate::contacts::Touch;
 use crate::control::Control;
+use crate::force::ContactForce;
 use crate::model::Model;
 use crate::state::State;
 
@@ -29,7 +30,7 @@ pub struct ContactPoint {
 /// Lets bodies that start inside colliders come out slowly.
 pub(crate) fn allow_start(model: &mut Model, state: &State) {
     let cells: Vec<f64> = model.bodies.iter().map(|body| body.cell_size()).collect();
-    for contact in &mut model.contacts {
+    for contact in model.forces_of_mut::<ContactForce>() {
         if let Some(pose) = state.history.collider_poses.get(contact.collider) {
             contact.allow_start(pose, &state.positions, ORDINARY_DEPTH * cells[contact.body]);
         }
@@ -41,7 +42,7 @@ const MAX_RESERVED: usize = 1 << 16;
 
 /// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not for the rare model where all could.
 pub(crate) fn most_touches(model: &Model) -> usize {
-    model.contacts.iter().map(|contact| contact.point_count()).sum::<usize>().min(MAX_RESERVED)
+    model.forces_of::<ContactForce>().map(|contact| contact.point_count()).sum::<usize>().min(MAX_RESERVED)
 }
 
 /// Finds the places of contact of a state, with its own memory.
@@ -58,7 +59,7 @@ impl ContactFinder {
         points.clear();
         let dt = if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 };
         points.reserve(most_touches(model));
-        for contact in &model.contacts {
+        for contact in model.forces_of::<ContactForce>() {
             let Some(pose) = state.history.collider_poses.get(contact.collider) else { continue };
             self.touches.clear();
             contact.find_touches(model, state, control, dt, &mut self.touches);

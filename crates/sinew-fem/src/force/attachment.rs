@@ -3,11 +3,108 @@
 //! $$E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,$$ where y is another point, a weighted sum of points (an embedded point), or a target that
 //! is moved by control channels.
 
+use std::sync::Arc;
+
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-use super::{Force, Linearized, StepContext};
-use crate::control::ChannelId;
+use super::places::{add_flesh_points, anchor};
+use super::{
+    Assembly, AttachTarget, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, RowBounds, StepContext,
+};
+use crate::control::{ChannelId, Control};
 use crate::material::Tangent;
+
+/// What is attached.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttachPoints {
+    /// Nodes of the body.
+    Nodes(Vec<u32>),
+    /// Places in its flesh at rest [m].
+    Places(Vec<Vec3>),
+}
+
+/// Springs from flesh to a target. Those to the world are moved by the channels `BODY.attach.NAME.translation.x`, `….rotation.x` and so on.
+#[derive(Clone, Debug)]
+pub struct AttachmentParams {
+    /// The body.
+    pub body: usize,
+    /// Name, unique among the attachments of the body.
+    pub name: String,
+    /// What is attached.
+    pub points: AttachPoints,
+    /// To what.
+    pub target: AttachTarget,
+    /// Stiffness of each spring [N/m].
+    pub stiffness: Vec<f64>,
+}
+
+impl AttachmentParams {
+    /// Nodes by springs of total stiffness `stiffness` [N/m].
+    pub fn nodes(body: usize, name: impl Into<String>, nodes: Vec<u32>, target: AttachTarget, stiffness: f64) -> Self {
+        let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
+        Self { body, name: name.into(), points: AttachPoints::Nodes(nodes), target, stiffness }
+    }
+
+    /// Points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
+    pub fn places(body: usize, name: impl Into<String>, springs: Vec<(Vec3, f64)>, target: AttachTarget) -> Self {
+        let (places, stiffness) = springs.into_iter().unzip();
+        Self { body, name: name.into(), points: AttachPoints::Places(places), target, stiffness }
+    }
+}
+
+impl ForceParams for AttachmentParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let body = assembly.body_name(self.body).to_string();
+        let name = format!("{body}.attach.{}", self.name);
+        let wrong = |reason| ForceError { body: body.clone(), key: "attach", name: self.name.clone(), reason };
+        let (points, positions): (Vec<u32>, Vec<Vec3>) = match &self.points {
+            AttachPoints::Nodes(nodes) => {
+                let rest = assembly.mesh(self.body).positions();
+                nodes.iter().map(|&node| (assembly.point(self.body, node), rest[node as usize])).unzip()
+            }
+            AttachPoints::Places(places) => {
+                (add_flesh_points(assembly, self.body, places).map_err(wrong)?, places.clone())
+            }
+        };
+        let anchors = anchor(assembly, self.target, &positions).map_err(wrong)?;
+        let motion = (self.target == AttachTarget::World).then(|| {
+            let channels = assembly.channels();
+            let mut vector = |what: &str| channels.add_vector(&format!("{name}.{what}"), [0.0; 3]);
+            (vector("translation"), vector("rotation"))
+        });
+        let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
+        let springs = points.iter().zip(anchors).zip(&self.stiffness).map(|((&point, to), &stiffness)| {
+            let anchor = if to.entries.is_empty() { Anchor::Place(to.rest) } else { Anchor::Points(to.entries) };
+            SpringPoint { point, anchor, stiffness }
+        });
+        let springs = springs.collect();
+        Ok(Box::new(Attachment { name, springs, motion, pivot }))
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let (points, is_left): (_, Vec<bool>) = match &self.points {
+            AttachPoints::Nodes(nodes) => {
+                let new: Vec<Option<u32>> = nodes.iter().map(|&node| map.node(self.body, node)).collect();
+                (
+                    AttachPoints::Nodes(new.iter().flatten().copied().collect()),
+                    new.iter().map(Option::is_some).collect(),
+                )
+            }
+            AttachPoints::Places(places) => {
+                let is_left = |place: &Vec3| map.has_flesh_at(self.body, *place);
+                let left = places.iter().copied().filter(is_left).collect();
+                (AttachPoints::Places(left), places.iter().map(is_left).collect())
+            }
+        };
+        let kept = self.stiffness.iter().zip(is_left).filter(|(_, is_left)| *is_left);
+        let stiffness: Vec<f64> = kept.map(|(&stiffness, _)| stiffness).collect();
+        (!stiffness.is_empty()).then(|| Arc::new(Self { points, stiffness, ..self.clone() }) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        0
+    }
+}
 
 /// The other end of a spring.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,5 +207,25 @@ impl Force for Attachment {
             }
         }
         pairs
+    }
+
+    fn hold(&self) -> Hold {
+        let to_places = self.springs.iter().filter(|spring| matches!(spring.anchor, Anchor::Place(_)));
+        Hold::Points(to_places.map(|spring| spring.point).collect())
+    }
+
+    /// The rows of w wᵀ sum to w for weights that sum to one, and those of a spring between two such points to twice that.
+    fn add_row_bounds(&self, _x: &[Vec3], _control: &Control, bounds: &mut RowBounds<'_>) {
+        for spring in &self.springs {
+            match &spring.anchor {
+                Anchor::Place(_) => bounds.stiffness[spring.point as usize] += spring.stiffness,
+                Anchor::Points(carriers) => {
+                    bounds.stiffness[spring.point as usize] += 2.0 * spring.stiffness;
+                    for &(point, weight) in carriers {
+                        bounds.stiffness[point as usize] += 2.0 * spring.stiffness * weight.abs();
+                    }
+                }
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-use super::{Force, Linearized, StepContext};
+use super::{EnergyPart, Force, Linearized, RowBounds, StepContext};
 use crate::contact::{ContactMemory, Meeting, Response, allowed_depth, recall};
 use crate::contacts::Touch;
 use crate::control::{ChannelId, Control};
@@ -294,5 +294,21 @@ impl Force for ContactForce {
             }
         }
         pairs
+    }
+
+    fn stored(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
+        self.penalty_energy(x, ctx)
+    }
+
+    fn energy_part(&self) -> EnergyPart {
+        EnergyPart::Contact
+    }
+
+    fn add_row_bounds(&self, _x: &[Vec3], _control: &Control, bounds: &mut RowBounds<'_>) {
+        for (vertex, &area) in self.areas.iter().enumerate() {
+            for &(point, weight) in self.carriers(vertex) {
+                bounds.stiffness[point as usize] += self.stiffness * area * weight.abs();
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use sinew_math::Vec3;
 
-use super::{Dependence, Force, Linearized, StepContext};
+use super::{Dependence, EnergyPart, Force, Hold, Linearized, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
@@ -46,4 +46,16 @@ impl Force for Gravity {
     }
 
     fn linearize(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _tangent: Tangent, _out: &mut Linearized) {}
+
+    fn energy_part(&self) -> EnergyPart {
+        EnergyPart::Gravity
+    }
+
+    fn load_channels(&self) -> &[ChannelId] {
+        &self.acceleration
+    }
+
+    fn hold(&self) -> Hold {
+        Hold::Nothing
+    }
 }

@@ -1,10 +1,71 @@
 //! Dead loads: forces of fixed direction on points.
 
+use std::sync::Arc;
+
 use sinew_math::Vec3;
 
-use super::{Dependence, Force, Linearized, StepContext};
+use super::params::nodes_left;
+use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
+
+/// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` … (weights that sum
+/// to one make it a total force [N], areas make it a traction [Pa]).
+#[derive(Clone, Debug)]
+pub struct LoadParams {
+    /// The body.
+    pub body: usize,
+    /// Name, unique among the loads of the body.
+    pub name: String,
+    /// Nodes and their weights.
+    pub weights: Vec<(u32, f64)>,
+}
+
+impl ForceParams for LoadParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let name = format!("{}.load.{}", assembly.body_name(self.body), self.name);
+        let points = self.weights.iter().map(|&(n, w)| (assembly.point(self.body, n), Vec3::splat(w))).collect();
+        let channels = assembly.channels().add_vector(&name, [0.0; 3]);
+        Ok(Box::new(Load { name, points, channels: Some(channels) }))
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let weights = nodes_left(&self.weights, self.body, map);
+        (!weights.is_empty()).then(|| Arc::new(Self { weights, ..self.clone() }) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        2
+    }
+}
+
+/// Given forces on nodes of a body.
+#[derive(Clone, Debug)]
+pub struct NodalForceParams {
+    /// The body.
+    pub body: usize,
+    /// Name, unique among the loads of the body.
+    pub name: String,
+    /// Nodes and the force on each [N].
+    pub forces: Vec<(u32, Vec3)>,
+}
+
+impl ForceParams for NodalForceParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let name = format!("{}.load.{}", assembly.body_name(self.body), self.name);
+        let points = self.forces.iter().map(|&(n, f)| (assembly.point(self.body, n), f)).collect();
+        Ok(Box::new(Load { name, points, channels: None }))
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let forces = nodes_left(&self.forces, self.body, map);
+        (!forces.is_empty()).then(|| Arc::new(Self { forces, ..self.clone() }) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        3
+    }
+}
 
 /// Forces f_p = s(t) d_p on points, E = −Σ f_p·x_p.
 pub struct Load {
@@ -57,4 +118,12 @@ impl Force for Load {
     }
 
     fn linearize(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _tangent: Tangent, _out: &mut Linearized) {}
+
+    fn load_channels(&self) -> &[ChannelId] {
+        self.channels.as_ref().map_or(&[], |channels| channels)
+    }
+
+    fn hold(&self) -> Hold {
+        Hold::Nothing
+    }
 }

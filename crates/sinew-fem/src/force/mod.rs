@@ -1,28 +1,40 @@
 //! What acts on points: gradient, linearization, and a potential where there is one.
 //!
-//! A force is immutable; what varies comes in by [`StepContext`]. Elasticity has a vectorized path of its own ([`crate::elastic`]).
+//! A force is immutable; what varies comes in by [`StepContext`]. It brings along whatever others want to know of it: its part of the energy balance,
+//! probes, load channels, bounds of its stiffness, and what it holds. So all forces of a model stand in one list, and a new one is a new file.
+//!
+//! Cells are not in that list: elasticity ([`crate::elastic`]) and lattices ([`crate::lattice`]) are evaluated in packs of lanes on all threads, write straight
+//! into the matrix or never assemble one, and answer to materials and damping; blocks of pairs of points would cost them their speed.
 
 mod attachment;
+mod bone;
 mod contact;
 mod gravity;
 mod load;
+mod params;
+mod places;
 mod pressure;
 mod sheath;
 pub mod strand;
 
+use std::any::Any;
+
 use sinew_math::{Mat3, Vec3};
 
-pub use attachment::{Anchor, Attachment, SpringPoint};
+pub use attachment::{Anchor, AttachPoints, Attachment, AttachmentParams, SpringPoint};
+pub use bone::Bone;
 pub use contact::{Collider, ContactForce, ContactMotion};
 pub use gravity::Gravity;
-pub use load::Load;
-pub use pressure::Pressure;
-pub use sheath::Sheath;
-pub(crate) use sheath::SheathProbe;
-pub use strand::{Strand, TendonStrand};
+pub use load::{Load, LoadParams, NodalForceParams};
+pub use params::{Assembly, ForceError, ForceParams, NodeMap};
+pub(crate) use places::entries_of;
+pub use places::{AttachTarget, FleshPlace};
+pub use pressure::{Pressure, PressureParams};
+pub use sheath::{Sheath, SheathParams};
+pub use strand::{Slack, Strand, StrandParams, TendonParams, TendonStrand};
 
 use crate::contacts::Contacts;
-use crate::control::{ChannelId, Control};
+use crate::control::{ChannelId, ChannelTable, Control};
 use crate::material::Tangent;
 use crate::state::State;
 
@@ -118,8 +130,68 @@ fn channel_differences(
     if gap > KINK * size { Dependence::Kink } else { Dependence::Differences }
 }
 
-/// Something that acts on points.
-pub trait Force: Send + Sync {
+/// Where the energy of a force is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnergyPart {
+    /// Weight.
+    Gravity,
+    /// Contact.
+    Contact,
+    /// Everything else.
+    Other,
+}
+
+/// What a force holds in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Nothing: what it acts on may turn and drift as a whole as if it were not there.
+    Nothing,
+    /// These points against the world, and parts against each other.
+    Points(Vec<u32>),
+    /// Possibly everything.
+    All,
+}
+
+/// Bounds of what a force adds to the motion of each point, for the length of explicit steps.
+pub struct RowBounds<'a> {
+    /// Sum of the sizes of the blocks in the row of each point [N/m].
+    pub stiffness: &'a mut [f64],
+    /// The same of the derivative by velocities [N s/m].
+    pub viscosity: &'a mut [f64],
+}
+
+/// What the probes of a force look at.
+#[derive(Clone, Copy)]
+pub struct ForceView<'a> {
+    /// The state at the end of the frame.
+    pub state: &'a State,
+    /// The commands at the end of the frame.
+    pub control: &'a Control,
+}
+
+/// A force that forbids long steps.
+pub trait StepLimit {
+    /// Largest fraction of `dx` that may be taken; 1 where all of it may.
+    fn max_step(&self, x: &[Vec3], ctx: &StepContext<'_>, dx: &[Vec3]) -> f64;
+}
+
+/// A force that a channel activates, as a muscle.
+pub trait ActiveForce {
+    /// The channel: 0 is at rest, 1 fully active.
+    fn channel(&self) -> ChannelId;
+    /// Whether force depends on velocity.
+    fn needs_motion(&self) -> bool;
+    /// Work that it does in a step of length 1/`rate` by being active [J], with the activations at both ends.
+    fn work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64;
+    /// Activation under `control`, kept between 0 and 1.
+    fn activation(&self, control: &Control) -> f64 {
+        control.get(self.channel()).clamp(0.0, 1.0)
+    }
+}
+
+/// Something that acts on points. The first four methods are all that a force needs; the others have defaults that are right for one that
+/// neither moves by channels nor tells anything.
+pub trait Force: Any + Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
     /// Potential energy [J], or `None` for a force that has none (a follower pressure on an open surface, for example).
@@ -129,9 +201,9 @@ pub trait Force: Send + Sync {
     /// Appends the blocks of ∂²E/∂x² (the negative derivative of the force) at `x`. `Tangent::Definite` asks for a positive
     /// semi-definite approximation.
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized);
-    /// Largest fraction of `dx` that may be taken; 1 where any step is allowed.
-    fn max_step(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _dx: &[Vec3]) -> f64 {
-        1.0
+    /// Itself, where it forbids long steps.
+    fn step_limit(&self) -> Option<&dyn StepLimit> {
+        None
     }
     /// Appends the antisymmetric part of the derivative of the gradient, which [`Force::linearize`] leaves out; nothing for forces with a potential.
     fn linearize_skew(&self, _x: &[Vec3], _ctx: &StepContext<'_>, _out: &mut Linearized) {}
@@ -152,4 +224,32 @@ pub trait Force: Send + Sync {
     fn couplings(&self) -> Vec<(u32, u32)> {
         Vec::new()
     }
+    /// What it stores [J]. The default: its potential, or nothing.
+    fn stored(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
+        self.potential(x, ctx).unwrap_or(0.0)
+    }
+    /// Where that is counted.
+    fn energy_part(&self) -> EnergyPart {
+        EnergyPart::Other
+    }
+    /// Channels that load the bodies: with all of them zero nothing pulls.
+    fn load_channels(&self) -> &[ChannelId] {
+        &[]
+    }
+    /// What it holds in place.
+    fn hold(&self) -> Hold {
+        Hold::All
+    }
+    /// Adds bounds of its stiffness and viscosity. A stiff force that has none makes explicit steps unstable.
+    fn add_row_bounds(&self, _x: &[Vec3], _control: &Control, _bounds: &mut RowBounds<'_>) {}
+    /// Itself, where a channel activates it.
+    fn active(&self) -> Option<&dyn ActiveForce> {
+        None
+    }
+    /// Names of the numbers that it tells in every frame.
+    fn probe_names(&self, _channels: &ChannelTable) -> Vec<String> {
+        Vec::new()
+    }
+    /// Appends one number per name.
+    fn probe(&self, _at: &ForceView<'_>, _out: &mut Vec<f64>) {}
 }

@@ -4,11 +4,56 @@
 //! p V with the enclosed volume V = ⅙ Σ x₁·(x₂×x₃) (up to sign); on an open one the same formula leaves boundary terms, and the force
 //! has no potential [Hughes87].
 
+use std::sync::Arc;
+
 use sinew_math::{Mat3, Vec3};
 
-use super::{Dependence, Force, Linearized, StepContext};
+use super::params::triangles_left;
+use super::{Assembly, Dependence, Force, ForceError, ForceParams, Hold, Linearized, NodeMap, StepContext};
 use crate::control::ChannelId;
+use crate::faces::balanced_triangles;
 use crate::material::Tangent;
+
+/// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` [Pa].
+#[derive(Clone, Debug)]
+pub struct PressureParams {
+    /// The body.
+    pub body: usize,
+    /// Name, unique among the pressures of the body.
+    pub name: String,
+    /// Boundary triangles, by nodes of the body, outward oriented.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+impl ForceParams for PressureParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let name = format!("{}.pressure.{}", assembly.body_name(self.body), self.name);
+        let (triangles, shares) = balanced_triangles(assembly.mesh(self.body), &self.triangles)
+            .into_iter()
+            .map(|(triangle, share)| (triangle.map(|n| assembly.point(self.body, n)), share))
+            .unzip();
+        let channel = assembly.channels().add(name.clone(), 0.0);
+        Ok(Box::new(Pressure { name, triangles, shares, channel, is_closed: is_closed(&self.triangles) }))
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let triangles = triangles_left(&self.triangles, self.body, map);
+        (!triangles.is_empty()).then(|| Arc::new(Self { triangles, ..self.clone() }) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        1
+    }
+}
+
+/// Whether each edge is used once in each direction.
+fn is_closed(triangles: &[[u32; 3]]) -> bool {
+    let mut edges: Vec<(u32, u32)> = triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
+    let mut reversed: Vec<(u32, u32)> = edges.iter().map(|&(a, b)| (b, a)).collect();
+    edges.sort_unstable();
+    reversed.sort_unstable();
+    edges == reversed
+}
 
 /// Pressure on a set of triangles, positive inwards.
 pub struct Pressure {
@@ -17,7 +62,7 @@ pub struct Pressure {
     /// Triangles, outward oriented.
     pub triangles: Vec<[u32; 3]>,
     /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the face of a
-    /// hexahedron do (see [`crate::model::balanced_triangles`]).
+    /// hexahedron do (see [`crate::faces::balanced_triangles`]).
     pub shares: Vec<f64>,
     /// Channel of the pressure [Pa].
     pub channel: ChannelId,
@@ -111,5 +156,13 @@ impl Force for Pressure {
 
     fn couplings(&self) -> Vec<(u32, u32)> {
         self.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect()
+    }
+
+    fn load_channels(&self) -> &[ChannelId] {
+        std::slice::from_ref(&self.channel)
+    }
+
+    fn hold(&self) -> Hold {
+        Hold::Nothing
     }
 }

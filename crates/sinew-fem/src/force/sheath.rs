@@ -13,12 +13,50 @@
 
 #![allow(non_snake_case)]
 
+use std::sync::Arc;
+
 use sinew_math::{Mat3, Vec3};
 
-use super::{Force, Linearized, StepContext};
+use super::params::triangles_left;
+use super::{Assembly, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap, RowBounds, StepContext};
+use crate::control::{ChannelTable, Control};
+use crate::faces::contact_triangles;
 use crate::material::Tangent;
-use crate::model::Model;
-use crate::probe::{Probe, ProbeContext};
+
+/// Fascia on boundary triangles of a body; its probes are `BODY.sheath.NAME.…`.
+#[derive(Clone, Debug)]
+pub struct SheathParams {
+    /// The body.
+    pub body: usize,
+    /// Name, unique among the sheaths of the body.
+    pub name: String,
+    /// Boundary triangles, by nodes of the body.
+    pub triangles: Vec<[u32; 3]>,
+    /// Shear modulus times thickness, μ t [N/m].
+    pub stiffness: f64,
+}
+
+impl ForceParams for SheathParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let name = format!("{}.sheath.{}", assembly.body_name(self.body), self.name);
+        let (mesh, first) = (assembly.mesh(self.body), assembly.point(self.body, 0));
+        let triangles: Vec<_> = contact_triangles(mesh, &self.triangles)
+            .into_iter()
+            .map(|(triangle, share)| (triangle.map(|n| first + n), share))
+            .collect();
+        let rest = |point: u32| mesh.positions()[(point - first) as usize];
+        Ok(Box::new(Sheath::new(name, self.stiffness, &triangles, rest)))
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let triangles = triangles_left(&self.triangles, self.body, map);
+        (!triangles.is_empty()).then(|| Arc::new(Self { triangles, ..self.clone() }) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        6
+    }
+}
 
 /// A sheet of fascia.
 pub struct Sheath {
@@ -138,17 +176,6 @@ impl Sheath {
         }
         (tension / self.area().max(f64::MIN_POSITIVE), longest.max(1.0))
     }
-
-    /// Adds to each point a bound of the stiffness of the sheet [N/m], for the length of explicit steps: no eigenvalue is above 2μt.
-    pub(crate) fn add_row_bounds(&self, stiffness: &mut [f64]) {
-        for triangle in &self.triangles {
-            let sizes = triangle.gradients.map(|gradient| dot(gradient, gradient).sqrt());
-            let total: f64 = sizes.iter().sum();
-            for (&node, size) in triangle.nodes.iter().zip(sizes) {
-                stiffness[node as usize] += 2.0 * self.stiffness * triangle.area * size * total;
-            }
-        }
-    }
 }
 
 impl Force for Sheath {
@@ -218,22 +245,28 @@ impl Force for Sheath {
             })
             .collect()
     }
-}
 
-/// Mean tension of a sheath [N/m] and its largest stretch.
-pub struct SheathProbe {
-    /// Index of the sheath.
-    pub sheath: usize,
-}
-
-impl Probe for SheathProbe {
-    fn names(&self, model: &Model) -> Vec<String> {
-        let name = &model.sheaths[self.sheath].name;
-        vec![format!("{name}.tension"), format!("{name}.stretch.max")]
+    fn hold(&self) -> Hold {
+        Hold::Nothing
     }
 
-    fn evaluate(&self, ctx: &ProbeContext<'_>, out: &mut Vec<f64>) {
-        let (tension, longest) = ctx.model.sheaths[self.sheath].summarize(&ctx.state.positions);
+    /// No eigenvalue of the tangent is above 2μt.
+    fn add_row_bounds(&self, _x: &[Vec3], _control: &Control, bounds: &mut RowBounds<'_>) {
+        for triangle in &self.triangles {
+            let sizes = triangle.gradients.map(|gradient| dot(gradient, gradient).sqrt());
+            let total: f64 = sizes.iter().sum();
+            for (&node, size) in triangle.nodes.iter().zip(sizes) {
+                bounds.stiffness[node as usize] += 2.0 * self.stiffness * triangle.area * size * total;
+            }
+        }
+    }
+
+    fn probe_names(&self, _channels: &ChannelTable) -> Vec<String> {
+        ["tension", "stretch.max"].map(|what| format!("{}.{what}", self.name)).to_vec()
+    }
+
+    fn probe(&self, at: &ForceView<'_>, out: &mut Vec<f64>) {
+        let (tension, longest) = self.summarize(&at.state.positions);
         out.extend([tension, longest]);
     }
 }

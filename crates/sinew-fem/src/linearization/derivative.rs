@@ -194,7 +194,7 @@ impl Linearization<'_> {
                 }
             }
         }
-        if model.strands.iter().any(|strand| strand.activation == channel) {
+        if model.active_forces().any(|force| force.channel() == channel) {
             (out.kink, _) = kink_of_activation(control.get(channel));
         }
     }

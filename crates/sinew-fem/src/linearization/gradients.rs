@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::{Derivative, Input, Linearization, LinearizationError, LinearizationPlan, ProbeGradient, Source};
 use crate::control::ChannelId;
+use crate::force::ContactForce;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -192,7 +193,7 @@ impl Differentiation<'_> {
         if !simulation.is_static() {
             errors.push(GradientError::Dynamic);
         }
-        let rubs = model.contacts.iter().any(|force| force.friction > 0.0) || model.contact.has_friction();
+        let rubs = model.forces_of::<ContactForce>().any(|force| force.friction > 0.0) || model.contact.has_friction();
         if rubs && !simulation.frame().contacts.is_empty() {
             errors.push(GradientError::History { what: "contacts with friction" });
         }

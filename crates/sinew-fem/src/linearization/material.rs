@@ -11,6 +11,7 @@ use sinew_math::{ComplexStep, Mat3, Vec3};
 use super::derivative::Source;
 use crate::control::Control;
 use crate::elastic::ElasticBlock;
+use crate::force::Gravity;
 use crate::lattice::VOLUME_LAW;
 use crate::material::{CellVolume, ElasticModuli, Material, MaterialPoint, MaterialSpec, MaterialVisitor, VolumeForm};
 use crate::model::Model;
@@ -155,9 +156,11 @@ pub(super) fn add_parameter_gradient(
 fn add_weight(model: &Model, body: usize, control: &Control, forces: &mut [Vec3]) {
     let body = &model.bodies[body];
     let density = body.mass / body.rest_volume;
-    let g = control.vector(model.gravity.acceleration);
-    for point in body.points.clone() {
-        forces[point] -= g * (model.gravity.masses[point] / density);
+    for gravity in model.forces_of::<Gravity>() {
+        let g = control.vector(gravity.acceleration);
+        for point in body.points.clone() {
+            forces[point] -= g * (gravity.masses[point] / density);
+        }
     }
 }
 

@@ -165,7 +165,7 @@ impl ProbeGradient {
         let own = &model.bodies[body];
         let arm = |point: u32| own.mesh.positions()[point as usize - own.points.start][j] / own.rest_volume;
         let activations = model.activations(body, ctx.control);
-        let actuation = Actuation { activations: &activations, motion: model.last_motion(&ctx.state.history) };
+        let actuation = Actuation { activations: &activations, motion: ctx.state.history.last_motion() };
         let scale = model.body_stiffness(body, ctx.control);
         let muscles = model.muscles_of(body);
         let wanted: Vec<(usize, usize)> = (0..muscles.len()).map(|muscle| (muscle, muscle)).collect();

@@ -1,20 +1,20 @@
 //! Puts a [`Model`] together piece by piece.
 
 mod assembler;
-mod strands;
+
+use std::sync::Arc;
 
 use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 use thiserror::Error;
 
 use assembler::Assembler;
-pub use strands::{FleshPlace, Slack, StrandParams, TendonParams};
 
 use super::{BodyParams, Model, RigidParams};
 use crate::contact::{ContactRule, Party};
 use crate::elastic::FiberGroup;
 use crate::element::ElementError;
-use crate::force::Force;
+use crate::force::{AttachTarget, Force, ForceError, ForceParams};
 use crate::material::MaterialError;
 
 /// Why a model cannot be built.
@@ -108,35 +108,10 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
-    /// A muscle of force generators that cannot be.
-    #[error("body \"{body}\", strand \"{strand}\": {reason}")]
-    Strand {
-        /// The body.
-        body: String,
-        /// The strand.
-        strand: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Tendons that cannot be.
-    #[error("body \"{body}\", tendon \"{tendon}\": {reason}")]
-    Tendon {
-        /// The body.
-        body: String,
-        /// The group of tendons.
-        tendon: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A place to attach is not in the flesh.
-    #[error("body \"{body}\": {reason}")]
-    Outside {
-        /// The body.
-        body: String,
-        /// Which place, and how far outside.
-        reason: String,
-    },
-    /// A point to bind or attach lies too far from its target.
+    /// A force that cannot be.
+    #[error(transparent)]
+    Force(#[from] ForceError),
+    /// A point to bind lies too far from its target.
     #[error("body \"{body}\": {reason}")]
     Embedding {
         /// The body.
@@ -238,35 +213,6 @@ pub enum Side {
     },
 }
 
-/// What nodes are attached or bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttachTarget {
-    /// The world: the place of the node at rest, movable by channels.
-    World,
-    /// The flesh of another body.
-    Body(usize),
-    /// A rigid body.
-    Rigid(usize),
-}
-
-/// What is attached.
-pub(super) enum AttachPoints {
-    /// Nodes of the body.
-    Nodes(Vec<u32>),
-    /// Places in its flesh at rest [m].
-    Places(Vec<Vec3>),
-}
-
-/// Springs of one attachment.
-pub(super) struct AttachParams {
-    pub body: usize,
-    pub name: String,
-    pub points: AttachPoints,
-    pub target: AttachTarget,
-    /// Of each spring [N/m].
-    pub stiffness: Vec<f64>,
-}
-
 /// Collects the parts of a model.
 #[derive(Default)]
 pub struct ModelBuilder {
@@ -276,15 +222,9 @@ pub struct ModelBuilder {
     bindings: Vec<(usize, Vec<u32>, AttachTarget)>,
     pins: Vec<PinParams>,
     follows: Vec<FollowParams>,
-    attachments: Vec<AttachParams>,
     muscles: Vec<MuscleParams>,
-    strands: Vec<StrandParams>,
-    tendons: Vec<TendonParams>,
-    sheaths: Vec<(usize, String, Vec<[u32; 3]>, f64)>,
+    forces: Vec<Arc<dyn ForceParams>>,
     inversion_barrier: Vec<usize>,
-    pressures: Vec<(usize, String, Vec<[u32; 3]>)>,
-    loads: Vec<(usize, String, Vec<(u32, f64)>)>,
-    nodal_forces: Vec<(usize, String, Vec<(u32, Vec3)>)>,
     custom: Vec<Box<dyn Force>>,
     contacts: Vec<(Party, Party, ContactRule)>,
     creep: Option<f64>,
@@ -339,30 +279,9 @@ impl ModelBuilder {
         self
     }
 
-    /// EmbeddedSprings nodes by springs of total stiffness `stiffness` [N/m].
-    pub fn attach(
-        &mut self,
-        body: usize,
-        name: String,
-        nodes: Vec<u32>,
-        target: AttachTarget,
-        stiffness: f64,
-    ) -> &mut Self {
-        let stiffness = vec![stiffness / nodes.len().max(1) as f64; nodes.len()];
-        self.attachments.push(AttachParams { body, name, points: AttachPoints::Nodes(nodes), target, stiffness });
-        self
-    }
-
-    /// EmbeddedSprings points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
-    pub fn attach_places(
-        &mut self,
-        body: usize,
-        name: String,
-        springs: Vec<(Vec3, f64)>,
-        target: AttachTarget,
-    ) -> &mut Self {
-        let (places, stiffness) = springs.into_iter().unzip();
-        self.attachments.push(AttachParams { body, name, points: AttachPoints::Places(places), target, stiffness });
+    /// Adds a force, by its parameters: [`crate::force`] lists the kinds.
+    pub fn force(&mut self, params: impl ForceParams) -> &mut Self {
+        self.forces.push(Arc::new(params));
         self
     }
 
@@ -372,46 +291,9 @@ impl ModelBuilder {
         self
     }
 
-    /// A muscle of force generators between points of flesh, active by the channel `BODY.activation.NAME` from 0 to 1.
-    pub fn strand(&mut self, strand: StrandParams) -> &mut Self {
-        self.strands.push(strand);
-        self
-    }
-
-    /// Strings from points of flesh to anchors; those in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
-    pub fn tendon(&mut self, tendon: TendonParams) -> &mut Self {
-        self.tendons.push(tendon);
-        self
-    }
-
     /// The cells of a body on a lattice resist before they turn inside out at their corners.
     pub fn inversion_barrier(&mut self, body: usize) -> &mut Self {
         self.inversion_barrier.push(body);
-        self
-    }
-
-    /// Fascia on boundary triangles of a body, of a stiffness that is its shear modulus times its thickness [N/m]; its probes are `BODY.sheath.NAME.…`.
-    pub fn sheath(&mut self, body: usize, name: String, triangles: Vec<[u32; 3]>, stiffness: f64) -> &mut Self {
-        self.sheaths.push((body, name, triangles, stiffness));
-        self
-    }
-
-    /// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` [Pa].
-    pub fn pressure(&mut self, body: usize, name: String, triangles: Vec<[u32; 3]>) -> &mut Self {
-        self.pressures.push((body, name, triangles));
-        self
-    }
-
-    /// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` … (weights that sum
-    /// to one make it a total force [N], areas make it a traction [Pa]).
-    pub fn load(&mut self, body: usize, name: String, weights: Vec<(u32, f64)>) -> &mut Self {
-        self.loads.push((body, name, weights));
-        self
-    }
-
-    /// Given forces on nodes of a body [N].
-    pub fn nodal_forces(&mut self, body: usize, name: String, forces: Vec<(u32, Vec3)>) -> &mut Self {
-        self.nodal_forces.push((body, name, forces));
         self
     }
 

@@ -1,45 +1,19 @@
 //! Penalty contact of bodies with colliders: which points are kept out, and how hard.
 
 use sinew_geometry::embedding::{Embedding, Outside};
-use sinew_geometry::shape::{Pose, Shape};
+use sinew_geometry::shape::Shape;
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_math::Vec3;
 
 use super::Body;
 use super::builder::{ColliderParams, Side};
 use crate::contact::bounce_damping;
-use crate::control::Control;
-use crate::force::{Collider, ContactForce};
+use crate::force::{Bone, Collider, ContactForce};
 
 /// Distance of a point from its embedded place, over the size of a cell, up to which it lies in the mesh.
 const ROUNDING: f64 = 1e-6;
 /// Skin within so many cells of a collider in flesh is kept out by itself; what is farther away has cells between that are.
 const SKIN_REACH: f64 = 2.0;
-
-/// Way of a bone in one step, in cells: flesh that it passes by more may come out on its other side.
-const LONGEST_WAY: f64 = 0.5;
-
-/// A bone over which the flesh of one body slides, without friction. Flesh follows its bones, so it is enough to look at the way of the bone itself to know how far a step may go.
-pub struct Bone {
-    /// Its own name.
-    pub name: String,
-    /// How it keeps flesh and skin out.
-    pub contact: ContactForce,
-    /// Middle of its box, in its frame [m].
-    center: Vec3,
-    /// Distance of the corners of the box from there [m].
-    reach: f64,
-}
-
-impl Bone {
-    /// Into how many parts a step from a pose to the one under `control` must be cut.
-    pub(crate) fn parts_of_step(&self, from: &Pose, control: &Control, cell: f64) -> f64 {
-        let to = self.contact.shape.pose(control);
-        let turn = (to.rotation * from.rotation.conjugate()).log_map().norm();
-        let way = to.to_world(self.center).distance(from.to_world(self.center)) + turn * self.reach;
-        way / (LONGEST_WAY * cell)
-    }
-}
 
 /// Contact points with what carries them.
 #[derive(Clone)]

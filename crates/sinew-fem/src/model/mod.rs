@@ -6,10 +6,10 @@
 mod body;
 mod builder;
 mod collisions;
-mod faces;
 mod rigid;
 mod skinning_predictor;
 
+use std::any::{Any, TypeId};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,12 +18,7 @@ use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
-pub use builder::{
-    AttachTarget, ColliderParams, FleshPlace, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams,
-    PinParams, Side, Slack, StrandParams, TendonParams,
-};
-pub use collisions::Bone;
-pub use faces::balanced_triangles;
+pub use builder::{ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side};
 pub use rigid::{RigidBody, RigidParams};
 pub(crate) use skinning_predictor::Motion;
 pub use skinning_predictor::{MotionSource, SkinningPredictor};
@@ -32,9 +27,8 @@ use crate::contact::{ContactMode, ContactModel, most_touches};
 use crate::contacts::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::{Actuation, ElasticBlock};
-use crate::force::{
-    Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, Sheath, StepContext, Strand, TendonStrand,
-};
+pub use crate::faces::balanced_triangles;
+use crate::force::{ActiveForce, Bone, Collider, EnergyPart, Force, StepContext, StepLimit};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::muscle::{Muscle, StepDrive};
@@ -48,26 +42,24 @@ pub(crate) fn energies(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Ve
 
 /// As [`energies`], with the strain energy known.
 pub(crate) fn energies_with(model: &Model, ctx: &StepContext<'_>, x: &[Vec3], v: &[Vec3], elastic: f64) -> Energies {
-    let potential = |force: &dyn Force| force.potential(x, ctx).unwrap_or(0.0);
+    let stored = |force: &dyn Force| force.stored(x, ctx);
+    let of = |part: EnergyPart| model.forces().filter(move |force| force.energy_part() == part);
+    // Each kind by itself, and then the kinds: this order is part of the results.
+    let kinds = model.forces.chunk_by(|a, b| kind(a.as_ref()) == kind(b.as_ref()));
+    let others = kinds.filter(|kind| kind[0].energy_part() == EnergyPart::Other);
     Energies {
         elastic,
         kinetic: sinew_math::parallel::sum(x.len(), |p| 0.5 * model.masses[p] * v[p].norm_squared()),
-        gravity: potential(&model.gravity),
-        contact: model
-            .contacts
-            .iter()
-            .chain(model.bones.iter().map(|bone| &bone.contact))
-            .map(|f| f.penalty_energy(x, ctx))
-            .sum(),
-        other: model.attachments.iter().map(|f| potential(f)).sum::<f64>()
-            + model.pressures.iter().map(|f| potential(f)).sum::<f64>()
-            + model.loads.iter().map(|f| potential(f)).sum::<f64>()
-            // What active generators could still do is not stored.
-            + model.strands.iter().map(|strand| strand.stored(x)).sum::<f64>()
-            + model.tendons.iter().map(|f| potential(f)).sum::<f64>()
-            + model.sheaths.iter().map(|f| potential(f)).sum::<f64>()
-            + model.custom.iter().map(|f| potential(f.as_ref())).sum::<f64>(),
+        gravity: of(EnergyPart::Gravity).map(stored).sum(),
+        contact: of(EnergyPart::Contact).map(stored).sum(),
+        other: others.map(|kind| kind.iter().map(|force| stored(force.as_ref())).sum::<f64>()).sum(),
     }
+}
+
+/// The type of a force.
+fn kind(force: &dyn Force) -> TypeId {
+    let force: &dyn Any = force;
+    Any::type_id(force)
 }
 
 /// A group of pinned nodes.
@@ -166,36 +158,19 @@ pub struct Model {
     pub muscles: Vec<Vec<Muscle>>,
     /// Bodies on lattices, which have no elastic blocks.
     pub lattices: Vec<LatticeBlock>,
-    /// Weight.
-    pub gravity: Gravity,
     /// Pinned nodes.
     pub pins: Vec<Pin>,
     /// Rigid bodies moved by the scene.
     pub driven: Vec<DrivenRigid>,
     /// What follows pins and driven rigid bodies, as a place to start from.
     pub skinning_predictor: SkinningPredictor,
-    /// Springs.
-    pub attachments: Vec<Attachment>,
-    /// Follower pressures.
-    pub pressures: Vec<Pressure>,
-    /// Dead loads.
-    pub loads: Vec<Load>,
-    /// Muscles of force generators between points of flesh.
-    pub strands: Vec<Strand>,
-    /// Strings from flesh to anchors.
-    pub tendons: Vec<TendonStrand>,
-    /// Fascia on the surface of flesh.
-    pub sheaths: Vec<Sheath>,
-    /// Contact of bodies with colliders.
-    pub contacts: Vec<ContactForce>,
-    /// Bones over which flesh slides.
-    pub bones: Vec<Bone>,
+    /// Everything that acts besides elasticity and contact between bodies, one kind after the other: weight, springs, pressures, loads, strands,
+    /// tendons, sheaths, contact with colliders, bones, and then forces written outside this crate.
+    pub forces: Vec<Box<dyn Force>>,
     /// Contact of bodies with each other and with themselves, and of whatever is kept apart by barriers.
     pub contact: ContactModel,
     /// The same with penalty contact of bodies and colliders: everything that should not overlap, for checks.
     pub surfaces: ContactModel,
-    /// Forces written outside this crate.
-    pub custom: Vec<Box<dyn Force>>,
     /// Control channels.
     pub channels: Arc<ChannelTable>,
     /// Which model this is, and in which form.
@@ -230,7 +205,8 @@ impl Model {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
             history.contact_depths = vec![0.0; self.contact.vertex_count()];
         }
-        history.activations = vec![0.0; self.muscles.iter().map(Vec::len).sum::<usize>() + self.strands.len()];
+        history.activations =
+            vec![0.0; self.muscles.iter().map(Vec::len).sum::<usize>() + self.active_forces().count()];
         if self.needs_motion() {
             history.fiber_start.clone_from(&positions);
         }
@@ -294,7 +270,7 @@ impl Model {
         let x = &state.positions;
         for block in &self.elastic {
             let activations = self.activations(block.body, control);
-            let actuation = Actuation { activations: &activations, motion: self.last_motion(&state.history) };
+            let actuation = Actuation { activations: &activations, motion: state.history.last_motion() };
             let energies: Vec<_> = (0..block.pack_count()).map(|_| AtomicU64::new(0)).collect();
             block.add_gradient(x, &actuation, self.stiffness_of(block, control), &mut gradient, &energies);
         }
@@ -382,13 +358,10 @@ impl Model {
         if mass > 0.0 { (momentum / mass, mass) } else { (Vec3::zero(), f64::INFINITY) }
     }
 
-    /// Channels of weight, pressures, forces and muscles: with all of them zero nothing pulls at the bodies.
+    /// Channels of forces and muscles that load the bodies: with all of them zero nothing pulls.
     pub fn load_channels(&self) -> impl Iterator<Item = ChannelId> {
-        let loads = self.loads.iter().filter_map(|load| load.channels).flatten();
         let muscles = self.muscles.iter().flatten().map(|muscle| muscle.activation);
-        let strands = self.strands.iter().map(|strand| strand.activation);
-        let pressures = self.pressures.iter().map(|pressure| pressure.channel);
-        self.gravity.acceleration.into_iter().chain(pressures).chain(loads).chain(muscles).chain(strands)
+        self.forces().flat_map(|force| force.load_channels()).copied().chain(muscles)
     }
 
     /// Channels of the rotation vectors of everything that is driven.
@@ -397,23 +370,34 @@ impl Model {
         pins.chain(self.driven.iter().map(|driven| driven.rotation))
     }
 
-    /// Everything that acts besides elasticity, in a fixed order.
+    /// Everything that acts besides elasticity and contact between bodies, in the order of [`Model::forces`].
     pub fn forces(&self) -> impl Iterator<Item = &dyn Force> {
-        std::iter::once(&self.gravity as &dyn Force)
-            .chain(self.attachments.iter().map(|f| f as &dyn Force))
-            .chain(self.pressures.iter().map(|f| f as &dyn Force))
-            .chain(self.loads.iter().map(|f| f as &dyn Force))
-            .chain(self.strands.iter().map(|f| f as &dyn Force))
-            .chain(self.tendons.iter().map(|f| f as &dyn Force))
-            .chain(self.sheaths.iter().map(|f| f as &dyn Force))
-            .chain(self.contacts.iter().map(|f| f as &dyn Force))
-            .chain(self.bones.iter().map(|bone| &bone.contact as &dyn Force))
-            .chain(self.custom.iter().map(|f| f.as_ref()))
+        self.forces.iter().map(|force| force.as_ref())
+    }
+
+    /// The forces of one kind, in their order.
+    pub fn forces_of<F: Force>(&self) -> impl Iterator<Item = &F> {
+        self.forces().filter_map(|force| (force as &dyn Any).downcast_ref())
+    }
+
+    /// The same, to be changed; see [`Model::touch`].
+    pub fn forces_of_mut<F: Force>(&mut self) -> impl Iterator<Item = &mut F> {
+        self.forces.iter_mut().filter_map(|force| (force.as_mut() as &mut dyn Any).downcast_mut())
+    }
+
+    /// Forces that channels activate.
+    pub(crate) fn active_forces(&self) -> impl Iterator<Item = &dyn ActiveForce> {
+        self.forces().filter_map(|force| force.active())
+    }
+
+    /// Forces that forbid long steps.
+    pub(crate) fn step_limits(&self) -> impl Iterator<Item = &dyn StepLimit> {
+        self.forces().filter_map(|force| force.step_limit())
     }
 
     /// Into how many parts a step to `control` must be cut so that no bone gets past the flesh that slides over it.
     pub(crate) fn parts_by_bones(&self, state: &State, control: &Control) -> f64 {
-        let parts = self.bones.iter().filter_map(|bone| {
+        let parts = self.forces_of::<Bone>().filter_map(|bone| {
             let from = state.history.collider_poses.get(bone.contact.collider)?;
             Some(bone.parts_of_step(from, control, self.bodies[bone.contact.body].cell_size()))
         });

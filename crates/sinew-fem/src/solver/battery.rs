@@ -11,9 +11,10 @@ use super::problem::{Problem, ProblemScratch};
 use crate::contact::ContactStage;
 use crate::contacts::Contacts;
 use crate::force::StepContext;
+use crate::force::{AttachTarget, AttachmentParams, PressureParams};
 use crate::kinematics::Unknowns;
 use crate::material::{Law, MaterialSpec, VolumeForm};
-use crate::model::{AttachTarget, BodyParams, ColliderParams, Model, ModelBuilder, RigidParams};
+use crate::model::{BodyParams, ColliderParams, Model, ModelBuilder, RigidParams};
 
 fn noise(seed: &mut u64) -> Vec3 {
     let mut next = || {
@@ -61,9 +62,9 @@ fn model() -> Model {
     });
     builder.bind(b, vec![0, 1, 2, 3], AttachTarget::Body(a));
     builder.bind(b, vec![12, 13, 14, 15], AttachTarget::Rigid(ball));
-    builder.attach(a, "spring".into(), vec![0, 1], AttachTarget::Rigid(ball), 300.0);
-    builder.attach(b, "place".into(), vec![4, 12], AttachTarget::World, 100.0);
-    builder.pressure(a, "inside".into(), triangles);
+    builder.force(AttachmentParams::nodes(a, "spring", vec![0, 1], AttachTarget::Rigid(ball), 300.0));
+    builder.force(AttachmentParams::nodes(b, "place", vec![4, 12], AttachTarget::World, 100.0));
+    builder.force(PressureParams { body: a, name: "inside".into(), triangles });
     for (name, shape, place) in [
         ("floor", Plane::new(Vec3::zero(), Vec3::unit(1)).unwrap().into(), Vec3::new(0.0, 0.02, 0.0)),
         ("knob", Sphere::new(0.2).unwrap().into(), Vec3::new(0.6, 0.1, 0.1)),

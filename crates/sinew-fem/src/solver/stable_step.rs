@@ -18,7 +18,7 @@ use sinew_math::{Mat3, Vec3};
 use super::damping::visit_damping;
 use crate::control::Control;
 use crate::elastic::{Actuation, ElasticBlock, PACK};
-use crate::force::Anchor;
+use crate::force::RowBounds;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
@@ -36,9 +36,9 @@ type CellMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
 pub(crate) struct StableStep {
     /// Sum over the cells of the mean diagonal at each point [N/m].
     diagonal: Vec<f64>,
-    /// Stiffness of springs, strands and penalties at each point [N/m].
+    /// Stiffness of forces at each point [N/m].
     springs: Vec<f64>,
-    /// Viscosity of strands at each point [N s/m].
+    /// Viscosity of forces at each point [N s/m].
     dampers: Vec<f64>,
 }
 
@@ -116,42 +116,14 @@ impl StableStep {
         largest
     }
 
-    /// Largest stiffness per mass of springs, strands, tendons, sheaths and contact penalties; leaves the viscosity of strands in `dampers`. The rows of w wᵀ sum to w for weights that sum to one, and those of
-    /// a spring between two such points to twice that.
+    /// Largest stiffness per mass of all forces; leaves their viscosity in `dampers`.
     fn spring_bound(&mut self, model: &Model, control: &Control, x: &[Vec3]) -> f64 {
         for list in [&mut self.springs, &mut self.dampers] {
             list.clear();
             list.resize(model.kinematics.point_count(), 0.0);
         }
-        for strand in &model.strands {
-            strand.add_row_bounds(x, control, &mut self.springs, &mut self.dampers);
-        }
-        for tendon in &model.tendons {
-            tendon.add_row_bounds(x, control, &mut self.springs);
-        }
-        for sheath in &model.sheaths {
-            sheath.add_row_bounds(&mut self.springs);
-        }
-        for attachment in &model.attachments {
-            for spring in &attachment.springs {
-                match &spring.anchor {
-                    Anchor::Place(_) => self.springs[spring.point as usize] += spring.stiffness,
-                    Anchor::Points(carriers) => {
-                        self.springs[spring.point as usize] += 2.0 * spring.stiffness;
-                        for &(point, weight) in carriers {
-                            self.springs[point as usize] += 2.0 * spring.stiffness * weight.abs();
-                        }
-                    }
-                }
-            }
-        }
-        for contact in &model.contacts {
-            for (vertex, &area) in contact.areas.iter().enumerate() {
-                for &(point, weight) in contact.carriers(vertex) {
-                    self.springs[point as usize] += contact.stiffness * area * weight.abs();
-                }
-            }
-        }
+        let mut bounds = RowBounds { stiffness: &mut self.springs, viscosity: &mut self.dampers };
+        model.forces().for_each(|force| force.add_row_bounds(x, control, &mut bounds));
         per_mass(model, &self.springs)
     }
 }

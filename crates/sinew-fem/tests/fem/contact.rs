@@ -1,5 +1,6 @@
 //! Contact and pressure inside the solver: balance of forces, friction, convergence.
 
+use sinew_fem::force::{Bone, ContactForce, PressureParams};
 use sinew_fem::material::Law;
 use sinew_fem::model::{ColliderParams, Side};
 use sinew_fem::{Contacts, ModelBuilder, Regime, SolverParams, StepContext};
@@ -31,7 +32,7 @@ fn reaction(run: &Run) -> Vec3 {
 fn contact_force(run: &Run) -> Vec3 {
     let contacts = Contacts::default();
     let ctx = StepContext { time: 0.0, dt: 1.0, previous: &run.state, control: &run.control, contacts: &contacts };
-    run.model.contacts.iter().map(|contact| contact.total_force(&run.state.positions, &ctx)).sum()
+    run.model.forces_of::<ContactForce>().map(|contact| contact.total_force(&run.state.positions, &ctx)).sum()
 }
 
 /// A block held from above is pressed from below by each shape in one step: pins and collider balance, and Newton stays fast.
@@ -106,7 +107,7 @@ fn follower_pressure_on_an_open_surface_converges_and_balances() {
         let mut builder = ModelBuilder::new();
         let flesh = builder.add_body(body("beam", mesh.clone(), spec(law)));
         builder.pin(pin(flesh, "left", left, Vec3::zero()));
-        builder.pressure(flesh, "top".into(), top.clone());
+        builder.force(PressureParams { body: flesh, name: "top".into(), triangles: top.clone() });
         let mut run = Run::new(builder.build().unwrap(), SolverParams { tolerance: 1e-9, ..SolverParams::default() });
         run.set("beam.pressure.top", 30.0);
         let report = run.step(1.0).unwrap_or_else(|error| panic!("{law:?}: {error}"));
@@ -173,9 +174,10 @@ fn skin_keeps_off_a_bone_as_far_as_it_is_told() {
             ..collider("flesh.bone.ulna", capsule.shape.into(), Vec3::zero(), 0.0)
         });
         let model = builder.build().unwrap();
-        let names: Vec<&str> = model.contacts.iter().map(|contact| contact.name.as_str()).collect();
+        let names: Vec<&str> = model.forces_of::<ContactForce>().map(|contact| contact.name.as_str()).collect();
         assert_eq!(names, ["flesh.contact.plate", "other.contact.plate"]);
-        assert_eq!((model.bones.len(), &*model.bones[0].name, model.bones[0].contact.body), (1, "ulna", flesh));
+        let bones: Vec<&Bone> = model.forces_of().collect();
+        assert_eq!((bones.len(), &*bones[0].name, bones[0].contact.body), (1, "ulna", flesh));
         let mut run = Run::new(model, SolverParams { tolerance: 1e-9, ..SolverParams::default() });
         run.step(1.0).unwrap();
         let flesh = &run.model.bodies[0];

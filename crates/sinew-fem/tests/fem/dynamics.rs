@@ -1,7 +1,8 @@
 //! Implicit Euler: what it keeps, what it loses, and how fast.
 
+use sinew_fem::force::{AttachTarget, AttachmentParams};
 use sinew_fem::material::Law;
-use sinew_fem::model::{AttachTarget, RigidParams};
+use sinew_fem::model::RigidParams;
 use sinew_fem::solver::LinearSolver;
 use sinew_fem::{Model, ModelBuilder, Regime, SolverParams};
 use sinew_geometry::shape::{Cuboid, Pose, Sphere};
@@ -69,7 +70,7 @@ fn chain() -> Model {
     });
     builder.bind(b, inside, AttachTarget::Body(a));
     builder.bind(b, outer, AttachTarget::Rigid(ball));
-    builder.attach(a, "spring".into(), vec![0, 1], AttachTarget::Rigid(ball), 200.0);
+    builder.force(AttachmentParams::nodes(a, "spring", vec![0, 1], AttachTarget::Rigid(ball), 200.0));
     builder.build().unwrap()
 }
 
@@ -178,7 +179,7 @@ fn a_rigid_pendulum_swings_with_its_period() {
         driven_about: None,
     });
     // Node 0 is the corner at the origin: the anchor sits there in the frame of the ball.
-    builder.attach(hook, "string".into(), vec![0], AttachTarget::Rigid(ball), 1e6);
+    builder.force(AttachmentParams::nodes(hook, "string", vec![0], AttachTarget::Rigid(ball), 1e6));
     let params = SolverParams { tolerance: 1e-8, ..exact(LinearSolver::Cholesky) };
     let mut run = Run::new(builder.build().unwrap(), params);
     let h = 1e-3;

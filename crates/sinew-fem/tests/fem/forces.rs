@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use sinew_fem::force::Linearized;
+use sinew_fem::force::{
+    AttachTarget, Attachment, AttachmentParams, ContactForce, Linearized, LoadParams, NodalForceParams, Pressure,
+    PressureParams,
+};
 use sinew_fem::material::{Law, Tangent};
-use sinew_fem::model::{AttachTarget, ColliderParams, RigidParams};
+use sinew_fem::model::{ColliderParams, RigidParams};
 use sinew_fem::{Contacts, Force, Model, ModelBuilder, StepContext};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::procedural::box_surface;
@@ -42,13 +45,17 @@ pub fn model() -> Model {
         angular_velocity: Vec3::zero(),
         driven_about: None,
     });
-    builder.attach(first, "world".into(), vec![0, 3, 5], AttachTarget::World, 70.0);
-    builder.attach(first, "flesh".into(), vec![10, 11], AttachTarget::Body(second), 50.0);
-    builder.attach(second, "ball".into(), vec![1, 2], AttachTarget::Rigid(ball), 30.0);
-    builder.pressure(first, "closed".into(), triangles);
-    builder.pressure(first, "open".into(), open);
-    builder.load(first, "weights".into(), vec![(0, 0.25), (4, 0.75)]);
-    builder.nodal_forces(second, "given".into(), vec![(1, Vec3::new(1.0, -2.0, 0.5)), (6, Vec3::unit(1))]);
+    builder.force(AttachmentParams::nodes(first, "world", vec![0, 3, 5], AttachTarget::World, 70.0));
+    builder.force(AttachmentParams::nodes(first, "flesh", vec![10, 11], AttachTarget::Body(second), 50.0));
+    builder.force(AttachmentParams::nodes(second, "ball", vec![1, 2], AttachTarget::Rigid(ball), 30.0));
+    builder.force(PressureParams { body: first, name: "closed".into(), triangles });
+    builder.force(PressureParams { body: first, name: "open".into(), triangles: open });
+    builder.force(LoadParams { body: first, name: "weights".into(), weights: vec![(0, 0.25), (4, 0.75)] });
+    builder.force(NodalForceParams {
+        body: second,
+        name: "given".into(),
+        forces: vec![(1, Vec3::new(1.0, -2.0, 0.5)), (6, Vec3::unit(1))],
+    });
     let mut collide = |name: &str, shape: AnyShape, pose: Pose| {
         let (pivot, stiffness) = (Vec3::new(0.1, -0.3, 0.2), Some(300.0));
         builder.add_collider(ColliderParams {
@@ -194,7 +201,7 @@ fn springs_act_and_react() {
     let (state, control, contacts) = (model.initial_state(), model.initial_control(), Contacts::default());
     let ctx = StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
     let x: Vec<Vec3> = state.positions.iter().map(|x| *x + noise.vector() * 0.1).collect();
-    for attachment in &model.attachments[1..] {
+    for attachment in model.forces_of::<Attachment>().skip(1) {
         let total: Vec3 = gradient(attachment, &x, &ctx).into_iter().sum();
         assert!(total.norm() < 1e-12, "{}: {total:?}", attachment.name);
     }
@@ -202,9 +209,10 @@ fn springs_act_and_react() {
     let mut control = model.initial_control();
     control.set_by_name("first.pressure.closed", 100.0).unwrap();
     let ctx = StepContext { control: &control, ..ctx };
-    let total: Vec3 = gradient(&model.pressures[0], &x, &ctx).into_iter().sum();
+    let pressures: Vec<&Pressure> = model.forces_of().collect();
+    let total: Vec3 = gradient(pressures[0], &x, &ctx).into_iter().sum();
     assert!(total.norm() < 1e-12, "{total:?}");
-    assert!(model.pressures[0].is_closed && !model.pressures[1].is_closed);
+    assert!(pressures[0].is_closed && !pressures[1].is_closed);
 }
 
 /// Inside a ball of radius R at depth d the penalty has the tangential stiffness −k A d/(R − d) that Newton needs.
@@ -226,7 +234,7 @@ fn contact_with_a_sphere_has_its_curvature() {
     let model = builder.build().unwrap();
     let (state, control, contacts) = (model.initial_state(), model.initial_control(), Contacts::default());
     let ctx = StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
-    let contact = &model.contacts[0];
+    let contact = model.forces_of::<ContactForce>().next().unwrap();
     let mut blocks = Linearized::default();
     contact.linearize(&state.positions, &ctx, Tangent::Exact, &mut blocks);
     let [(a, b, block)] = blocks.blocks() else { panic!("one point touches: {blocks:?}") };

@@ -1,7 +1,8 @@
 //! Bodies on lattices: the same mechanics as other cells, solved by multigrid.
 
+use sinew_fem::force::{AttachTarget, Attachment, AttachmentParams};
 use sinew_fem::material::{Law, VolumeForm};
-use sinew_fem::model::{AttachTarget, ModelError};
+use sinew_fem::model::ModelError;
 use sinew_fem::solver::{LinearSolver, NonlinearSolver, Regime};
 use sinew_fem::{BodyParams, ExplicitSolver, Model, ModelBuilder, SolverParams};
 use sinew_geometry::lattice::HexLattice;
@@ -162,7 +163,7 @@ fn lattices_and_tetrahedra_share_a_system() {
     let mesh = at(&tets([0.04, 0.04, 0.04], [4, 4, 4]), Vec3::new(0.075, 0.0, 0.0));
     let overlap = nodes_where(&mesh, |x| x.x < 0.08);
     let tets = builder.add_body(body("tets", mesh, spec(Law::NeoHookean)));
-    builder.attach(tets, "to-lattice".into(), overlap, AttachTarget::Body(lattice), 500.0);
+    builder.force(AttachmentParams::nodes(tets, "to-lattice", overlap, AttachTarget::Body(lattice), 500.0));
     builder.gravity(Vec3::new(0.0, 0.0, -9.81));
     let mut run = Run::new(builder.build().unwrap(), SolverParams::default());
     let report = run.step(1.0).unwrap();
@@ -221,7 +222,7 @@ fn springs_between_nodes_hold_a_block() {
         let block = builder.add_body(block("block", [16, 6, 6], Vec3::zero()));
         let places = (0..20).map(|k| Vec3::new(0.004 + 0.0077 * f64::from(k), 0.033, 0.026 + 1e-3 * f64::from(k % 7)));
         let springs = places.map(|place| (place, stiffness / 20.0));
-        builder.attach_places(block, "bone".into(), springs.collect(), AttachTarget::World);
+        builder.force(AttachmentParams::places(block, "bone", springs.collect(), AttachTarget::World));
         builder.gravity(Vec3::new(0.0, 0.0, -9.81));
         let mut run = Run::new(builder.build().unwrap(), SolverParams::default());
         let report = run.step(1.0).unwrap();
@@ -233,11 +234,11 @@ fn springs_between_nodes_hold_a_block() {
             }
             sinew_fem::force::Anchor::Points(_) => Vec3::zero(),
         };
-        let held: Vec3 = run.model.attachments[0].springs.iter().map(pull).sum();
+        let held: Vec3 = run.model.forces_of::<Attachment>().flat_map(|attachment| &attachment.springs).map(pull).sum();
         assert!((held - Vec3::unit(2) * weight).norm() < 1e-4 * weight, "{held:?} for {weight}");
     }
     let mut builder = ModelBuilder::new();
     let block = builder.add_body(block("block", [2, 2, 2], Vec3::zero()));
-    builder.attach_places(block, "bone".into(), vec![(Vec3::splat(0.03), 1.0)], AttachTarget::World);
-    assert!(matches!(builder.build().err(), Some(ModelError::Outside { .. })));
+    builder.force(AttachmentParams::places(block, "bone", vec![(Vec3::splat(0.03), 1.0)], AttachTarget::World));
+    assert!(matches!(builder.build().err(), Some(ModelError::Force(_))));
 }

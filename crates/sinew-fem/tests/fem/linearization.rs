@@ -2,9 +2,10 @@
 //! parameters against differences.
 
 use sinew_fem::elastic::FiberGroup;
+use sinew_fem::force::{AttachTarget, AttachmentParams, LoadParams, PressureParams};
 use sinew_fem::linearization::{Input, Kink, Parameter, Source};
 use sinew_fem::material::{FiberStretch, Law, MaterialSpec, Tangent, VolumeForm};
-use sinew_fem::model::{AttachTarget, MuscleParams};
+use sinew_fem::model::MuscleParams;
 use sinew_fem::{BodyParams, Control, Linearization, LinearizationPlan, Model, ModelBuilder, SolverParams, State};
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
@@ -32,8 +33,8 @@ fn muscle_bar(material: MaterialSpec) -> Model {
             group: FiberGroup::default(),
         });
     }
-    builder.pressure(bar, "open".into(), triangles[..5].to_vec());
-    builder.load(bar, "weights".into(), vec![(right[0], 1.0)]);
+    builder.force(PressureParams { body: bar, name: "open".into(), triangles: triangles[..5].to_vec() });
+    builder.force(LoadParams { body: bar, name: "weights".into(), weights: vec![(right[0], 1.0)] });
     builder.pin(pin(bar, "left", left, Vec3::zero()));
     builder.build().unwrap()
 }
@@ -49,7 +50,7 @@ fn lattice_and_tets() -> Model {
     let second = at(&tets([0.03, 0.03, 0.03], [2, 2, 2]), Vec3::new(0.06, 0.0, 0.0));
     let touching = nodes_where(&second, |x| x.x < 0.06 + 1e-9);
     let second = builder.add_body(body("box", second, spec(Law::NeoHookean)));
-    builder.attach(second, "glue".into(), touching, AttachTarget::Body(first), 40.0);
+    builder.force(AttachmentParams::nodes(second, "glue", touching, AttachTarget::Body(first), 40.0));
     builder.pin(pin(first, "left", left, Vec3::zero()));
     builder.build().unwrap()
 }

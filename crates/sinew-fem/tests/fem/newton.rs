@@ -1,8 +1,8 @@
 //! Newton's method: how fast it converges, what it does from bad starts and with impossible commands.
 
 use sinew_fem::elastic::Actuation;
+use sinew_fem::force::AttachTarget;
 use sinew_fem::material::{Extension, Inversion, Law, MaterialSpec};
-use sinew_fem::model::AttachTarget;
 use sinew_fem::solver::{LinearSolver, Projection};
 use sinew_fem::{
     Command, Control, Driver, FrameParams, Model, ModelBuilder, NewtonSolver, Regime, Simulation, SolverParams,

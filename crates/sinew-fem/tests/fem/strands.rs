@@ -1,8 +1,9 @@
 //! Force generators and tendons between points of flesh: what they exert, what they store, what they do [Chen92].
 
 use sinew_fem::force::strand::StrandScaling;
+use sinew_fem::force::{AttachTarget, FleshPlace, Slack, Strand, StrandParams, TendonParams, TendonStrand};
 use sinew_fem::material::Law;
-use sinew_fem::model::{AttachTarget, FleshPlace, RigidParams, Slack, StrandParams, TendonParams};
+use sinew_fem::model::RigidParams;
 use sinew_fem::solver::NewmarkParams;
 use sinew_fem::{
     Contacts, ExplicitSolver, Force as _, Model, ModelBuilder, ModelError, Regime, Solver as _, SolverParams,
@@ -60,7 +61,7 @@ fn bar(change: impl Fn(&mut StrandParams), more: impl Fn(&mut ModelBuilder, &[Ve
     let bar = builder.add_body(body("bar", mesh, spec(Law::StableNeoHookean)));
     let mut params = strand(bar, columns.clone());
     change(&mut params);
-    builder.strand(params);
+    builder.force(params);
     more(&mut builder, &columns);
     builder.build().unwrap()
 }
@@ -71,7 +72,7 @@ fn hang(builder: &mut ModelBuilder, columns: &[Vec<FleshPlace>]) {
     let places = [(0.0, 0.0), (edge, 0.0), (edge, edge), (0.0, edge)];
     for (name, x, anchor) in [("left", 0usize, -0.01), ("right", 8, LENGTH + 0.01)] {
         let ends = columns.iter().zip(places).map(|(column, (y, z))| (column[x], Vec3::new(anchor, y, z)));
-        builder.tendon(tendon(0, name, ends.collect()));
+        builder.force(tendon(0, name, ends.collect()));
     }
 }
 
@@ -96,7 +97,7 @@ fn tangle(scaling: StrandScaling, curves: FiberCurves) -> Model {
         })
         .collect();
     let factors = (0..12).map(|k| 0.5 + 0.1 * f64::from(k)).collect();
-    builder.strand(StrandParams { scaling, curves, factors, max_velocity: 2.0, ..strand(first, columns) });
+    builder.force(StrandParams { scaling, curves, factors, max_velocity: 2.0, ..strand(first, columns) });
     let ball = builder.add_rigid(RigidParams {
         name: "ball".into(),
         shape: Sphere::new(0.3).unwrap().into(),
@@ -114,11 +115,11 @@ fn tangle(scaling: StrandScaling, curves: FiberCurves) -> Model {
         ("flesh", AttachTarget::Body(second), Vec3::new(2.0, 0.5, 0.5)),
     ] {
         let ends = vec![start(place), (FleshPlace::Node { body: first, node: 3 }, place)];
-        builder.tendon(TendonParams { target, slack, ..tendon(first, name, ends) });
+        builder.force(TendonParams { target, slack, ..tendon(first, name, ends) });
     }
     // Too long to pull.
     let ends = vec![start(Vec3::new(0.3, -1.0, 0.2))];
-    builder.tendon(TendonParams { slack: Slack::Length(3.0), ..tendon(first, "slack", ends) });
+    builder.force(TendonParams { slack: Slack::Length(3.0), ..tendon(first, "slack", ends) });
     builder.build().unwrap()
 }
 
@@ -159,8 +160,8 @@ fn strands_and_tendons_are_consistent() {
 #[test]
 fn generators_exert_no_force_and_no_torque_on_the_whole() {
     for_tangles(0.1, |model, x, ctx| {
-        let internal = model.strands.iter().map(|f| f as &dyn sinew_fem::Force);
-        let internal = internal.chain(model.tendons.iter().filter(|f| f.motion.is_none()).map(|f| f as _));
+        let internal = model.forces_of::<Strand>().map(|f| f as &dyn sinew_fem::Force);
+        let internal = internal.chain(model.forces_of::<TendonStrand>().filter(|f| f.motion.is_none()).map(|f| f as _));
         for force in internal {
             let mut gradient = vec![Vec3::zero(); x.len()];
             force.add_gradient(x, ctx, &mut gradient);
@@ -184,7 +185,7 @@ fn ends_of_straight_columns_feel_the_force_of_the_muscle() {
             let x: Vec<Vec3> = state.positions.iter().map(|x| Vec3::new(stretch * x.x, x.y, x.z)).collect();
             let ctx = StepContext { time: 1.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts };
             let mut gradient = vec![Vec3::zero(); x.len()];
-            model.strands[0].add_gradient(&x, &ctx, &mut gradient);
+            model.forces_of::<Strand>().next().unwrap().add_gradient(&x, &ctx, &mut gradient);
             let mut ends = [0.0; 2];
             for (g, place) in gradient.iter().zip(&state.positions) {
                 match place.x {
@@ -206,7 +207,9 @@ fn ends_of_straight_columns_feel_the_force_of_the_muscle() {
 #[test]
 fn an_isometric_muscle_pulls_at_both_tendons() {
     let mut run = Run::new(bar(|_| {}, hang), SolverParams::default());
-    let force = |run: &Run, k: usize| run.model.tendons[k].total_force(&run.state.positions, &run.control);
+    let force = |run: &Run, k: usize| {
+        run.model.forces_of::<TendonStrand>().nth(k).unwrap().total_force(&run.state.positions, &run.control)
+    };
     run.step(0.1).unwrap();
     assert!(force(&run, 0).norm() < 1e-9, "nothing pulls at first");
     run.set("bar.activation.belly", 1.0);
@@ -306,7 +309,7 @@ fn explicit_steps_of_a_muscle_are_stable() {
         steps += 1;
         assert!(steps < 100_000, "{dt} s at {} s", state.time);
     }
-    let force = model.tendons[1].total_force(&state.positions, &control).norm();
+    let force = model.forces_of::<TendonStrand>().nth(1).unwrap().total_force(&state.positions, &control).norm();
     assert!(force > 0.3 && force < 0.7, "{force} N after {steps} steps");
 }
 
@@ -333,9 +336,9 @@ fn impossible_strands_and_tendons_are_refused() {
         let mut strand = strand(bar, vec![vec![place(0.1), place(0.9)]]);
         let mut tendon = tendon(bar, "end", vec![(place(0.9), Vec3::new(2.0, 0.5, 0.5))]);
         change(&mut strand, &mut tendon);
-        builder.strand(strand).tendon(tendon);
+        builder.force(strand).force(tendon);
         match builder.build() {
-            Err(error @ (ModelError::Strand { .. } | ModelError::Tendon { .. })) => error.to_string(),
+            Err(error @ ModelError::Force(_)) => error.to_string(),
             Err(other) => panic!("{other}"),
             Ok(_) => String::new(),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sinew_fem::force::{AttachmentParams, LoadParams, NodalForceParams, PressureParams, SheathParams};
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::{PinParams, balanced_triangles};
@@ -147,7 +148,8 @@ impl Compiler<'_> {
         let name = "manufactured".to_string();
         self.builder.pin(PinParams { body, name: name.clone(), nodes, axes: [true; 3], pivot: Vec3::zero(), offsets });
         let forces = field.nodal_forces(mesh, materials);
-        self.builder.nodal_forces(body, name, (0..mesh.node_count() as u32).zip(forces).collect());
+        let forces = (0..mesh.node_count() as u32).zip(forces).collect();
+        self.builder.force(NodalForceParams { body, name, forces });
     }
 
     fn materials(
@@ -254,20 +256,22 @@ impl Compiler<'_> {
                 let name = names.unique("attach", "points");
                 let share = stiffness / attachment.points.len().max(1) as f64;
                 let place = |&p: &[f64; 3]| (compiled.pose.to_world(Vec3::from(p)), share);
-                self.builder.attach_places(index, name, attachment.points.iter().map(place).collect(), target);
+                let springs = attachment.points.iter().map(place).collect();
+                self.builder.force(AttachmentParams::places(index, name, springs, target));
                 continue;
             };
             let path = format!("body[{index}].attach[{k}].region");
             if let Some(nodes) = self.nodes(compiled, &path, region) {
                 let name = names.unique("attach", region);
-                self.builder.attach(index, name, nodes, target, stiffness);
+                self.builder.force(AttachmentParams::nodes(index, name, nodes, target, stiffness));
             }
         }
         self.add_strands(index, body, compiled);
         for (k, sheath) in body.sheath.iter().enumerate() {
             let path = format!("body[{index}].sheath[{k}].region");
             if let Some(triangles) = self.triangles(compiled, &path, &sheath.region) {
-                self.builder.sheath(index, sheath.name.clone(), triangles, sheath.shear * sheath.thickness);
+                let stiffness = sheath.shear * sheath.thickness;
+                self.builder.force(SheathParams { body: index, name: sheath.name.clone(), triangles, stiffness });
             }
         }
         for (k, pressure) in body.pressure.iter().enumerate() {
@@ -275,7 +279,7 @@ impl Compiler<'_> {
             if let Some(triangles) = self.triangles(compiled, &path, &pressure.region) {
                 let name = names.unique("pressure", &pressure.region);
                 self.driver.scalars.push((format!("{}.pressure.{name}", body.name), pressure.value.clone()));
-                self.builder.pressure(index, name, triangles);
+                self.builder.force(PressureParams { body: index, name, triangles });
             }
         }
         for (k, traction) in body.traction.iter().enumerate() {
@@ -283,11 +287,9 @@ impl Compiler<'_> {
             if let Some(triangles) = self.triangles(compiled, &path, &traction.region) {
                 let name = names.unique("load", &traction.region);
                 self.driver.vectors.push((format!("{}.load.{name}", body.name), traction.value.clone()));
-                self.builder.load(
-                    index,
-                    name,
-                    nodal_areas(&balanced_triangles(compiled.regions.mesh(), &triangles), &compiled.rest),
-                );
+                let triangles = balanced_triangles(compiled.regions.mesh(), &triangles);
+                let weights = nodal_areas(&triangles, &compiled.rest);
+                self.builder.force(LoadParams { body: index, name, weights });
             }
         }
         for (k, force) in body.force.iter().enumerate() {
@@ -296,7 +298,8 @@ impl Compiler<'_> {
                 let name = names.unique("load", &force.region);
                 self.driver.vectors.push((format!("{}.load.{name}", body.name), force.value.clone()));
                 let share = 1.0 / nodes.len() as f64;
-                self.builder.load(index, name, nodes.into_iter().map(|n| (n, share)).collect());
+                let weights = nodes.into_iter().map(|n| (n, share)).collect();
+                self.builder.force(LoadParams { body: index, name, weights });
             }
         }
     }

@@ -4,7 +4,7 @@
 //! body below lie on its surface and are weighted sums of its nodes, so that they follow it to rounding, and what the flesh weighs and resists acts on the
 //! muscle.
 
-use sinew_fem::model::AttachTarget;
+use sinew_fem::force::AttachTarget;
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::mesh::NearestPlaces;
 use sinew_geometry::shape::Pose;

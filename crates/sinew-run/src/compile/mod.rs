@@ -23,7 +23,8 @@ mod strands;
 
 use sinew_fem::contact::CheckProbe;
 use sinew_fem::elastic::Response;
-use sinew_fem::model::{AttachTarget, ColliderParams, Model, ModelBuilder, ModelError};
+use sinew_fem::force::{AttachTarget, ForceError};
+use sinew_fem::model::{ColliderParams, Model, ModelBuilder, ModelError};
 use sinew_fem::{Force, FrameParams, Interrupt, Simulation};
 use sinew_math::Vec3;
 use sinew_scene::SceneCharacter;
@@ -112,7 +113,7 @@ impl Compiler<'_> {
         let builder = std::mem::take(&mut self.builder);
         let mut model = builder.build().map_err(|error| self.model_error(&error))?;
         let custom = forces(&model);
-        model.custom.extend(custom);
+        model.forces.extend(custom);
         let probes = self.probes(&model, &bodies);
         self.check_gaps(&model);
         go_on()?;
@@ -175,12 +176,10 @@ impl Compiler<'_> {
             | ModelError::PinOnBound { body, .. }
             | ModelError::BindToBound { body, .. }
             | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
-            ModelError::Outside { body, .. } => format!("body.{body}.attach"),
             ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
             ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
             ModelError::Muscle { body, .. } => format!("body.{body}.muscle"),
-            ModelError::Strand { body, strand, .. } => format!("body.{body}.strand.{strand}"),
-            ModelError::Tendon { body, .. } => format!("body.{body}.tendon"),
+            ModelError::Force(ForceError { body, key, name, .. }) => format!("body.{body}.{key}.{name}"),
             ModelError::Rigid { name, .. } => format!("rigid.{name}"),
         };
         let problem = self.scene.problem(&path, error.to_string());

@@ -1,8 +1,9 @@
 //! What a scene watches by name: points, regions, sections, levers, errors and frequencies.
 
+use sinew_fem::force::{AttachTarget, TendonStrand};
 use sinew_fem::manufactured::ErrorProbe;
 use sinew_fem::modal::{FrequencyProbe, natural_frequencies};
-use sinew_fem::model::{AttachTarget, Model};
+use sinew_fem::model::Model;
 use sinew_fem::probe::{LeverHold, LeverProbe, PointProbe, Probe, SectionProbe};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::shape::{Pose, Shape};
@@ -179,7 +180,7 @@ impl Compiler<'_> {
             }
             (None, name) => {
                 let full = format!("{own}.tendon.{name}");
-                let tendon = model.tendons.iter().position(|tendon| tendon.name == full);
+                let tendon = model.forces_of::<TendonStrand>().position(|tendon| tendon.name == full);
                 ("tendon", name, tendon.map(LeverHold::Tendon))
             }
         };

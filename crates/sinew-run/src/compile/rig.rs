@@ -3,7 +3,8 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use sinew_fem::model::{AttachTarget, FollowParams, FollowedBy, PinParams, RigidParams};
+use sinew_fem::force::{AttachTarget, AttachmentParams};
+use sinew_fem::model::{FollowParams, FollowedBy, PinParams, RigidParams};
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::lattice::HexLattice;
 use sinew_geometry::shape::{Capsule, Pose};
@@ -129,7 +130,8 @@ impl Compiler<'_> {
                 data.place * body.scale,
                 &tracks[joint],
             );
-            self.builder.attach_places(index, data.name.clone(), springs.collect(), AttachTarget::Rigid(rigid));
+            let target = AttachTarget::Rigid(rigid);
+            self.builder.force(AttachmentParams::places(index, &*data.name, springs.collect(), target));
             leaders[joint].get_or_insert(FollowedBy::Rigid(rigid));
         }
         let sliding =

@@ -1,7 +1,7 @@
 //! Strands and tendons of a body.
 
 use sinew_fem::force::strand::StrandScaling;
-use sinew_fem::model::{FleshPlace, Slack, StrandParams, TendonParams};
+use sinew_fem::force::{FleshPlace, Slack, StrandParams, TendonParams};
 use sinew_geometry::CellMesh;
 use sinew_geometry::embedding::{Embedding, EmbeddingError, Outside};
 use sinew_math::Vec3;
@@ -99,7 +99,7 @@ impl Compiler<'_> {
         };
         let place = |&p: &Vec3| FleshPlace::Place { body: index, place: compiled.pose.to_world(p) };
         self.driver.scalars.push((format!("{}.activation.{}", body.name, strand.name), strand.activation.clone()));
-        self.builder.strand(StrandParams {
+        self.builder.force(StrandParams {
             body: index,
             name: strand.name.clone(),
             columns: columns.iter().map(|column| column.iter().map(place).collect()).collect(),
@@ -187,7 +187,7 @@ impl Compiler<'_> {
         }
         let target = self.target(&tendon.to);
         let curve = Curve::tendon_zajac();
-        self.builder.tendon(TendonParams { body: index, name, ends, target, force: tendon.force, curve, slack });
+        self.builder.force(TendonParams { body: index, name, ends, target, force: tendon.force, curve, slack });
         Ok(())
     }
 }

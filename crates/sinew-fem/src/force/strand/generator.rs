@@ -8,12 +8,18 @@
 //!
 //! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr] $$
 
+use std::sync::Arc;
+
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
 
-use super::super::{Dependence, Force, Linearized, StepContext};
+use super::super::places::carry;
+use super::super::{
+    ActiveForce, Assembly, Dependence, FleshPlace, Force, ForceError, ForceParams, ForceView, Hold, Linearized,
+    NodeMap, RowBounds, StepContext,
+};
 use super::line::{Line, Pull};
-use crate::control::{ChannelId, Control};
+use crate::control::{ChannelId, ChannelTable, Control};
 use crate::material::Tangent;
 
 /// How the force of a whole muscle is shared by its generators.
@@ -34,6 +40,124 @@ impl StrandScaling {
             StrandScaling::Physical => 1.0 / columns.max(1) as f64,
             StrandScaling::Author => 0.5 / generators.max(1) as f64,
         }
+    }
+}
+
+/// A muscle of force generators, active by the channel `BODY.activation.NAME` from 0 to 1.
+#[derive(Clone, Debug)]
+pub struct StrandParams {
+    /// The body whose name its channel and probes bear.
+    pub body: usize,
+    /// Name, unique among the muscles and strands of the body.
+    pub name: String,
+    /// Places of each column from end to end; consecutive ones are joined by a generator.
+    pub columns: Vec<Vec<FleshPlace>>,
+    /// Greatest isometric force F₀ₐ of the whole muscle [N].
+    pub force: f64,
+    /// Passive force F₀ₚ of the whole muscle where its curve is 1 [N].
+    pub passive_force: f64,
+    /// How these are shared by the generators.
+    pub scaling: StrandScaling,
+    /// Factor on the forces of each generator, column after column; empty for one everywhere.
+    pub factors: Vec<f64>,
+    /// Force over length, and over velocity where there is a curve for it.
+    pub curves: FiberCurves,
+    /// Greatest shortening speed [rest lengths per second].
+    pub max_velocity: f64,
+}
+
+impl StrandParams {
+    /// Refuses numbers that no muscle has.
+    fn check(&self) -> Result<(), String> {
+        if self.columns.is_empty() || self.columns.iter().any(|column| column.len() < 2) {
+            return Err("a column needs at least two places".into());
+        }
+        if !(self.force > 0.0 && self.force.is_finite()) {
+            return Err("its force must be positive".into());
+        }
+        if !(self.passive_force >= 0.0 && self.passive_force.is_finite()) {
+            return Err("its passive force must not be negative".into());
+        }
+        if !(self.max_velocity > 0.0 && self.max_velocity.is_finite()) {
+            return Err("its greatest speed must be positive".into());
+        }
+        if self.factors.iter().any(|factor| !(*factor >= 0.0 && factor.is_finite())) {
+            return Err("factors of generators must not be negative".into());
+        }
+        Ok(())
+    }
+
+    fn generators(&self, assembly: &dyn Assembly) -> Result<Vec<Generator>, String> {
+        let places: Vec<FleshPlace> = self.columns.iter().flatten().copied().collect();
+        let carried = carry(assembly, &places)?;
+        let mut generators = Vec::new();
+        let mut first = 0;
+        for (column, places) in self.columns.iter().enumerate() {
+            for (k, pair) in carried[first..first + places.len()].windows(2).enumerate() {
+                let rest_length = (pair[1].rest - pair[0].rest).norm();
+                if !(rest_length > 0.0) {
+                    return Err(format!("generator {k} of column {column} has no length"));
+                }
+                let line = Line::between(&pair[0].entries, &pair[1].entries);
+                let factor = self.factors.get(generators.len()).copied().unwrap_or(1.0);
+                generators.push(Generator { line, rest_length, factor });
+            }
+            first += places.len();
+        }
+        match self.factors.len() {
+            0 => Ok(generators),
+            count if count == generators.len() => Ok(generators),
+            count => Err(format!("{count} factors for {} generators", generators.len())),
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.scaling.share(self.columns.len(), self.columns.iter().map(|column| column.len().max(1) - 1).sum())
+    }
+}
+
+impl ForceParams for StrandParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let body = assembly.body_name(self.body).to_string();
+        let name = format!("{body}.strand.{}", self.name);
+        let wrong = |reason| ForceError { body: body.clone(), key: "strand", name: self.name.clone(), reason };
+        if assembly.has_force(&name) || assembly.has_muscle(self.body, &self.name) {
+            return Err(wrong("the body has another muscle of that name".into()));
+        }
+        self.check().map_err(wrong)?;
+        let generators = self.generators(assembly).map_err(wrong)?;
+        let share = self.share();
+        Ok(Box::new(Strand {
+            activation: assembly.channels().add(format!("{body}.activation.{}", self.name), 0.0),
+            name,
+            body: self.body,
+            curves: self.curves.clone(),
+            max_velocity: self.max_velocity,
+            active_force: share * self.force,
+            passive_force: share * self.passive_force,
+            generators,
+        }))
+    }
+
+    /// A column that has lost a place pulls no more; the generators of the others pull as before.
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let (mut columns, mut factors, mut first) = (Vec::new(), Vec::new(), 0);
+        for column in &self.columns {
+            let generators = first..first + column.len().max(1) - 1;
+            first = generators.end;
+            if let Some(column) = column.iter().map(|place| place.renumbered(map)).collect::<Option<Vec<_>>>() {
+                columns.push(column);
+                factors.extend_from_slice(self.factors.get(generators).unwrap_or_default());
+            }
+        }
+        let mut left = Self { columns, factors, ..self.clone() };
+        let ratio = self.share() / left.share();
+        (left.force, left.passive_force) = (ratio * left.force, ratio * left.passive_force);
+        (!left.columns.is_empty()).then(|| Arc::new(left) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        4
     }
 }
 
@@ -90,16 +214,6 @@ pub(crate) struct StrandDrive<'a> {
 }
 
 impl Strand {
-    /// Activation under `control`, kept between 0 and 1.
-    pub fn activation(&self, control: &Control) -> f64 {
-        control.get(self.activation).clamp(0.0, 1.0)
-    }
-
-    /// Whether force depends on velocity.
-    pub fn needs_motion(&self) -> bool {
-        self.curves.velocity.is_some()
-    }
-
     fn drive<'a>(&self, ctx: &StepContext<'a>) -> StrandDrive<'a> {
         let motion = self.needs_motion().then(|| (ctx.previous.positions.as_slice(), 1.0 / ctx.dt));
         StrandDrive { activation: self.activation(ctx.control), motion }
@@ -148,27 +262,6 @@ impl Strand {
         generator.factor * generator.rest_length * self.active_force * activation * self.curves.active.at(l).integral
     }
 
-    /// What the passive parts store [J].
-    pub fn stored(&self, x: &[Vec3]) -> f64 {
-        self.generators.iter().map(|generator| self.stored_in(generator, x)).sum()
-    }
-
-    /// Work that active generators do in a step of length 1/`rate` [J]: tension times shortening, by the mean of the active tensions at both
-    /// ends, each with its activation and the speed of the step.
-    pub fn active_work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64 {
-        if activations == [0.0; 2] {
-            return 0.0;
-        }
-        let work = self.generators.iter().map(|generator| {
-            let [start, end] = [from, to].map(|x| generator.line.vector(x).norm() / generator.rest_length);
-            let (speed, _) = self.speed_factor(end, Some((start, rate / self.max_velocity)));
-            let active = |l: f64, activation: f64| activation * self.curves.active.value(l);
-            let force = 0.5 * (active(start, activations[0]) + active(end, activations[1])) * speed;
-            -generator.factor * self.active_force * generator.rest_length * force * (end - start)
-        });
-        work.sum()
-    }
-
     /// What the generators do at `x`.
     pub(crate) fn summarize(&self, x: &[Vec3], drive: &StrandDrive<'_>) -> StrandSummary {
         let mut out = StrandSummary { shortest: f64::INFINITY, ..StrandSummary::default() };
@@ -182,21 +275,6 @@ impl Strand {
             out.tension += share * self.pull(generator, length, drive).tension;
         }
         out
-    }
-
-    /// Adds to each point bounds of the stiffness [N/m] and of the viscosity [N s/m] of the generators at `x`, for the length of explicit steps.
-    pub(crate) fn add_row_bounds(&self, x: &[Vec3], control: &Control, stiffness: &mut [f64], viscosity: &mut [f64]) {
-        let drive = StrandDrive { activation: self.activation(control), motion: None };
-        let steepest = self.curves.velocity.as_ref().map_or(0.0, steepest_slope);
-        for generator in &self.generators {
-            let length = generator.line.vector(x).norm();
-            let pull = self.pull(generator, length, &drive);
-            // The eigenvalues of the block: one along the line, two across it.
-            let k = pull.stiffness.max(pull.tension / length.max(f64::MIN_POSITIVE)).max(0.0);
-            generator.line.add_row_bound(k, stiffness);
-            let force = generator.factor * self.active_force * drive.activation;
-            generator.line.add_row_bound(force * steepest / (self.max_velocity * generator.rest_length), viscosity);
-        }
     }
 }
 
@@ -273,5 +351,77 @@ impl Force for Strand {
         let mut pairs = Vec::new();
         self.generators.iter().for_each(|generator| generator.line.add_couplings(&mut pairs));
         pairs
+    }
+
+    /// What active generators could still do is not stored.
+    fn stored(&self, x: &[Vec3], _ctx: &StepContext<'_>) -> f64 {
+        self.generators.iter().map(|generator| self.stored_in(generator, x)).sum()
+    }
+
+    fn load_channels(&self) -> &[ChannelId] {
+        std::slice::from_ref(&self.activation)
+    }
+
+    fn hold(&self) -> Hold {
+        Hold::Nothing
+    }
+
+    fn add_row_bounds(&self, x: &[Vec3], control: &Control, bounds: &mut RowBounds<'_>) {
+        let drive = StrandDrive { activation: self.activation(control), motion: None };
+        let steepest = self.curves.velocity.as_ref().map_or(0.0, steepest_slope);
+        for generator in &self.generators {
+            let length = generator.line.vector(x).norm();
+            let pull = self.pull(generator, length, &drive);
+            // The eigenvalues of the block: one along the line, two across it.
+            let k = pull.stiffness.max(pull.tension / length.max(f64::MIN_POSITIVE)).max(0.0);
+            generator.line.add_row_bound(k, bounds.stiffness);
+            let force = generator.factor * self.active_force * drive.activation;
+            generator
+                .line
+                .add_row_bound(force * steepest / (self.max_velocity * generator.rest_length), bounds.viscosity);
+        }
+    }
+
+    fn active(&self) -> Option<&dyn ActiveForce> {
+        Some(self)
+    }
+
+    /// Activation, stretch of the generators, and their mean tension [N].
+    fn probe_names(&self, channels: &ChannelTable) -> Vec<String> {
+        let mut names = vec![channels.names()[self.activation.0 as usize].clone()];
+        names.extend(["stretch", "stretch.min", "stretch.max", "force"].map(|what| format!("{}.{what}", self.name)));
+        names
+    }
+
+    fn probe(&self, at: &ForceView<'_>, out: &mut Vec<f64>) {
+        let activation = self.activation(at.control);
+        let drive = StrandDrive { activation, motion: at.state.history.last_motion() };
+        let s = self.summarize(&at.state.positions, &drive);
+        out.extend([activation, s.stretch, s.shortest, s.longest, s.tension]);
+    }
+}
+
+impl ActiveForce for Strand {
+    fn channel(&self) -> ChannelId {
+        self.activation
+    }
+
+    fn needs_motion(&self) -> bool {
+        self.curves.velocity.is_some()
+    }
+
+    /// Tension times shortening, by the mean of the active tensions at both ends, each with its activation and the speed of the step.
+    fn work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64 {
+        if activations == [0.0; 2] {
+            return 0.0;
+        }
+        let work = self.generators.iter().map(|generator| {
+            let [start, end] = [from, to].map(|x| generator.line.vector(x).norm() / generator.rest_length);
+            let (speed, _) = self.speed_factor(end, Some((start, rate / self.max_velocity)));
+            let active = |l: f64, activation: f64| activation * self.curves.active.value(l);
+            let force = 0.5 * (active(start, activations[0]) + active(end, activations[1])) * speed;
+            -generator.factor * self.active_force * generator.rest_length * force * (end - start)
+        });
+        work.sum()
     }
 }

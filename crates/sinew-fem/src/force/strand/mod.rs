@@ -6,10 +6,8 @@
 
 mod generator;
 mod line;
-mod probe;
 mod tendon;
 
-pub use generator::{Generator, Strand, StrandScaling, StrandSummary};
+pub use generator::{Generator, Strand, StrandParams, StrandScaling, StrandSummary};
 pub use line::Line;
-pub use probe::{StrandProbe, TendonProbe};
-pub use tendon::{Tendon, TendonStrand};
+pub use tendon::{Slack, Tendon, TendonParams, TendonStrand};

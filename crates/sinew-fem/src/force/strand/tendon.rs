@@ -4,13 +4,107 @@
 //!
 //! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many of them that begin slack (CHE-39).
 
+use std::sync::Arc;
+
 use sinew_math::Vec3;
 use sinew_muscle::Curve;
 
-use super::super::{Force, Linearized, StepContext};
+use super::super::places::{anchor, carry};
+use super::super::{
+    Assembly, AttachTarget, FleshPlace, Force, ForceError, ForceParams, ForceView, Hold, Linearized, NodeMap,
+    RowBounds, StepContext,
+};
 use super::line::{Line, Pull};
-use crate::control::{ChannelId, Control};
+use crate::control::{ChannelId, ChannelTable, Control};
 use crate::material::Tangent;
+
+/// Below which length tendons are slack.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slack {
+    /// This part of the distance that each spans at rest.
+    Factor(f64),
+    /// This length [m].
+    Length(f64),
+}
+
+/// A group of tendons; anchors in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
+#[derive(Clone, Debug)]
+pub struct TendonParams {
+    /// The body it belongs to.
+    pub body: usize,
+    /// Name, unique among the tendons of the body.
+    pub name: String,
+    /// Where each tendon begins, and where its anchor is at rest, in the world [m].
+    pub ends: Vec<(FleshPlace, Vec3)>,
+    /// What the anchors belong to.
+    pub target: AttachTarget,
+    /// Force F₀ₜ of all of them together where the curve is 1 [N].
+    pub force: f64,
+    /// Force over strain.
+    pub curve: Curve,
+    /// Where it begins.
+    pub slack: Slack,
+}
+
+impl TendonParams {
+    fn tendons(&self, assembly: &mut dyn Assembly) -> Result<Vec<Tendon>, String> {
+        if !(self.force > 0.0 && self.force.is_finite()) {
+            return Err("its force must be positive".into());
+        }
+        if self.ends.is_empty() {
+            return Err("it has no tendons".into());
+        }
+        let (begins, places): (Vec<FleshPlace>, Vec<Vec3>) = self.ends.iter().copied().unzip();
+        let carried = carry(assembly, &begins)?;
+        let anchors = anchor(assembly, self.target, &places)?;
+        let tendons = carried.iter().zip(&anchors).enumerate().map(|(k, (from, to))| {
+            let distance = (to.rest - from.rest).norm();
+            let rest_length = match self.slack {
+                Slack::Factor(factor) => factor * distance,
+                Slack::Length(length) => length,
+            };
+            if !(distance > 0.0 && rest_length > 0.0 && rest_length.is_finite()) {
+                return Err(format!("tendon {k} has no length"));
+            }
+            let place = if to.entries.is_empty() { to.rest } else { Vec3::zero() };
+            let line = Line::between(&from.entries, &to.entries);
+            Ok(Tendon { from: from.entries.clone(), line, place, rest_length })
+        });
+        tendons.collect()
+    }
+}
+
+impl ForceParams for TendonParams {
+    fn assemble(&self, assembly: &mut dyn Assembly) -> Result<Box<dyn Force>, ForceError> {
+        let body = assembly.body_name(self.body).to_string();
+        let name = format!("{body}.tendon.{}", self.name);
+        let wrong = |reason| ForceError { body: body.clone(), key: "tendon", name: self.name.clone(), reason };
+        if assembly.has_force(&name) {
+            return Err(wrong("the body has other tendons of that name".into()));
+        }
+        let tendons = self.tendons(assembly).map_err(wrong)?;
+        let to_world = self.target == AttachTarget::World;
+        Ok(Box::new(TendonStrand {
+            motion: to_world.then(|| assembly.channels().add_vector(&name, [0.0; 3])),
+            name,
+            body: self.body,
+            curve: self.curve.clone(),
+            force: self.force / tendons.len() as f64,
+            tendons,
+        }))
+    }
+
+    fn renumbered(&self, map: &dyn NodeMap) -> Option<Arc<dyn ForceParams>> {
+        let new = |&(place, anchor): &(FleshPlace, Vec3)| Some((place.renumbered(map)?, anchor));
+        let ends: Vec<_> = self.ends.iter().filter_map(new).collect();
+        let force = self.force * ends.len() as f64 / self.ends.len().max(1) as f64;
+        (!ends.is_empty()).then(|| Arc::new(Self { ends, force, ..self.clone() }) as _)
+    }
+
+    fn rank(&self) -> u8 {
+        5
+    }
+}
 
 /// One tendon.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,17 +180,6 @@ impl TendonStrand {
         let strains = self.tendons.iter().map(|tendon| self.stretched(tendon, x, translation).1);
         strains.sum::<f64>() / self.tendons.len().max(1) as f64
     }
-
-    /// Adds to each point a bound of the stiffness of the tendons at `x` [N/m], for the length of explicit steps.
-    pub(crate) fn add_row_bounds(&self, x: &[Vec3], control: &Control, stiffness: &mut [f64]) {
-        let translation = self.translation(control);
-        for tendon in &self.tendons {
-            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as stiff as it gets.
-            let (_, strain) = self.stretched(tendon, x, translation);
-            let k = self.pull(tendon, strain.max(self.curve.range()[1])).stiffness;
-            tendon.line.add_row_bound(k, stiffness);
-        }
-    }
 }
 
 impl Force for TendonStrand {
@@ -136,5 +219,31 @@ impl Force for TendonStrand {
         let mut pairs = Vec::new();
         self.tendons.iter().for_each(|tendon| tendon.line.add_couplings(&mut pairs));
         pairs
+    }
+
+    fn hold(&self) -> Hold {
+        let lines = self.tendons.iter().filter(|_| self.motion.is_some()).map(|tendon| &tendon.line);
+        Hold::Points(lines.flat_map(|line| line.entries()).map(|&(point, _)| point).collect())
+    }
+
+    fn add_row_bounds(&self, x: &[Vec3], control: &Control, bounds: &mut RowBounds<'_>) {
+        let translation = self.translation(control);
+        for tendon in &self.tendons {
+            // A slack tendon may become taut within the step, and a taut one stiffer: by the end of the curve it is as stiff as it gets.
+            let (_, strain) = self.stretched(tendon, x, translation);
+            let k = self.pull(tendon, strain.max(self.curve.range()[1])).stiffness;
+            tendon.line.add_row_bound(k, bounds.stiffness);
+        }
+    }
+
+    /// Force on the flesh, its magnitude first [N], and the mean strain.
+    fn probe_names(&self, _channels: &ChannelTable) -> Vec<String> {
+        ["force", "force.x", "force.y", "force.z", "strain"].map(|what| format!("{}.{what}", self.name)).to_vec()
+    }
+
+    fn probe(&self, at: &ForceView<'_>, out: &mut Vec<f64>) {
+        let x = &at.state.positions;
+        let force = self.total_force(x, at.control);
+        out.extend([force.norm(), force.x, force.y, force.z, self.mean_strain(x, at.control)]);
     }
 }

@@ -1,31 +1,29 @@
 //! Checks the parts of a model and puts them together.
 
 mod muscles;
-mod strands;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sinew_geometry::CellKind;
-use sinew_geometry::embedding::{Embedding, Outside};
+use sinew_geometry::embedding::Embedding;
 use sinew_geometry::lattice::HexLattice;
+use sinew_geometry::shape::Pose;
+use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::{Quaternion, Vec3};
 
 use super::super::collisions::{bones, contact_forces};
-use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
 use super::super::{
     Body, BodyParams, DrivenRigid, Model, MotionSource, Pin, PinMotion, Revision, RigidBody, RigidParams,
     SkinningPredictor, Surface,
 };
-use super::{AttachParams, AttachPoints, AttachTarget, FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
+use super::{FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
 use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
-use crate::control::{ChannelId, ChannelTable};
+use crate::control::ChannelTable;
 use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
-use crate::force::{
-    Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, Sheath, SpringPoint,
-};
+use crate::faces::contact_triangles;
+use crate::force::{Assembly, AttachTarget, Collider, ContactForce, ContactMotion, Force, Gravity, entries_of};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
@@ -44,6 +42,7 @@ pub(super) struct Assembler {
     masses: Vec<f64>,
     velocities: Vec<Vec3>,
     channels: ChannelTable,
+    forces: Vec<Box<dyn Force>>,
 }
 
 impl Assembler {
@@ -59,6 +58,7 @@ impl Assembler {
             masses: Vec::new(),
             velocities: Vec::new(),
             channels: ChannelTable::default(),
+            forces: Vec::new(),
         };
         work.place_rigid_bodies()?;
         work.place_nodes()?;
@@ -197,14 +197,9 @@ impl Assembler {
         })
     }
 
-    fn point(&self, body: usize, node: u32) -> u32 {
-        (self.first_point[body] + node as usize) as u32
-    }
-
     pub(super) fn finish(mut self) -> Result<Model, ModelError> {
         // First, because springs to rigid bodies add points, and everything else is sized by the number of points.
-        let attachments = self.attachments()?;
-        let (strands, tendons) = (self.strands()?, self.tendons()?);
+        self.add_forces()?;
         let rigid_surfaces = self.rigid_surfaces();
         let point_count = self.kinematics.point_count();
         let gravity = self.parts.gravity;
@@ -238,8 +233,6 @@ impl Assembler {
         let pins = self.pins()?;
         let driven = self.driven();
         let skinning_predictor = self.skinning_predictor(&pins, &driven);
-        let (pressures, loads) = self.pressures_and_loads();
-        let sheaths = self.sheaths();
         let colliders = self.colliders();
         let bodies: Vec<Body> = std::mem::take(&mut self.parts.bodies)
             .into_iter()
@@ -304,12 +297,17 @@ impl Assembler {
                 initial.vectors[unknown as usize][axis] = place[axis];
             }
         }
+        // One kind after the other: see `Model::forces`.
+        let mut forces: Vec<Box<dyn Force>> = vec![Box::new(Gravity { masses: self.masses.clone(), acceleration })];
+        forces.extend(self.forces);
+        forces.extend(contacts.into_iter().map(|contact| Box::new(contact) as _));
+        forces.extend(bones.into_iter().map(|bone| Box::new(bone) as _));
+        forces.extend(self.parts.custom);
         Ok(Model {
             bodies,
             rigid_bodies: self.rigid,
             colliders,
             kinematics: self.kinematics,
-            gravity: Gravity { masses: self.masses.clone(), acceleration },
             masses: self.masses,
             mass_damping,
             stiffness_damping,
@@ -321,17 +319,9 @@ impl Assembler {
             pins,
             driven,
             skinning_predictor,
-            attachments,
-            pressures,
-            loads,
-            strands,
-            tendons,
-            sheaths,
-            contacts,
-            bones,
+            forces,
             contact,
             surfaces,
-            custom: self.parts.custom,
             channels: Arc::new(self.channels),
             revision: Revision::next(),
             initial,
@@ -512,80 +502,14 @@ impl Assembler {
         driven.collect()
     }
 
-    fn attachments(&mut self) -> Result<Vec<Attachment>, ModelError> {
-        let mut attachments = Vec::new();
-        for params in std::mem::take(&mut self.parts.attachments) {
-            let AttachParams { body, name, points, target, stiffness } = params;
-            let (points, positions) = match points {
-                AttachPoints::Nodes(nodes) => {
-                    let rest = self.parts.bodies[body].mesh.positions();
-                    let positions = nodes.iter().map(|&n| rest[n as usize]).collect();
-                    (nodes.iter().map(|&node| self.point(body, node)).collect(), positions)
-                }
-                AttachPoints::Places(places) => (self.add_flesh_points(body, &places)?, places),
-            };
-            let anchors: Vec<Anchor> = match target {
-                AttachTarget::World => positions.iter().map(|&p| Anchor::Place(p)).collect(),
-                AttachTarget::Body(other) => {
-                    let embedding = self.embed(body, other, &positions)?;
-                    (0..positions.len())
-                        .map(|k| {
-                            let entries = entries_of(&embedding, k);
-                            Anchor::Points(entries.into_iter().map(|(n, w)| (self.point(other, n), w)).collect())
-                        })
-                        .collect()
-                }
-                AttachTarget::Rigid(rigid) => {
-                    let pose = self.parts.rigid[rigid].pose;
-                    positions
-                        .iter()
-                        .map(|&p| Anchor::Points(vec![(self.add_rigid_anchor(rigid, pose.to_local(p)), 1.0)]))
-                        .collect()
-                }
-            };
-            let prefix = format!("{}.attach.{name}", self.parts.bodies[body].name);
-            let motion = (target == AttachTarget::World).then(|| {
-                (
-                    self.channels.add_vector(&format!("{prefix}.translation"), [0.0; 3]),
-                    self.channels.add_vector(&format!("{prefix}.rotation"), [0.0; 3]),
-                )
-            });
-            let pivot = positions.iter().sum::<Vec3>() / positions.len().max(1) as f64;
-            let springs: Vec<SpringPoint> = points
-                .iter()
-                .zip(anchors)
-                .zip(stiffness)
-                .map(|((&point, anchor), stiffness)| SpringPoint { point, anchor, stiffness })
-                .collect();
-            attachments.push(Attachment { name: prefix, springs, motion, pivot });
+    fn add_forces(&mut self) -> Result<(), ModelError> {
+        let mut params = std::mem::take(&mut self.parts.forces);
+        params.sort_by_key(|params| params.rank());
+        for params in params {
+            let force = params.assemble(self)?;
+            self.forces.push(force);
         }
-        Ok(attachments)
-    }
-
-    /// Adds massless points that follow the flesh of a body at these places at rest.
-    fn add_flesh_points(&mut self, body: usize, places: &[Vec3]) -> Result<Vec<u32>, ModelError> {
-        let params = &self.parts.bodies[body];
-        let embedding = Embedding::bind_with(&params.mesh, places, Outside::Reject)
-            .map_err(|error| ModelError::Outside { body: params.name.clone(), reason: error.to_string() })?;
-        let mut points = Vec::new();
-        for k in 0..places.len() {
-            let unknown = |(node, weight): (u32, f64)| match self.kinematics.map(self.point(body, node) as usize) {
-                PointMap::Free(unknown) => Ok((unknown, weight)),
-                _ => Err(ModelError::PinOnBound { body: self.parts.bodies[body].name.clone(), node }),
-            };
-            let weights = entries_of(&embedding, k).into_iter().map(unknown).collect::<Result<Vec<_>, _>>()?;
-            self.masses.push(0.0);
-            self.velocities.push(Vec3::zero());
-            points.push(self.kinematics.add_weighted_point(&weights));
-        }
-        Ok(points)
-    }
-
-    /// Adds a massless point fixed to a rigid body.
-    fn add_rigid_anchor(&mut self, rigid: usize, local: Vec3) -> u32 {
-        self.masses.push(0.0);
-        self.velocities.push(Vec3::zero());
-        self.kinematics.add_rigid_point(self.rigid[rigid].block, local)
+        Ok(())
     }
 
     /// Surfaces of rigid bodies that take part in contact, on points fixed to them.
@@ -598,54 +522,11 @@ impl Assembler {
             if let Some(mesh) = shape.surface().filter(|_| touching.contains(&Party::Rigid(index))) {
                 surface.rest = mesh.positions().iter().map(|&p| pose.to_world(p)).collect();
                 surface.triangles = mesh.triangles().to_vec();
-                surface.points = mesh.positions().iter().map(|&p| self.add_rigid_anchor(index, p)).collect();
+                surface.points = mesh.positions().iter().map(|&p| self.add_rigid_point(index, p)).collect();
             }
             surfaces.push(surface);
         }
         surfaces
-    }
-
-    fn pressures_and_loads(&mut self) -> (Vec<Pressure>, Vec<Load>) {
-        let mut pressures = Vec::new();
-        for (body, name, triangles) in std::mem::take(&mut self.parts.pressures) {
-            let name = format!("{}.pressure.{name}", self.parts.bodies[body].name);
-            let is_closed = is_closed(&triangles);
-            let (triangles, shares) = balanced_triangles(&self.parts.bodies[body].mesh, &triangles)
-                .into_iter()
-                .map(|(triangle, share)| (triangle.map(|n| self.point(body, n)), share))
-                .unzip();
-            let channel = self.channels.add(name.clone(), 0.0);
-            pressures.push(Pressure { name, triangles, shares, channel, is_closed });
-        }
-        let mut loads = Vec::new();
-        for (body, name, weights) in std::mem::take(&mut self.parts.loads) {
-            let name = format!("{}.load.{name}", self.parts.bodies[body].name);
-            let points = weights.iter().map(|&(n, w)| (self.point(body, n), Vec3::splat(w))).collect();
-            let channels: [ChannelId; 3] = self.channels.add_vector(&name, [0.0; 3]);
-            loads.push(Load { name, points, channels: Some(channels) });
-        }
-        for (body, name, forces) in std::mem::take(&mut self.parts.nodal_forces) {
-            let name = format!("{}.load.{name}", self.parts.bodies[body].name);
-            let points = forces.into_iter().map(|(n, f)| (self.point(body, n), f)).collect();
-            loads.push(Load { name, points, channels: None });
-        }
-        (pressures, loads)
-    }
-
-    fn sheaths(&mut self) -> Vec<Sheath> {
-        let sheaths = std::mem::take(&mut self.parts.sheaths);
-        let of = |(body, name, triangles, stiffness): (usize, String, Vec<[u32; 3]>, f64)| {
-            let params = &self.parts.bodies[body];
-            let rest = params.mesh.positions();
-            let first = self.point(body, 0);
-            let triangles: Vec<_> = contact_triangles(&params.mesh, &triangles)
-                .into_iter()
-                .map(|(triangle, share)| (triangle.map(|n| first + n), share))
-                .collect();
-            let name = format!("{}.sheath.{name}", params.name);
-            Sheath::new(name, stiffness, &triangles, |point| rest[(point - first) as usize])
-        };
-        sheaths.into_iter().map(of).collect()
     }
 
     fn colliders(&mut self) -> Vec<Collider> {
@@ -664,6 +545,53 @@ impl Assembler {
                 },
             })
             .collect()
+    }
+}
+
+impl Assembly for Assembler {
+    fn body_name(&self, body: usize) -> &str {
+        &self.parts.bodies[body].name
+    }
+
+    fn mesh(&self, body: usize) -> &CellMesh {
+        &self.parts.bodies[body].mesh
+    }
+
+    fn point(&self, body: usize, node: u32) -> u32 {
+        (self.first_point[body] + node as usize) as u32
+    }
+
+    fn rigid_pose(&self, rigid: usize) -> Pose {
+        self.parts.rigid[rigid].pose
+    }
+
+    fn add_rigid_point(&mut self, rigid: usize, local: Vec3) -> u32 {
+        self.masses.push(0.0);
+        self.velocities.push(Vec3::zero());
+        self.kinematics.add_rigid_point(self.rigid[rigid].block, local)
+    }
+
+    fn add_flesh_point(&mut self, body: usize, weights: &[(u32, f64)]) -> Result<u32, u32> {
+        let unknown = |&(node, weight): &(u32, f64)| match self.kinematics.map(self.point(body, node) as usize) {
+            PointMap::Free(unknown) => Ok((unknown, weight)),
+            _ => Err(node),
+        };
+        let weights = weights.iter().map(unknown).collect::<Result<Vec<_>, _>>()?;
+        self.masses.push(0.0);
+        self.velocities.push(Vec3::zero());
+        Ok(self.kinematics.add_weighted_point(&weights))
+    }
+
+    fn channels(&mut self) -> &mut ChannelTable {
+        &mut self.channels
+    }
+
+    fn has_muscle(&self, body: usize, name: &str) -> bool {
+        self.parts.muscles.iter().any(|muscle| muscle.body == body && muscle.name == name)
+    }
+
+    fn has_force(&self, name: &str) -> bool {
+        self.forces.iter().any(|force| force.name() == name)
     }
 }
 
@@ -709,20 +637,6 @@ impl CellGroup {
         let points: Vec<u32> = self.nodes.iter().map(|&node| self.first_point as u32 + node).collect();
         Ok(ElasticBlock::new(self.body, self.cells, &geometry, &points, &self.specs, point_count))
     }
-}
-
-fn entries_of(embedding: &Embedding, k: usize) -> Vec<(u32, f64)> {
-    let (nodes, weights) = embedding.entries(k);
-    nodes.iter().copied().zip(weights.iter().copied()).filter(|e| e.1 != 0.0).collect()
-}
-
-/// Whether each edge is used once in each direction.
-fn is_closed(triangles: &[[u32; 3]]) -> bool {
-    let mut edges: Vec<(u32, u32)> = triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
-    let mut reversed: Vec<(u32, u32)> = edges.iter().map(|&(a, b)| (b, a)).collect();
-    edges.sort_unstable();
-    reversed.sort_unstable();
-    edges == reversed
 }
 
 /// The visible surface: the given embedded one, or the boundary of the mesh with compact vertices.

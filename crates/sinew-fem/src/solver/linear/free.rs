@@ -10,7 +10,7 @@
 use sinew_math::sparse::BlockPattern;
 use sinew_math::{Mat3, Vec3};
 
-use crate::force::Anchor;
+use crate::force::Hold;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 
@@ -23,7 +23,7 @@ pub(crate) struct FreeParts {
 }
 
 impl FreeParts {
-    /// Finds those of the connected `parts` without pin, spring or tendon to the world, possible contact, custom force or rigid body.
+    /// Finds those of the connected `parts` without pin, force that holds them, possible contact or rigid body.
     pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
         let count = kinematics.unknown_count();
@@ -33,16 +33,16 @@ impl FreeParts {
             kinematics.unknowns_of(point as usize, &mut unknowns);
             unknowns.into_iter().for_each(|unknown| is_held[unknown as usize] = true);
         };
-        for attachment in &model.attachments {
-            let places = attachment.springs.iter().filter(|spring| matches!(spring.anchor, Anchor::Place(_)));
-            places.for_each(|spring| hold(spring.point));
+        let mut holds_all = !model.contact.is_empty();
+        for force in model.forces() {
+            match force.hold() {
+                Hold::Nothing => {}
+                Hold::Points(points) => points.into_iter().for_each(&mut hold),
+                Hold::All => holds_all = true,
+            }
         }
-        for tendon in model.tendons.iter().filter(|tendon| tendon.motion.is_some()) {
-            tendon.tendons.iter().flat_map(|tendon| tendon.line.entries()).for_each(|&(point, _)| hold(point));
-        }
-        let in_contact = !model.contacts.is_empty() || !model.contact.is_empty() || !model.custom.is_empty();
         for point in 0..kinematics.point_count() {
-            if in_contact || !matches!(kinematics.map(point), PointMap::Free(_)) {
+            if holds_all || !matches!(kinematics.map(point), PointMap::Free(_)) {
                 hold(point as u32);
             }
         }

@@ -9,6 +9,7 @@
 
 use sinew_math::{Mat3, Quaternion, Vec3};
 
+use crate::force::Hold;
 use crate::kinematics::PointMap;
 use crate::model::Model;
 
@@ -37,11 +38,8 @@ impl Hinges {
     /// Finds those of the connected `parts` that are held at one place or along one line, and by nothing else.
     pub fn find(model: &Model, parts: &[Vec<u32>]) -> Self {
         let kinematics = &model.kinematics;
-        let has_other_holds = !model.attachments.is_empty()
-            || !model.tendons.is_empty()
-            || !model.contacts.is_empty()
+        let has_other_holds = model.forces().any(|force| force.hold() != Hold::Nothing)
             || !model.contact.is_empty()
-            || !model.custom.is_empty()
             || !kinematics.rigid_blocks().is_empty()
             || (0..kinematics.point_count()).any(|point| !matches!(kinematics.map(point), PointMap::Free(_)));
         if has_other_holds {

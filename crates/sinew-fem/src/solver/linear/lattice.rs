@@ -23,7 +23,7 @@ use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Tas
 use super::contact_operator::{ContactOperator, ContactsWithin, Coupled};
 use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
-use crate::force::Anchor;
+use crate::force::{Anchor, Attachment};
 use crate::kinematics::{PointMap, Unknowns};
 use crate::lattice::{LatticeBlock, VOLUME_LAW};
 use crate::material::Tangent;
@@ -203,7 +203,7 @@ fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
     let kinematics = &model.kinematics;
     let node_of =
         |unknown: u32| block.unknowns().contains(&(unknown as usize)).then(|| unknown - block.unknowns().start as u32);
-    for spring in model.attachments.iter().flat_map(|attachment| &attachment.springs) {
+    for spring in model.forces_of::<Attachment>().flat_map(|attachment| &attachment.springs) {
         if let PointMap::Weighted { start, end } = kinematics.map(spring.point as usize) {
             let nodes =
                 kinematics.weights(start, end).iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));

@@ -7,7 +7,7 @@ use super::super::params::Projection;
 use super::super::problem::Merit;
 use super::newton_loop::{Failure, NewtonLoop, Work};
 use super::vectors::{dot, norm};
-use crate::force::Force;
+use crate::force::StepLimit;
 use crate::report::StepReport;
 
 /// Sufficient decrease: the share of the predicted decrease a step must deliver.
@@ -262,14 +262,14 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// The largest fraction of `direction` that custom forces and contact allow; contact then knows all candidates of that way.
+    /// The largest fraction of `direction` that forces and contact allow; contact then knows all candidates of that way.
     pub(super) fn max_step(&mut self) -> f64 {
         let model = self.problem.model;
         let mut fraction = 1.0;
-        if !model.custom.is_empty() {
+        if model.step_limits().next().is_some() {
             model.kinematics.push_forward(&self.work.q, &self.work.direction, &mut self.work.trial_x);
-            let limit = |force: &dyn Force| force.max_step(&self.work.x, &self.problem.ctx, &self.work.trial_x);
-            fraction = model.forces().map(limit).fold(1.0, f64::min);
+            let limit = |force: &dyn StepLimit| force.max_step(&self.work.x, &self.problem.ctx, &self.work.trial_x);
+            fraction = model.step_limits().map(limit).fold(1.0, f64::min);
         }
         let start = Instant::now();
         // Points of rigid bodies go along arcs: a shorter way is another way, and is looked at again.

@@ -20,7 +20,7 @@ pub fn balanced_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32;
 
 /// Like [`balanced_triangles`], for areas that must be positive at every vertex: quadratic faces as the four triangles one sees, which
 /// give a twelfth of the area to each corner and a quarter to each middle.
-pub(super) fn contact_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
+pub(crate) fn contact_triangles(mesh: &CellMesh, triangles: &[[u32; 3]]) -> Vec<([u32; 3], f64)> {
     by_faces(mesh, triangles, |parts| parts.map(|triangle| (triangle, 1.0)).to_vec())
 }
 

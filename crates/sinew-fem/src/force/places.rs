@@ -1,0 +1,134 @@
+//! Where forces take hold: places in flesh and on what it is attached to, as weighted sums of points.
+
+use sinew_geometry::embedding::{Embedding, Outside};
+use sinew_math::Vec3;
+
+use super::params::{Assembly, NodeMap};
+
+/// What nodes are attached or bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachTarget {
+    /// The world: the place of the node at rest, movable by channels.
+    World,
+    /// The flesh of another body.
+    Body(usize),
+    /// A rigid body.
+    Rigid(usize),
+}
+
+/// A place in the flesh of a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FleshPlace {
+    /// A node.
+    Node {
+        /// The body.
+        body: usize,
+        /// The node.
+        node: u32,
+    },
+    /// A place between nodes, by where it is at rest.
+    Place {
+        /// The body.
+        body: usize,
+        /// The place at rest [m].
+        place: Vec3,
+    },
+}
+
+impl FleshPlace {
+    /// The same place after nodes were renumbered; `None` where it is gone.
+    pub(super) fn renumbered(self, map: &dyn NodeMap) -> Option<Self> {
+        match self {
+            Self::Node { body, node } => Some(Self::Node { body, node: map.node(body, node)? }),
+            Self::Place { body, place } => map.has_flesh_at(body, place).then_some(self),
+        }
+    }
+}
+
+/// A place at rest, and the points that carry it: none where it is fixed in the world.
+pub(super) struct Carried {
+    pub rest: Vec3,
+    pub entries: Vec<(u32, f64)>,
+}
+
+/// Nodes and weights of an embedded point, those without weight left out.
+pub(crate) fn entries_of(embedding: &Embedding, k: usize) -> Vec<(u32, f64)> {
+    let (nodes, weights) = embedding.entries(k);
+    nodes.iter().copied().zip(weights.iter().copied()).filter(|e| e.1 != 0.0).collect()
+}
+
+/// The points behind places in flesh.
+pub(super) fn carry(assembly: &dyn Assembly, places: &[FleshPlace]) -> Result<Vec<Carried>, String> {
+    let mut carried: Vec<Option<Carried>> = Vec::new();
+    let mut bodies = Vec::new();
+    for place in places {
+        carried.push(match *place {
+            FleshPlace::Node { body, node } => {
+                let rest = assembly.mesh(body).positions().get(node as usize);
+                let rest = *rest.ok_or_else(|| format!("there is no node {node}"))?;
+                Some(Carried { rest, entries: vec![(assembly.point(body, node), 1.0)] })
+            }
+            FleshPlace::Place { body, .. } => {
+                bodies.push(body);
+                None
+            }
+        });
+    }
+    // All places in a body at once: finding cells needs a tree over them.
+    bodies.sort_unstable();
+    bodies.dedup();
+    for other in bodies {
+        let in_body = |place: &FleshPlace| match *place {
+            FleshPlace::Place { body, place } if body == other => Some(place),
+            _ => None,
+        };
+        let inside: Vec<Vec3> = places.iter().filter_map(in_body).collect();
+        let mut found = embed(assembly, other, &inside, Outside::Reject)?.into_iter();
+        for (slot, _) in carried.iter_mut().zip(places).filter(|(_, place)| in_body(place).is_some()) {
+            *slot = found.next();
+        }
+    }
+    Ok(carried.into_iter().flatten().collect())
+}
+
+/// Anchors at places in the world at rest, on what they belong to.
+pub(super) fn anchor(
+    assembly: &mut dyn Assembly,
+    target: AttachTarget,
+    places: &[Vec3],
+) -> Result<Vec<Carried>, String> {
+    match target {
+        AttachTarget::World => Ok(places.iter().map(|&rest| Carried { rest, entries: Vec::new() }).collect()),
+        AttachTarget::Rigid(rigid) => {
+            let pose = assembly.rigid_pose(rigid);
+            let mut on_rigid = |&rest: &Vec3| {
+                let point = assembly.add_rigid_point(rigid, pose.to_local(rest));
+                Carried { rest, entries: vec![(point, 1.0)] }
+            };
+            Ok(places.iter().map(&mut on_rigid).collect())
+        }
+        AttachTarget::Body(other) => embed(assembly, other, places, Outside::Extrapolate),
+    }
+}
+
+fn embed(assembly: &dyn Assembly, body: usize, places: &[Vec3], outside: Outside) -> Result<Vec<Carried>, String> {
+    let mesh = assembly.mesh(body);
+    let embedding = Embedding::bind_with(mesh, places, outside).map_err(|error| error.to_string())?;
+    let carried = |k: usize| {
+        let entries = entries_of(&embedding, k);
+        let rest = entries.iter().fold(Vec3::zero(), |sum, &(n, w)| sum + mesh.positions()[n as usize] * w);
+        Carried { rest, entries: entries.into_iter().map(|(n, w)| (assembly.point(body, n), w)).collect() }
+    };
+    Ok((0..places.len()).map(carried).collect())
+}
+
+/// Adds massless points that follow the flesh of a body at these places at rest [m].
+pub(super) fn add_flesh_points(assembly: &mut dyn Assembly, body: usize, places: &[Vec3]) -> Result<Vec<u32>, String> {
+    let embedding =
+        Embedding::bind_with(assembly.mesh(body), places, Outside::Reject).map_err(|error| error.to_string())?;
+    let mut add = |k: usize| {
+        let point = assembly.add_flesh_point(body, &entries_of(&embedding, k));
+        point.map_err(|node| format!("node {node} is bound, and places beside it cannot be attached as well"))
+    };
+    (0..places.len()).map(&mut add).collect()
+}
