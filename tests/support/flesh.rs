@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sinew_fem::Simulation;
-use sinew_fem::contact::SurfaceCheck;
+use sinew_fem::surface_check::SurfaceCheck;
 use sinew_io::gltf::write_rig;
 use sinew_math::Vec3;
 use sinew_rig::{Node, Rig, Transform};

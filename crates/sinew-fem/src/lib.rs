@@ -10,9 +10,9 @@
 //! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
 //! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
 
+pub mod collider;
 pub mod command;
 pub mod contact;
-pub mod contacts;
 pub mod control;
 pub mod cover;
 pub mod diagnostics;
@@ -35,12 +35,13 @@ pub mod simulation;
 pub mod solver;
 pub mod start;
 pub mod state;
+pub mod surface_check;
 
 pub use sinew_cell::{element, material};
 pub use sinew_elastic as elastic;
 
 pub use command::Command;
-pub use contacts::Contacts;
+pub use contact::Contacts;
 pub use control::{Control, ControlError};
 pub use force::{Force, StepContext};
 pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder, ShapeFrame};

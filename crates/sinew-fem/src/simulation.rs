@@ -8,8 +8,9 @@ use sinew_geometry::shape::Pose;
 use sinew_math::parallel::in_pool;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
+use crate::collider::collider_poses;
 use crate::command::Command;
-use crate::contact::{ContactFinder, ContactPoint, allow_start, increments_of_motion, parts_of_step};
+use crate::contact::ContactPoint;
 use crate::control::{ChannelId, Control, ControlError};
 use crate::cover::CoverProbe;
 use crate::diagnostics::{BodySummary, summarize};
@@ -19,10 +20,11 @@ use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::interrupt::Interrupt;
 use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
-use crate::linearization::ProbeGradient;
-use crate::model::Model;
+use crate::model::{ContactFinder, Model, allow_start, increments_of_motion, parts_of_step};
 use crate::pacing::{AdaptiveParams, MAX_EXPLICIT_STEPS, STEPS_PER_ESTIMATE, Substeps, even_target, next_step};
-use crate::probe::{BodyProbe, ColliderProbe, ContactProbe, ForceProbe, GlobalProbe, Probe, ProbeContext, RigidProbe};
+use crate::probe::{
+    BodyProbe, ColliderProbe, ContactProbe, ForceProbe, GlobalProbe, Probe, ProbeContext, ProbeGradient, RigidProbe,
+};
 use crate::report::{StepError, StepReport};
 use crate::solver::Solver;
 use crate::state::State;
@@ -103,7 +105,7 @@ impl Simulation {
             driver.apply(0.0, &mut control);
         }
         let mut state = model.initial_state();
-        crate::contacts::collider_poses(&model, &control, &mut state.history.collider_poses);
+        collider_poses(&model.colliders, &control, &mut state.history.collider_poses);
         allow_start(&mut model, &state);
         solver.prepare(&model, &mut state);
         let size = model.rest_size();

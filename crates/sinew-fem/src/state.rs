@@ -3,7 +3,6 @@
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 
-use crate::contact::ContactMemory;
 use crate::kinematics::Unknowns;
 
 /// Everything a step reads and writes; a copy of it is a checkpoint.
@@ -84,6 +83,15 @@ pub struct History {
     pub activations: Vec<f64>,
     /// Positions at the start of the last step, where the force of fibers depends on their speed; empty elsewhere [m].
     pub fiber_start: Vec<Vec3>,
+}
+
+/// What a contact leaves for the next step to begin with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactMemory {
+    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a collider and its point.
+    pub key: [u32; 4],
+    /// Slip that friction holds, over ε: in the world, or in the frame of the collider for penalty contact with one.
+    pub slip: Vec3,
 }
 
 /// Work over all accepted steps [J].

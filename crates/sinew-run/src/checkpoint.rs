@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sinew_fem::contact::ContactMemory;
 use sinew_fem::kinematics::Unknowns;
 use sinew_fem::report::StepTiming;
+use sinew_fem::state::ContactMemory;
 use sinew_fem::state::{History, Work};
 use sinew_fem::{RecordError, State};
 use sinew_geometry::shape::Pose;

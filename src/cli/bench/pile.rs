@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use sinew_fem::contact::SurfaceCheck;
+use sinew_fem::surface_check::SurfaceCheck;
 use sinew_math::Vec3;
 use sinew_run::compile::compile;
 use sinew_scene::Scene;

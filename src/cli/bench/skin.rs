@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sinew_fem::contact::SurfaceCheck;
 use sinew_fem::model::Model;
 use sinew_fem::regions::{Region, cell_states, regions_of};
 use sinew_fem::state::State;
+use sinew_fem::surface_check::SurfaceCheck;
 use sinew_fem::{Simulation, StepError};
 use sinew_io::gltf::write_rig;
 use sinew_math::Vec3;

@@ -7,15 +7,7 @@
 use sinew_math::{Mat3, Vec3};
 
 use super::friction::{KEPT_DROP, friction_block, friction_energy, friction_slope};
-
-/// What a contact leaves for the next step to begin with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactMemory {
-    /// Who touches: the vertices of a contact of surfaces; a vertex and the group of a half-space; or a contact with a collider and its point.
-    pub key: [u32; 4],
-    /// Slip that friction holds, over ε: in the world, or in the frame of the collider for penalty contact with one.
-    pub slip: Vec3,
-}
+use crate::state::ContactMemory;
 
 /// The slip that a contact remembers, in a list that is sorted by keys.
 pub(crate) fn recall(memories: &[ContactMemory], key: [u32; 4]) -> Vec3 {

@@ -1,8 +1,11 @@
 //! Contact of bodies with each other, with themselves and with colliders.
 //!
+//! It knows surfaces, points and who owns them, and nothing of models or forces: those stand above.
+//!
 //! - [`ContactRule`]: who may touch whom, and how
 //! - [`ContactModel`]: the surface of everything that can touch
-//! - `stage`: candidates, distances and forces of one step
+//! - `stage`: candidates, distances and forces of one step between surfaces
+//! - `touches`: what touched colliders at the start of a step, for contact that is a force of its own
 //! - `material_space`: the way out of other flesh, for penalty contact
 //! - `barrier`: the potential that keeps surfaces apart, for barrier contact
 //! - `friction`: Coulomb's law
@@ -10,11 +13,9 @@
 //! - `lagged`: both during a step, from the contacts of its start
 
 mod barrier;
-mod check;
 mod friction;
 mod lagged;
 mod material_space;
-mod pace;
 mod patches;
 mod points;
 mod restitution;
@@ -23,18 +24,18 @@ mod stage;
 mod surface;
 #[cfg(test)]
 mod tests;
+mod touches;
 
-pub use check::{CheckProbe, StartOverlap, SurfaceCheck, SurfacePlaces, find_overlaps};
 pub use friction::USUAL_CREEP;
-pub use lagged::{ContactMemory, Response};
+pub use lagged::Response;
 pub use points::ContactPoint;
 pub use rule::{ContactMode, ContactRule, Party};
 pub use surface::{ContactModel, Group, Obstacle, PairRule, PlaneGroup};
+pub use touches::{Contacts, Touch};
 
 pub(crate) use lagged::recall;
-pub(crate) use pace::{increments_of_motion, parts_of_step};
-pub(crate) use points::{ContactFinder, allow_start, most_touches};
-pub(crate) use restitution::{Meeting, bounce_damping};
-pub(crate) use rule::allowed_depth;
-pub(crate) use stage::{ContactStage, ContactTerm};
-pub(crate) use surface::{Parts, RigidSurface};
+pub(crate) use patches::Moving;
+pub(crate) use restitution::{Meeting, bounce_damping, travel};
+pub(crate) use rule::{ORDINARY_DEPTH, allowed_depth};
+pub(crate) use stage::{ContactStage, ContactTerm, StepStart};
+pub(crate) use surface::{FleshSurface, Parts, RigidSurface};

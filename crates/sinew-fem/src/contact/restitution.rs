@@ -8,6 +8,8 @@
 //!
 //! Both N and u are those of the start of a step; u is divided by 1 + a N h/m, so that steps of any length h take speed and do not turn it round.
 
+use std::ops::Range;
+
 use sinew_math::Vec3;
 
 /// Speed below which two that meet count as having met at this speed [m/s]: damping grows without bound towards zero.
@@ -74,6 +76,13 @@ impl Meeting {
         }
         force * (-self.velocity.dot(normal) * self.damping / self.softening).max(-1.0)
     }
+}
+
+/// Velocity of the center of mass of some points [m/s], and their mass [kg]; `masses` are those of all points.
+pub(crate) fn travel(masses: &[f64], points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
+    let mass: f64 = masses[points.clone()].iter().sum();
+    let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * masses[point]);
+    if mass > 0.0 { (momentum / mass, mass) } else { (Vec3::zero(), f64::INFINITY) }
 }
 
 #[cfg(test)]

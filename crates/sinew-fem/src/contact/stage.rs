@@ -16,15 +16,14 @@ use sinew_math::parallel::{for_each_block_mut, reduce_blocks};
 use sinew_math::{Mat3, Vec3};
 use speculative::SpeculativeContacts;
 
-use super::lagged::{ContactMemory, Response, recall};
+use super::lagged::{Response, recall};
 use super::material_space::{Exit, MaterialSpace, NOWHERE};
-use super::restitution::Meeting;
+use super::restitution::{Meeting, travel};
 use super::rule::{ContactMode, FADE_TIME, ORDINARY_DEPTH, Party};
 use super::surface::{ContactModel, PlaneGroup};
-use crate::contacts::collider_poses;
+use crate::collider::{Collider, collider_poses};
 use crate::control::Control;
-use crate::model::Model;
-use crate::state::{History, State};
+use crate::state::{ContactMemory, History, State};
 
 /// Pairs per parallel block.
 const BLOCK: usize = 512;
@@ -137,6 +136,21 @@ impl WorldPlane {
     }
 }
 
+/// What the stage looks at when a step begins.
+#[derive(Clone, Copy)]
+pub(crate) struct StepStart<'a> {
+    /// Shapes moved by the scene.
+    pub colliders: &'a [Collider],
+    /// Mass of each point [kg].
+    pub masses: &'a [f64],
+    /// The state at the start.
+    pub state: &'a State,
+    /// The commands at the end.
+    pub control: &'a Control,
+    /// Length of the step [s].
+    pub dt: f64,
+}
+
 /// The stage with its memory; everything it knows of the past comes with the state.
 #[derive(Default)]
 pub(crate) struct ContactStage {
@@ -184,12 +198,11 @@ pub(crate) struct ContactStage {
 
 impl ContactStage {
     /// Whether there is anything to do.
-    pub fn is_idle(model: &Model) -> bool {
-        model.contact.is_empty()
+    pub fn is_idle(contact: &ContactModel) -> bool {
+        contact.is_empty()
     }
 
-    fn prepare(&mut self, model: &Model) {
-        let contact = &model.contact;
+    fn prepare(&mut self, contact: &ContactModel) {
         let count = contact.vertex_count();
         if self.start.len() == count && !self.chunks.is_empty() {
             return;
@@ -224,34 +237,30 @@ impl ContactStage {
             }
         }
         if contact.has(ContactMode::Penalty) {
-            let mut rest = vec![Vec3::zero(); model.kinematics.point_count()];
-            for body in &model.bodies {
-                rest[body.points.clone()].copy_from_slice(body.mesh.positions());
-            }
-            self.flesh = Some(MaterialSpace::new(contact, rest));
+            self.flesh = Some(MaterialSpace::new(contact, contact.point_rest.clone()));
         }
     }
 
     /// Looks at the start of a step: where everything is, where colliders go, and what friction there will be.
-    pub fn begin_step(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
-        if Self::is_idle(model) {
+    pub fn begin_step(&mut self, contact: &ContactModel, start: &StepStart<'_>) {
+        if Self::is_idle(contact) {
             return;
         }
-        self.prepare(model);
-        self.begin(model, state, control, dt, self.has_lagged);
+        self.prepare(contact);
+        self.begin(contact, start, self.has_lagged);
     }
 
     /// Finds the contacts at the start of a step.
-    pub fn find_contacts(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
-        if Self::is_idle(model) {
+    pub fn find_contacts(&mut self, contact: &ContactModel, start: &StepStart<'_>) {
+        if Self::is_idle(contact) {
             return;
         }
-        self.prepare(model);
-        self.begin(model, state, control, dt, true);
+        self.prepare(contact);
+        self.begin(contact, start, true);
     }
 
-    fn begin(&mut self, model: &Model, state: &State, control: &Control, dt: f64, needs_contacts: bool) {
-        let contact = &model.contact;
+    fn begin(&mut self, contact: &ContactModel, start: &StepStart<'_>, needs_contacts: bool) {
+        let StepStart { colliders, state, control, dt, .. } = *start;
         self.epsilon = contact.creep * dt;
         self.fading = 1.0;
         self.progress = 0.0;
@@ -260,7 +269,7 @@ impl ContactStage {
         contact.place_obstacles(&self.poses, &mut self.start);
         world_planes(contact, &self.poses, &mut self.planes[0]);
         self.end.copy_from_slice(&self.start);
-        collider_poses(model, control, &mut self.poses);
+        collider_poses(colliders, control, &mut self.poses);
         contact.place_obstacles(&self.poses, &mut self.end);
         world_planes(contact, &self.poses, &mut self.planes[1]);
         if state.history.contact_exits.len() == self.memory.len() {
@@ -282,7 +291,7 @@ impl ContactStage {
         // Most steps look for candidates of their first motion at once.
         self.is_stale = true;
         if needs_contacts || self.flesh.is_some() {
-            self.refresh(model, &state.positions);
+            self.refresh(contact, &state.positions);
         }
         // Exits that were there before keep what they were pushed from.
         for exit in &self.exits {
@@ -290,11 +299,11 @@ impl ContactStage {
             self.memory[exit.vertex as usize] = exit.triangle;
         }
         if needs_contacts {
-            self.evaluate(model, &state.positions);
+            self.evaluate(contact, &state.positions);
         } else {
             self.chunks.iter_mut().for_each(Chunk::clear);
         }
-        self.meet(model, state, dt);
+        self.meet(contact, start);
         self.lag(contact, state);
         self.is_current = false;
         self.fading = (-dt / FADE_TIME).exp();
@@ -333,8 +342,8 @@ impl ContactStage {
     }
 
     /// Looks at the pairs that have a restitution: who meets whom, and how fast.
-    fn meet(&mut self, model: &Model, state: &State, dt: f64) {
-        let contact = &model.contact;
+    fn meet(&mut self, contact: &ContactModel, start: &StepStart<'_>) {
+        let StepStart { state, dt, .. } = *start;
         let mut meetings = std::mem::take(&mut self.meetings);
         meetings.clear();
         meetings.resize(contact.bouncing.len(), Meeting::default());
@@ -345,7 +354,7 @@ impl ContactStage {
         }
         self.meeting_speeds.clear();
         for (k, (meeting, &(g, h, beta))) in meetings.iter_mut().zip(&contact.bouncing).enumerate() {
-            let [(v, m), (w, n)] = [g, h].map(|group| self.travel(model, state, group, dt));
+            let [(v, m), (w, n)] = [g, h].map(|group| self.travel(contact, start, group));
             let before = state.history.meeting_speeds.get(k).copied().unwrap_or(0.0);
             self.meeting_speeds.push(meeting.complete(v - w, before, beta, 1.0 / (1.0 / m + 1.0 / n), dt));
         }
@@ -353,10 +362,10 @@ impl ContactStage {
     }
 
     /// Velocity of the center of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
-    fn travel(&self, model: &Model, state: &State, group: usize, dt: f64) -> (Vec3, f64) {
-        let contact = &model.contact;
+    fn travel(&self, contact: &ContactModel, start: &StepStart<'_>, group: usize) -> (Vec3, f64) {
+        let StepStart { masses, state, dt, .. } = *start;
         match contact.groups[group].party {
-            Party::Body(body) => model.travel(model.bodies[body].points.clone(), &state.velocities),
+            Party::Body(_) => travel(masses, contact.groups[group].points.clone(), &state.velocities),
             Party::Rigid(_) => {
                 let vertices = contact.groups[group].vertices.clone();
                 let points = vertices.flat_map(|v| contact.carriers(v)).map(|&(point, _)| point as usize);
@@ -425,23 +434,23 @@ impl ContactStage {
     }
 
     /// Finds candidates and exits at `x`.
-    pub fn refresh(&mut self, model: &Model, x: &[Vec3]) {
-        if Self::is_idle(model) {
+    pub fn refresh(&mut self, contact: &ContactModel, x: &[Vec3]) {
+        if Self::is_idle(contact) {
             return;
         }
-        self.sweep(model, x, x, self.progress);
-        self.find_exits(model, x);
+        self.sweep(contact, x, x, self.progress);
+        self.find_exits(contact, x);
     }
 
     /// Finds the exits of penalty contact at `x`, if there is any such contact.
-    pub fn find_exits(&mut self, model: &Model, x: &[Vec3]) {
+    pub fn find_exits(&mut self, contact: &ContactModel, x: &[Vec3]) {
         let Some(mut flesh) = self.flesh.take() else { return };
         self.is_current = false;
         let mut y = std::mem::take(&mut self.y);
-        self.place(&model.contact, x, self.progress, &mut y);
-        flesh.find(&model.contact, x, &y, &self.memory, &mut self.exits);
+        self.place(contact, x, self.progress, &mut y);
+        flesh.find(contact, x, &y, &self.memory, &mut self.exits);
         (self.y, self.flesh) = (y, Some(flesh));
-        self.allow(&model.contact);
+        self.allow(contact);
     }
 
     /// Allows the depth of exits that are not those of before, beyond what they were pushed from: the energy of contact must not jump.
@@ -505,13 +514,12 @@ impl ContactStage {
     }
 
     /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`, and the share of it that is free.
-    pub fn sweep(&mut self, model: &Model, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
+    pub fn sweep(&mut self, contact: &ContactModel, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
         self.is_stale = false;
         if self.tree.is_none() {
             return 1.0;
         }
         self.is_current = false;
-        let contact = &model.contact;
         let (mut y, mut swept) = (std::mem::take(&mut self.y), std::mem::take(&mut self.swept));
         self.place(contact, from, self.progress, &mut y);
         self.place(contact, to, progress, &mut swept);
@@ -558,14 +566,13 @@ impl ContactStage {
     }
 
     /// Contacts at points `x`; returns their energy with that of friction [J].
-    pub fn evaluate(&mut self, model: &Model, x: &[Vec3]) -> f64 {
-        if Self::is_idle(model) {
+    pub fn evaluate(&mut self, contact: &ContactModel, x: &[Vec3]) -> f64 {
+        if Self::is_idle(contact) {
             return 0.0;
         }
         if self.is_stale {
-            self.sweep(model, x, x, self.progress);
+            self.sweep(contact, x, x, self.progress);
         }
-        let contact = &model.contact;
         let mut placed = std::mem::take(&mut self.placed);
         self.place(contact, x, self.progress, &mut placed);
         if self.is_current && placed == self.y {
@@ -627,8 +634,7 @@ impl ContactStage {
     }
 
     /// gradient += ∂E/∂x at the place last evaluated.
-    pub fn add_gradient(&self, model: &Model, gradient: &mut [Vec3]) {
-        let contact = &model.contact;
+    pub fn add_gradient(&self, contact: &ContactModel, gradient: &mut [Vec3]) {
         let mut add = |vertex: u32, force: Vec3| {
             for &(point, weight) in contact.carriers(vertex as usize) {
                 gradient[point as usize] += force * weight;
@@ -648,12 +654,12 @@ impl ContactStage {
     }
 
     /// Writes ∂²E/∂y², positive semi-definite, at points `x`.
-    pub fn linearize(&mut self, model: &Model, x: &[Vec3], terms: &mut Vec<ContactTerm>) {
+    pub fn linearize(&mut self, contact: &ContactModel, x: &[Vec3], terms: &mut Vec<ContactTerm>) {
         terms.clear();
-        if Self::is_idle(model) {
+        if Self::is_idle(contact) {
             return;
         }
-        self.evaluate(model, x);
+        self.evaluate(contact, x);
         terms.extend(self.active().map(|active| {
             let along = Mat3::outer(active.normal, active.normal);
             let block = along * (active.curvature - active.across) + Mat3::identity() * active.across;
@@ -667,8 +673,7 @@ impl ContactStage {
     }
 
     /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.
-    pub fn add_obstacle_pull(&self, model: &Model, share: f64, gradient: &mut [Vec3]) {
-        let contact = &model.contact;
+    pub fn add_obstacle_pull(&self, contact: &ContactModel, share: f64, gradient: &mut [Vec3]) {
         for active in self.active() {
             let mut motion = Vec3::zero();
             if active.vertices[1] == NO_VERTEX {

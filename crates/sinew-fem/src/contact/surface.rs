@@ -2,16 +2,15 @@
 
 use std::ops::Range;
 
-use sinew_geometry::CellKind;
 use sinew_geometry::shape::{AnyShape, Plane, Pose};
+use sinew_geometry::{CellKind, CellMesh};
 use sinew_math::Vec3;
 use sinew_math::parallel::for_each_block_mut;
 
 use super::patches::Patches;
 use super::restitution::bounce_damping;
 use super::rule::{ContactMode, ContactRule, Party};
-use crate::force::Collider;
-use crate::model::Body;
+use crate::collider::Collider;
 
 /// Distance at which barriers begin, in mean edges of the finer surface.
 const GAP_IN_EDGES: f64 = 0.1;
@@ -29,6 +28,8 @@ pub struct Group {
     pub name: String,
     /// Who it is.
     pub party: Party,
+    /// Points of its nodes; none where it is not flesh.
+    pub points: Range<usize>,
     /// Its vertices.
     pub vertices: Range<usize>,
     /// Its triangles.
@@ -121,16 +122,41 @@ pub struct ContactModel {
     pub tet_groups: Vec<u32>,
     /// Hexahedra among that flesh, as they are.
     pub hexes: Vec<[u32; 8]>,
+    /// Places of all points at rest [m], where flesh may be found inside of other flesh; those of nodes alone matter.
+    pub(crate) point_rest: Vec<Vec3>,
     /// The surface of each group in patches.
     pub(crate) patches: Patches,
 }
 
-/// What the model knows of a party while the surface is put together.
+/// All that may take part while the surface is put together.
 pub(crate) struct Parts<'a> {
-    pub bodies: &'a [Body],
+    /// Number of points of the model.
+    pub point_count: usize,
+    /// Surfaces of flesh.
+    pub bodies: &'a [FleshSurface<'a>],
     pub colliders: &'a [Collider],
     /// Surfaces of rigid bodies, with the points that carry their vertices.
     pub rigid: &'a [RigidSurface],
+}
+
+/// The surface of flesh over points of the model.
+pub(crate) struct FleshSurface<'a> {
+    pub name: &'a str,
+    /// Cells at rest.
+    pub mesh: &'a CellMesh,
+    /// Points of their nodes.
+    pub points: Range<usize>,
+    /// Points and weights that carry each vertex.
+    pub carriers: Vec<Vec<(u32, f64)>>,
+    /// Vertices at rest [m].
+    pub rest: Vec<Vec3>,
+    /// Rest area of each vertex [m²].
+    pub areas: &'a [f64],
+    pub triangles: &'a [[u32; 3]],
+    /// Stiffness λ + 2μ [Pa].
+    pub modulus: f64,
+    /// Cell size at rest [m].
+    pub cell: f64,
 }
 
 /// The surface of a rigid body over points of the model.
@@ -168,6 +194,12 @@ impl ContactModel {
         for group in &model.groups {
             model.patches.add_surface(&model.rest, &model.triangles[group.triangles.clone()]);
         }
+        if model.has(ContactMode::Penalty) {
+            model.point_rest = vec![Vec3::zero(); parts.point_count];
+            for body in parts.bodies {
+                model.point_rest[body.points.clone()].copy_from_slice(body.mesh.positions());
+            }
+        }
         for (g, party) in parties.into_iter().enumerate() {
             if let (Party::Body(body), true) = (party, model.has_mode(g, ContactMode::Penalty)) {
                 model.add_tets(g, &parts.bodies[body]);
@@ -179,21 +211,19 @@ impl ContactModel {
     fn add_group(&mut self, parts: &Parts<'_>, party: Party) {
         let (first, first_triangle) = (self.rest.len(), self.triangles.len());
         let group = self.groups.len();
-        let (mut modulus, mut cell) = (f64::INFINITY, f64::INFINITY);
+        let (mut points, mut modulus, mut cell) = (0..0, f64::INFINITY, f64::INFINITY);
         let name = match party {
             Party::Body(index) => {
                 let body = &parts.bodies[index];
-                self.rest.extend(body.surface.positions(body.mesh.positions()));
-                for vertex in 0..body.surface.vertex_count() {
-                    body.surface.for_each_carrier(vertex, |node, weight| {
-                        self.entries.push(((body.points.start + node as usize) as u32, weight));
-                    });
+                self.rest.extend(&body.rest);
+                for carriers in &body.carriers {
+                    self.entries.extend(carriers);
                     self.offsets.push(self.entries.len() as u32);
                 }
-                self.areas.extend(&body.surface.areas);
-                self.add_triangles(first, &body.surface.triangles);
-                (modulus, cell) = (body.modulus(), body.cell_size());
-                &body.name
+                self.areas.extend(body.areas);
+                self.add_triangles(first, body.triangles);
+                (points, modulus, cell) = (body.points.clone(), body.modulus, body.cell);
+                body.name
             }
             Party::Rigid(index) => {
                 let surface = &parts.rigid[index];
@@ -225,8 +255,9 @@ impl ContactModel {
         self.vertex_groups.resize(self.rest.len(), group as u32);
         let triangles = first_triangle..self.triangles.len();
         self.groups.push(Group {
-            name: name.clone(),
+            name: name.to_string(),
             party,
+            points,
             vertices: first..self.rest.len(),
             edge: self.mean_edge(triangles.clone()),
             triangles,
@@ -264,7 +295,7 @@ impl ContactModel {
     }
 
     /// Flesh as tetrahedra over points: hexahedra in six parts, quadratic cells by their corners.
-    fn add_tets(&mut self, group: usize, body: &Body) {
+    fn add_tets(&mut self, group: usize, body: &FleshSurface<'_>) {
         let first = body.points.start as u32;
         for (kind, nodes) in body.mesh.cells() {
             let tet = |corners: [usize; 4]| corners.map(|corner| first + nodes[corner]);

@@ -58,29 +58,30 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
         }
         let control = model.initial_control();
         let mut stage = ContactStage::default();
-        stage.begin_step(&model, &state, &control, 0.01);
+        stage.begin_step(&model.contact, &model.step_start(&state, &control, 0.01));
         let count = state.positions.len();
         let moved: Vec<Vec3> = state.positions.iter().map(|&x| x + noise.vector() * 2e-5).collect();
         let u: Vec<Vec3> = (0..count).map(|_| noise.vector()).collect();
         let along = |s: f64| -> Vec<Vec3> { moved.iter().zip(&u).map(|(&x, &u)| x + u * s).collect() };
         let slope_at = |stage: &mut ContactStage, s: f64| {
             let mut gradient = vec![Vec3::zero(); count];
-            stage.evaluate(&model, &along(s));
-            stage.add_gradient(&model, &mut gradient);
+            stage.evaluate(&model.contact, &along(s));
+            stage.add_gradient(&model.contact, &mut gradient);
             let total = gradient.iter().copied().sum::<Vec3>();
             let largest = gradient.iter().map(|g| g.norm()).fold(0.0, f64::max);
             assert!(total.norm() < 1e-12 * largest, "action and reaction: {total:?}");
             gradient.iter().zip(&u).map(|(g, u)| g.dot(*u)).sum::<f64>()
         };
         let h = 1e-8;
-        let difference = (stage.evaluate(&model, &along(h)) - stage.evaluate(&model, &along(-h))) / (2.0 * h);
+        let difference =
+            (stage.evaluate(&model.contact, &along(h)) - stage.evaluate(&model.contact, &along(-h))) / (2.0 * h);
         let slope = slope_at(&mut stage, 0.0);
         assert!(stage.active().count() > 10);
         assert!((difference - slope).abs() < 1e-5 * slope.abs(), "{:?}: {difference} {slope}", rule.mode);
         // The tangent leaves out how normals turn: a small part where gaps are small against triangles.
         let curvature = (slope_at(&mut stage, h) - slope_at(&mut stage, -h)) / (2.0 * h);
         let mut terms = Vec::new();
-        stage.linearize(&model, &moved, &mut terms);
+        stage.linearize(&model.contact, &moved, &mut terms);
         let quadratic: f64 = terms
             .iter()
             .map(|term| {
@@ -107,15 +108,15 @@ fn penalties_are_alpha_as_stiff_across_the_normal_as_along_it() {
         let model = blocks(ContactRule { tangential: alpha, ..ContactRule::default() }, -1e-3);
         let state = model.initial_state();
         let mut stage = ContactStage::default();
-        stage.begin_step(&model, &state, &model.initial_control(), 0.01);
+        stage.begin_step(&model.contact, &model.step_start(&state, &model.initial_control(), 0.01));
         let count = state.positions.len();
         // Force on the left block when the right one has moved.
         let mut force_after = |motion: Vec3| {
             let moved: Vec<Vec3> =
                 state.positions.iter().enumerate().map(|(p, &x)| if p < count / 2 { x } else { x + motion }).collect();
             let mut gradient = vec![Vec3::zero(); count];
-            stage.evaluate(&model, &moved);
-            stage.add_gradient(&model, &mut gradient);
+            stage.evaluate(&model.contact, &moved);
+            stage.add_gradient(&model.contact, &mut gradient);
             gradient[..count / 2].iter().copied().sum::<Vec3>()
         };
         let h = 1e-5;

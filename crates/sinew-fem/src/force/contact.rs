@@ -4,53 +4,17 @@
 //! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
 //! with friction and restitution as in [`crate::contact`].
 
-use sinew_geometry::shape::{AnyShape, Pose, Shape};
-use sinew_math::{Mat3, Quaternion, Vec3};
+use std::ops::Range;
+
+use sinew_geometry::shape::{Pose, Shape};
+use sinew_math::{Mat3, Vec3};
 
 use super::{EnergyPart, Force, Linearized, RowBounds, StepContext};
-use crate::contact::{ContactMemory, Meeting, Response, allowed_depth, recall};
-use crate::contacts::Touch;
-use crate::control::{ChannelId, Control};
+use crate::collider::Collider;
+use crate::contact::{Meeting, Response, Touch, allowed_depth, recall, travel};
+use crate::control::Control;
 use crate::material::Tangent;
-use crate::model::Model;
-use crate::state::State;
-
-/// Channels that move a collider.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ContactMotion {
-    /// Translation from the initial place [m].
-    pub translation: [ChannelId; 3],
-    /// Rotation vector about the pivot [rad].
-    pub rotation: [ChannelId; 3],
-}
-
-/// A rigid shape moved by the scene.
-#[derive(Clone, Debug)]
-pub struct Collider {
-    /// Name from the scene.
-    pub name: String,
-    /// Geometry in its own frame.
-    pub shape: AnyShape,
-    /// Initial place.
-    pub initial: Pose,
-    /// Center of the rotation [m].
-    pub pivot: Vec3,
-    /// Channels that move it.
-    pub motion: ContactMotion,
-}
-
-impl Collider {
-    /// World from shape under `control`.
-    pub fn pose(&self, control: &Control) -> Pose {
-        let turn = Quaternion::exp_map(control.vector(self.motion.rotation));
-        Pose {
-            translation: self.pivot
-                + turn.rotate(self.initial.translation - self.pivot)
-                + control.vector(self.motion.translation),
-            rotation: (turn * self.initial.rotation).normalized(),
-        }
-    }
-}
+use crate::state::{ContactMemory, State};
 
 /// Contact of the surface of one body with one collider.
 pub struct ContactForce {
@@ -58,6 +22,8 @@ pub struct ContactForce {
     pub name: String,
     /// Index of the body.
     pub body: usize,
+    /// Points of the body.
+    pub points: Range<usize>,
     /// Index of the collider.
     pub collider: usize,
     /// The collider (for its pose during the step).
@@ -78,6 +44,8 @@ pub struct ContactForce {
     pub creep: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
+    /// Index of its speed of meeting in the history of the state.
+    pub meeting: usize,
     /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
     pub grace: Vec<f64>,
     /// Distance that each point keeps from the collider [m]; empty where all may touch it.
@@ -100,10 +68,11 @@ impl ContactForce {
         self.areas.len()
     }
 
-    /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at which the two met.
+    /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at which the two met. `masses` are
+    /// those of all points [kg].
     pub fn find_touches(
         &self,
-        model: &Model,
+        masses: &[f64],
         state: &State,
         control: &Control,
         dt: f64,
@@ -125,9 +94,9 @@ impl ContactForce {
         if self.bounce == 0.0 {
             return 0.0;
         }
-        let (velocity, mass) = model.travel(model.bodies[self.body].points.clone(), &state.velocities);
+        let (velocity, mass) = travel(masses, self.points.clone(), &state.velocities);
         let motion = self.shape.pose(control).translation - pose.translation;
-        let before = state.history.meeting_speeds.get(model.contact.bouncing.len() + self.index);
+        let before = state.history.meeting_speeds.get(self.meeting);
         let met = meeting.complete(velocity - motion / dt, before.copied().unwrap_or(0.0), self.bounce, mass, dt);
         for Touch { response, .. } in touches.iter_mut() {
             response.push = meeting.push(response.normal, response.normal_force);

@@ -23,7 +23,7 @@ use sinew_math::{Mat3, Vec3};
 
 pub use attachment::{Anchor, AttachPoints, Attachment, AttachmentParams, SpringPoint};
 pub use bone::Bone;
-pub use contact::{Collider, ContactForce, ContactMotion};
+pub use contact::ContactForce;
 pub use gravity::Gravity;
 pub use load::{Load, LoadParams, NodalForceParams};
 pub use params::{Assembly, ForceError, ForceParams, NodeMap};
@@ -33,7 +33,7 @@ pub use pressure::{Pressure, PressureParams};
 pub use sheath::{Sheath, SheathParams};
 pub use strand::{Slack, Strand, StrandParams, TendonParams, TendonStrand};
 
-use crate::contacts::Contacts;
+use crate::contact::Contacts;
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::material::Tangent;
 use crate::state::State;

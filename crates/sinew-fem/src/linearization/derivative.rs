@@ -6,15 +6,13 @@
 
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-use super::activation::add_activation_gradients;
 use super::material::add_parameter_gradient;
 use super::{Linearization, LinearizationError, Parameter, Place};
-use crate::contacts::Contacts;
+use crate::contact::Contacts;
 use crate::control::ChannelId;
-use crate::elastic::Actuation;
 use crate::force::{Dependence, StepContext};
-use crate::model::Model;
 use crate::muscle::Activations;
+use crate::probe::add_activation_gradients;
 
 /// What derivatives are taken by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,19 +304,6 @@ fn left_jacobian(rotation: Vec3) -> Mat3 {
     };
     let cross = Mat3::skew(rotation);
     Mat3::identity() + cross * first + cross * cross * second
-}
-
-impl Model {
-    /// gradient += that of the cells of a body with relaxed fibers and without the factor on its stiffness.
-    pub(super) fn add_passive_gradient(&self, body: usize, x: &[Vec3], gradient: &mut [Vec3]) {
-        for block in &self.elastic[self.bodies[body].elastic.clone()] {
-            let energies: Vec<_> = (0..block.pack_count()).map(|_| Default::default()).collect();
-            block.add_gradient(x, &Actuation::PASSIVE, 1.0, gradient, &energies);
-        }
-        if let Some(lattice) = self.lattice_of(body) {
-            lattice.add_gradient(x, &Activations::none(), 1.0, gradient);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ use sinew_math::Vec3;
 use sinew_math::krylov::{dot, norm};
 use thiserror::Error;
 
-use super::{Derivative, Input, Linearization, LinearizationError, LinearizationPlan, ProbeGradient, Source};
+use super::{Derivative, Input, Linearization, LinearizationError, LinearizationPlan, Source};
 use crate::control::ChannelId;
 use crate::force::ContactForce;
 use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
+use crate::probe::ProbeGradient;
 use crate::simulation::Simulation;
 use crate::state::State;
 

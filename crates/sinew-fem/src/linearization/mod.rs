@@ -22,13 +22,11 @@
 //!
 //! K is that of statics: no inertia, no damping, and friction and the speed of fibers as in a step that begins and ends at the state.
 
-mod activation;
 mod derivative;
 mod gmres;
 mod gradients;
 mod material;
 mod operator;
-mod probe_gradient;
 mod solve;
 
 use sinew_math::Vec3;
@@ -38,11 +36,9 @@ use thiserror::Error;
 pub use derivative::{Derivative, Input, Kink, Source};
 pub use gradients::{Gradient, GradientError, Gradients};
 pub use material::Parameter;
-pub use probe_gradient::ProbeGradient;
 pub use solve::{LinearizationPlan, MAX_FACTOR_NODES};
 
-use crate::contact::ContactStage;
-use crate::contacts::Contacts;
+use crate::contact::{ContactStage, Contacts};
 use crate::control::Control;
 use crate::force::StepContext;
 use crate::material::Tangent;
@@ -299,7 +295,7 @@ impl Place<'_> {
         let dt = step_length(state);
         let (mut contacts, mut stage) = (Contacts::default(), ContactStage::default());
         contacts.find(model, state, control, dt);
-        stage.begin_step(model, state, control, dt);
+        stage.begin_step(&model.contact, &model.step_start(state, control, dt));
         let ctx = StepContext { time: state.time, dt, previous: state, control, contacts: &contacts };
         let mut scratch = ProblemScratch::default();
         let regime = Regime::Quasistatic;

@@ -7,8 +7,9 @@ use sinew_math::Vec3;
 
 use super::Body;
 use super::builder::{ColliderParams, Side};
+use crate::collider::Collider;
 use crate::contact::bounce_damping;
-use crate::force::{Bone, Collider, ContactForce};
+use crate::force::{Bone, ContactForce};
 
 /// Distance of a point from its embedded place, over the size of a cell, up to which it lies in the mesh.
 const ROUNDING: f64 = 1e-6;
@@ -156,6 +157,7 @@ fn force(
     ContactForce {
         name,
         body: body_index,
+        points: body.points.clone(),
         collider: collider_index,
         shape: collider.clone(),
         offsets,
@@ -166,6 +168,7 @@ fn force(
         bounce: bounce_damping(params.restitution),
         creep,
         index: usize::MAX,
+        meeting: usize::MAX,
         grace: Vec::new(),
         clearances,
     }

@@ -6,11 +6,13 @@
 mod body;
 mod builder;
 mod collisions;
+mod muscles;
+mod pace;
 mod rigid;
 mod skinning_predictor;
+mod touching;
 
 use std::any::{Any, TypeId};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,19 +21,23 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 pub use body::{Body, BodyParams, Surface};
 pub use builder::{ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side};
+pub(crate) use muscles::StepDrive;
+pub(crate) use pace::{increments_of_motion, parts_of_step};
 pub use rigid::{RigidBody, RigidParams};
 pub(crate) use skinning_predictor::Motion;
 pub use skinning_predictor::{MotionSource, SkinningPredictor};
+use touching::most_touches;
+pub(crate) use touching::{ContactFinder, allow_start};
 
-use crate::contact::{ContactMode, ContactModel, most_touches};
-use crate::contacts::Contacts;
+use crate::collider::{Collider, collider_poses};
+use crate::contact::{ContactMode, ContactModel, Contacts};
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::{Actuation, ElasticBlock};
 pub use crate::faces::balanced_triangles;
-use crate::force::{ActiveForce, Bone, Collider, EnergyPart, Force, StepContext, StepLimit};
+use crate::force::{ActiveForce, Bone, EnergyPart, Force, StepContext, StepLimit};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
-use crate::muscle::{Muscle, StepDrive};
+use crate::muscle::Muscle;
 use crate::report::{Energies, StepError};
 use crate::state::{History, State};
 
@@ -199,7 +205,7 @@ impl Model {
         // At full length from the start, so that copies of the state never allocate again.
         let rates = vec![Vec3::zero(); self.kinematics.unknown_count()];
         let mut history = History { previous_rates: rates.clone(), rates, ..History::default() };
-        crate::contacts::collider_poses(self, &self.initial_control(), &mut history.collider_poses);
+        collider_poses(&self.colliders, &self.initial_control(), &mut history.collider_poses);
         history.contact_memory.reserve(most_touches(self));
         if self.contact.has(ContactMode::Penalty) {
             history.contact_exits = vec![u32::MAX; self.contact.vertex_count()];
@@ -349,13 +355,6 @@ impl Model {
                 PointMap::Rigid { .. } => {}
             }
         }
-    }
-
-    /// Velocity of the center of mass of some points [m/s], and their mass [kg].
-    pub(crate) fn travel(&self, points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
-        let mass: f64 = self.masses[points.clone()].iter().sum();
-        let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * self.masses[point]);
-        if mass > 0.0 { (momentum / mass, mass) } else { (Vec3::zero(), f64::INFINITY) }
     }
 
     /// Channels of forces and muscles that load the bodies: with all of them zero nothing pulls.

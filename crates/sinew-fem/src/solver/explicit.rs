@@ -16,13 +16,13 @@ use thiserror::Error;
 use super::Solver;
 use super::damping::add_damping;
 use super::stable_step::StableStep;
-use crate::contacts::{Contacts, collider_poses};
+use crate::collider::collider_poses;
+use crate::contact::Contacts;
 use crate::control::Control;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
 use crate::kinematics::{PointMap, Unknowns};
-use crate::model::{Model, energies_with};
-use crate::muscle::StepDrive;
+use crate::model::{Model, StepDrive, energies_with};
 use crate::report::{StepError, StepReport, StepTiming};
 use crate::state::State;
 
@@ -188,7 +188,7 @@ impl ExplicitSolver {
         state.history.work.damping += damped;
         state.history.work.pins += model.pin_work(previous, state);
         model.finish_muscles(previous, ctx.control, ctx.dt, state);
-        collider_poses(model, ctx.control, &mut state.history.collider_poses);
+        collider_poses(&model.colliders, ctx.control, &mut state.history.collider_poses);
     }
 }
 

@@ -15,8 +15,7 @@ use super::integrator::{Regime, Scheme};
 use super::linear::AssemblyPlan;
 use crate::contact::{ContactStage, ContactTerm};
 use crate::force::StepContext;
-use crate::model::Model;
-use crate::muscle::StepDrive;
+use crate::model::{Model, StepDrive};
 use crate::state::State;
 
 /// Value of the merit function at one place.
@@ -224,7 +223,7 @@ impl<'a> Problem<'a> {
 
     /// Linearizes contact between bodies at `x` for the next assembly.
     pub fn linearize_contact(&mut self, x: &[Vec3]) {
-        self.contact.linearize(self.model, x, &mut self.scratch.contact);
+        self.contact.linearize(&self.model.contact, x, &mut self.scratch.contact);
     }
 
     /// The tangent of that contact.
@@ -250,7 +249,7 @@ impl<'a> Problem<'a> {
     /// Merit at `x`.
     pub fn evaluate(&mut self, x: &[Vec3]) -> Merit {
         let elastic = self.model.elastic_potential(x, &self.ctx);
-        let contact = self.contact.evaluate(self.model, x);
+        let contact = self.contact.evaluate(&self.model.contact, x);
         self.merit(x, elastic, contact)
     }
 
@@ -260,8 +259,8 @@ impl<'a> Problem<'a> {
         for force in self.model.forces() {
             force.add_gradient(x, &self.ctx, gradient);
         }
-        self.contact.evaluate(self.model, x);
-        self.contact.add_gradient(self.model, gradient);
+        self.contact.evaluate(&self.model.contact, x);
+        self.contact.add_gradient(&self.model.contact, gradient);
     }
 
     /// Merit and gradient over the points at `x`.
@@ -293,8 +292,8 @@ impl<'a> Problem<'a> {
     /// gradient += ∂E/∂x, inertia and damping left out; returns the strain energy and that of contact.
     fn add_static_gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> (f64, f64) {
         let elastic = self.add_elastic_gradient(x, gradient);
-        let contact = self.contact.evaluate(self.model, x);
-        self.contact.add_gradient(self.model, gradient);
+        let contact = self.contact.evaluate(&self.model.contact, x);
+        self.contact.add_gradient(&self.model.contact, gradient);
         (elastic, contact)
     }
 

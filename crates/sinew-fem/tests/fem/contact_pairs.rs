@@ -1,8 +1,9 @@
 //! Contact between bodies: nothing crosses, momentum stays, and a run that is cut or shared between threads has the same bits.
 
-use sinew_fem::contact::{ContactMode, ContactRule, Party, SurfaceCheck};
+use sinew_fem::contact::{ContactMode, ContactRule, Party};
 use sinew_fem::material::Law;
 use sinew_fem::model::{ColliderParams, RigidParams};
+use sinew_fem::surface_check::SurfaceCheck;
 use sinew_fem::{Model, ModelBuilder, Regime, SolverParams, State};
 use sinew_geometry::shape::{Cuboid, Plane, Pose};
 use sinew_math::Vec3;

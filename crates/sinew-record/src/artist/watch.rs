@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sinew_fem::contact::{Party, SurfaceCheck, SurfacePlaces};
+use sinew_fem::contact::Party;
 use sinew_fem::model::Model;
 use sinew_fem::regions::{Region, cell_states, regions_of};
+use sinew_fem::surface_check::{SurfaceCheck, SurfacePlaces};
 use sinew_fem::{BodyFrame, Frame, Interrupt, StepReport, StepTiming};
 use sinew_geometry::TriMesh;
 use sinew_geometry::shape::Pose;

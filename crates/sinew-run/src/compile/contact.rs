@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sinew_fem::contact::{ContactMode, ContactRule, Group, Party, StartOverlap, find_overlaps};
-use sinew_fem::contacts::collider_poses;
+use sinew_fem::collider::collider_poses;
+use sinew_fem::contact::{ContactMode, ContactRule, Group, Party};
 use sinew_fem::model::Model;
+use sinew_fem::surface_check::{StartOverlap, find_overlaps};
 use sinew_geometry::Aabb;
 use sinew_scene::spec::SolverKind;
 use sinew_scene::spec::contact::{Contact, ContactMode as Mode, ContactPair};
@@ -40,7 +41,7 @@ impl Compiler<'_> {
             return;
         }
         let mut state = model.initial_state();
-        collider_poses(model, &model.initial_control(), &mut state.history.collider_poses);
+        collider_poses(&model.colliders, &model.initial_control(), &mut state.history.collider_poses);
         for overlap in find_overlaps(model, &state) {
             let StartOverlap { names: [a, b], mode, crossings, depth, place } = overlap;
             let who = if a == b {

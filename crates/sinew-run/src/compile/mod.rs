@@ -21,10 +21,10 @@ mod shapes;
 mod solver;
 mod strands;
 
-use sinew_fem::contact::CheckProbe;
 use sinew_fem::elastic::Response;
 use sinew_fem::force::{AttachTarget, ForceError};
 use sinew_fem::model::{ColliderParams, Model, ModelBuilder, ModelError};
+use sinew_fem::surface_check::CheckProbe;
 use sinew_fem::{Force, FrameParams, Interrupt, Simulation};
 use sinew_math::Vec3;
 use sinew_scene::SceneCharacter;

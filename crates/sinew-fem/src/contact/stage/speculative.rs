@@ -11,8 +11,8 @@ use sinew_math::parallel::for_each_block_mut;
 use sinew_math::{Mat3, Vec3};
 
 use super::super::barrier::barrier;
+use super::super::surface::ContactModel;
 use super::{BLOCK, ContactStage, ContactTerm, KEEP, combine};
-use crate::model::Model;
 
 /// Distance to aim at, over the gap of the barrier.
 const AIM: f64 = 0.5;
@@ -55,8 +55,7 @@ impl ContactStage {
     }
 
     /// Looks at the way of the last [`sweep`](Self::sweep), which is not free: finds who would meet on it. Says whether there is anybody new.
-    pub fn look_ahead(&mut self, model: &Model) -> bool {
-        let contact = &model.contact;
+    pub fn look_ahead(&mut self, contact: &ContactModel) -> bool {
         let mut ahead = std::mem::take(&mut self.speculative);
         let SpeculativeContacts { meetings, blocked, first } = &mut ahead;
         // Who is pushed further than that anyway needs no spring, which would pull.
@@ -122,11 +121,11 @@ impl ContactStage {
     }
 
     /// gradient += that of the springs ahead where the flesh is now, and what the scene moves at its end.
-    pub fn add_pull_ahead(&self, model: &Model, gradient: &mut [Vec3]) {
+    pub fn add_pull_ahead(&self, contact: &ContactModel, gradient: &mut [Vec3]) {
         for meeting in &self.speculative.meetings {
             let force = meeting.normal * (meeting.stiffness * (meeting.distance - meeting.aim));
             for (&v, &w) in meeting.vertices.iter().zip(&meeting.weights) {
-                for &(point, weight) in model.contact.carriers(v as usize) {
+                for &(point, weight) in contact.carriers(v as usize) {
                     gradient[point as usize] += force * (w * weight);
                 }
             }

@@ -18,7 +18,7 @@ fn energy(sheath: &Sheath, x: &[Vec3]) -> f64 {
 }
 
 fn with_context<T>(use_it: impl FnOnce(&StepContext<'_>) -> T) -> T {
-    let (state, contacts) = (crate::state::State::default(), crate::contacts::Contacts::default());
+    let (state, contacts) = (crate::state::State::default(), crate::contact::Contacts::default());
     let table = std::sync::Arc::new(crate::control::ChannelTable::default());
     let control = crate::control::Control::new(table);
     use_it(&StepContext { time: 0.0, dt: 1.0, previous: &state, control: &control, contacts: &contacts })

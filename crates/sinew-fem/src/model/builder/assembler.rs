@@ -18,12 +18,13 @@ use super::super::{
     SkinningPredictor, Surface,
 };
 use super::{FollowedBy, ModelBuilder, ModelError, MuscleParams, Side};
-use crate::contact::{ContactMode, ContactModel, ContactRule, Parts, Party, RigidSurface, USUAL_CREEP};
+use crate::collider::{Collider, ContactMotion};
+use crate::contact::{ContactMode, ContactModel, ContactRule, FleshSurface, Parts, Party, RigidSurface, USUAL_CREEP};
 use crate::control::ChannelTable;
 use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::faces::contact_triangles;
-use crate::force::{Assembly, AttachTarget, Collider, ContactForce, ContactMotion, Force, Gravity, entries_of};
+use crate::force::{Assembly, AttachTarget, ContactForce, Force, Gravity, entries_of};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
@@ -265,9 +266,10 @@ impl Assembler {
             })
             .collect();
         let has_barrier = |body: usize, collider: usize| modes.get(&(body, collider)) == Some(&ContactMode::Barrier);
-        let contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, creep, has_barrier);
+        let mut contacts = contact_forces(&bodies, &colliders, &self.parts.colliders, creep, has_barrier);
         let bones = bones(&bodies, &colliders, &self.parts.colliders, creep);
-        let parts = Parts { bodies: &bodies, colliders: &colliders, rigid: &rigid_surfaces };
+        let flesh: Vec<FleshSurface<'_>> = bodies.iter().map(flesh_surface).collect();
+        let parts = Parts { point_count, bodies: &flesh, colliders: &colliders, rigid: &rigid_surfaces };
         let outside = |contact: &&ContactForce| self.parts.colliders[contact.collider].side == Side::Outside;
         let mut all = rules.clone();
         all.extend(
@@ -286,6 +288,7 @@ impl Assembler {
             })
             .collect();
         let contact = ContactModel::new(&parts, &rules, creep);
+        contacts.iter_mut().for_each(|force| force.meeting = contact.bouncing.len() + force.index);
         let mut initial =
             Unknowns { vectors: vec![Vec3::zero(); self.kinematics.unknown_count()], rotations: self.rotations };
         for (unknown, value) in self.initial {
@@ -636,6 +639,27 @@ impl CellGroup {
         geometry.add_lumped_mass(&self.nodes, &self.densities, &mut masses[self.first_point..]);
         let points: Vec<u32> = self.nodes.iter().map(|&node| self.first_point as u32 + node).collect();
         Ok(ElasticBlock::new(self.body, self.cells, &geometry, &points, &self.specs, point_count))
+    }
+}
+
+/// The surface of a body as contact takes it.
+fn flesh_surface(body: &Body) -> FleshSurface<'_> {
+    let first = body.points.start as u32;
+    let carriers_of = |vertex: usize| {
+        let mut carriers = Vec::new();
+        body.surface.for_each_carrier(vertex, |node, weight| carriers.push((first + node, weight)));
+        carriers
+    };
+    FleshSurface {
+        name: &body.name,
+        mesh: &body.mesh,
+        points: body.points.clone(),
+        carriers: (0..body.surface.vertex_count()).map(carriers_of).collect(),
+        rest: body.surface.positions(body.mesh.positions()),
+        areas: &body.surface.areas,
+        triangles: &body.surface.triangles,
+        modulus: body.modulus(),
+        cell: body.cell_size(),
     }
 }
 

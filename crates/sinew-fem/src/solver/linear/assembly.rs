@@ -9,7 +9,7 @@ use crate::elastic::Actuation;
 use crate::force::Linearized;
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::material::Tangent;
-use crate::muscle::StepDrive;
+use crate::model::StepDrive;
 
 /// Where and how the equations are linearized.
 #[derive(Clone, Copy)]

@@ -63,7 +63,7 @@ impl NewtonLoop<'_> {
         }
         let stage = &mut *self.problem.contact;
         if stage.has_barriers() && (moved > 0.0 || stage.progress() < 1.0) {
-            if stage.sweep(model, &previous.positions, &self.work.x, 1.0) < 1.0 {
+            if stage.sweep(&model.contact, &previous.positions, &self.work.x, 1.0) < 1.0 {
                 // What is prescribed has something in its way, which must be pushed aside.
                 let reference = self.residual_without_contact();
                 self.work.q.clone_from(&previous.unknowns);
@@ -90,7 +90,7 @@ impl NewtonLoop<'_> {
             // the residual under the new boundary data where that exists.
             self.work.q.clone_from(&previous.unknowns);
             model.kinematics.place(&self.work.q, &mut self.work.x);
-            self.problem.contact.refresh(model, &self.work.x);
+            self.problem.contact.refresh(&model.contact, &self.work.x);
             self.drive(report)?;
             let merit = self.gradient_at_iterate();
             let reference = if is_valid { reference } else { self.reference(self.size(&self.work.gradient)) };
@@ -152,7 +152,7 @@ impl NewtonLoop<'_> {
         std::mem::swap(q, trial);
         model.kinematics.place(q, x);
         self.problem.contact.set_progress(progress + way * (1.0 - progress));
-        self.problem.contact.refresh(model, &self.work.x);
+        self.problem.contact.refresh(&model.contact, &self.work.x);
         self.drive(report)?;
         let merit = self.gradient_at_iterate();
         Ok((self.reference(reference), merit))
@@ -202,7 +202,7 @@ impl NewtonLoop<'_> {
         }
         model.kinematics.place(q, x);
         let start = Instant::now();
-        let free = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
+        let free = self.problem.contact.sweep(&model.contact, &self.work.x, &self.work.trial_x, 1.0);
         self.timing.contact += start.elapsed();
         free
     }
@@ -318,8 +318,9 @@ impl NewtonLoop<'_> {
                 }
                 let start = Instant::now();
                 self.place_trial(1.0);
-                fraction = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, 1.0);
-                let is_last = fraction == 1.0 || pass == LOOKS_AHEAD || !self.problem.contact.look_ahead(model);
+                fraction = self.problem.contact.sweep(&model.contact, &self.work.x, &self.work.trial_x, 1.0);
+                let is_last =
+                    fraction == 1.0 || pass == LOOKS_AHEAD || !self.problem.contact.look_ahead(&model.contact);
                 self.timing.contact += start.elapsed();
                 if is_last {
                     break;
@@ -417,9 +418,9 @@ impl NewtonLoop<'_> {
             pull.fill(Vec3::zero());
             // Colliders that come nearer push as they would with this tangent.
             if obstacles_left > 0.0 {
-                self.problem.contact.add_obstacle_pull(model, obstacles_left, pull);
+                self.problem.contact.add_obstacle_pull(&model.contact, obstacles_left, pull);
             }
-            self.problem.contact.add_pull_ahead(model, pull);
+            self.problem.contact.add_pull_ahead(&model.contact, pull);
             model.kinematics.pull_back(q, pull, pulled);
             rhs.iter_mut().zip(&*pulled).for_each(|(r, &p)| *r -= p);
         }

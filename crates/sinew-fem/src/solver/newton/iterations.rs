@@ -106,7 +106,7 @@ impl NewtonLoop<'_> {
             if searches > 0 {
                 searches -= 1;
                 let start = Instant::now();
-                self.problem.contact.find_exits(self.problem.model, &self.work.x);
+                self.problem.contact.find_exits(&self.problem.model.contact, &self.work.x);
                 self.timing.contact += start.elapsed();
                 merit = self.gradient_at_iterate();
                 residual = norm(&self.work.gradient);

@@ -24,8 +24,8 @@ use iterations::ORDINARY_ITERATIONS;
 use newton_loop::{Failure, NewtonLoop, Work};
 use vectors::largest;
 
-use crate::contact::ContactStage;
-use crate::contacts::{Contacts, collider_poses};
+use crate::collider::collider_poses;
+use crate::contact::{ContactStage, Contacts};
 use crate::control::Control;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
@@ -134,7 +134,7 @@ impl Solver for NewtonSolver {
         self.previous.clone_from(state);
         let contact_start = Instant::now();
         self.contacts.find(model, &self.previous, control, dt);
-        self.stage.begin_step(model, &self.previous, control, dt);
+        self.stage.begin_step(&model.contact, &model.step_start(&self.previous, control, dt));
         let mut timing = StepTiming { contact: contact_start.elapsed(), ..StepTiming::default() };
         let time = state.time + dt;
         let ctx = StepContext { time, dt, previous: &self.previous, control, contacts: &self.contacts };
@@ -185,7 +185,7 @@ impl Solver for NewtonSolver {
                 report.energies =
                     energies_with(model, &attempt.problem.ctx, &state.positions, &state.velocities, elastic);
                 let stage = &mut *attempt.problem.contact;
-                stage.evaluate(model, &state.positions);
+                stage.evaluate(&model.contact, &state.positions);
                 let history = &mut state.history;
                 history.contact_memory.clear();
                 history.meeting_speeds.clear();
@@ -277,7 +277,7 @@ fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, 
     let same_length = history.depth == 0 || (history.last_dt - dt).abs() <= 1e-9 * dt;
     history.depth = if same_length { (history.depth + 1).min(2) } else { 1 };
     history.last_dt = dt;
-    collider_poses(model, control, &mut history.collider_poses);
+    collider_poses(&model.colliders, control, &mut history.collider_poses);
     state.unknowns.clone_from(&work.q);
     state.positions.copy_from_slice(&work.x);
     // Bound points hang on the nodes that carry them: what a pin feels is the gradient over the unknowns, not over the points.

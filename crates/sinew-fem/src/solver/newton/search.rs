@@ -280,7 +280,7 @@ impl NewtonLoop<'_> {
             }
             self.place_trial(fraction);
             let progress = self.problem.contact.progress();
-            let free = self.problem.contact.sweep(model, &self.work.x, &self.work.trial_x, progress);
+            let free = self.problem.contact.sweep(&model.contact, &self.work.x, &self.work.trial_x, progress);
             if free >= 1.0 {
                 break;
             }

@@ -1,6 +1,12 @@
 //! Named numbers over time: energies, volumes, reactions, points.
 
+mod activation;
+mod gradient;
+
 use sinew_math::Vec3;
+
+pub(crate) use activation::add_activation_gradients;
+pub use gradient::ProbeGradient;
 
 use crate::contact::{ContactPoint, Party};
 use crate::control::Control;
@@ -8,7 +14,6 @@ use crate::diagnostics::{
     BodySummary, angular_momentum, center_of_mass, kinetic_energy, largest_displacement, momentum, shape_error,
 };
 use crate::force::{ContactForce, ForceView, TendonStrand};
-use crate::linearization::ProbeGradient;
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::state::State;

@@ -4,12 +4,12 @@
 
 use sinew_math::Vec3;
 
+use super::ProbeContext;
 use super::activation::add_activation_gradients;
 use crate::control::ChannelId;
 use crate::elastic::Actuation;
 use crate::material::Tangent;
 use crate::model::Pin;
-use crate::probe::ProbeContext;
 
 /// Derivatives of a probe by all that it reads.
 ///

@@ -4,12 +4,11 @@ use sinew_geometry::Aabb;
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
 use sinew_math::Vec3;
 
-use super::patches::Moving;
-use super::rule::{ContactMode, Party};
-use crate::contacts::collider_poses;
+use super::Model;
+use crate::collider::collider_poses;
+use crate::contact::{ContactMode, Moving, Party};
 use crate::control::Control;
 use crate::force::ContactForce;
-use crate::model::Model;
 use crate::state::State;
 
 /// Way of one step in cells: a point that goes further may come out on the other side.
@@ -60,7 +59,7 @@ pub(crate) fn parts_of_step(model: &Model, state: &State, control: &Control, dt:
         }
     }
     let mut poses = Vec::new();
-    collider_poses(model, control, &mut poses);
+    collider_poses(&model.colliders, control, &mut poses);
     for contact in model.forces_of::<ContactForce>().filter(|contact| !is_plane(contact)) {
         let (now, then) = (&state.history.collider_poses[contact.collider], &poses[contact.collider]);
         let body = &bodies[contact.body];

@@ -11,7 +11,7 @@ use crate::elastic::ElasticBlock;
 use crate::material::StretchedFiber;
 
 /// Calls `add(target, point, force)` with what each cell adds to ∂g/∂a of its muscle; `wanted` pairs muscles and targets.
-pub(super) fn add_activation_gradients(
+pub(crate) fn add_activation_gradients(
     block: &ElasticBlock,
     x: &[Vec3],
     wanted: &[(usize, usize)],

@@ -11,8 +11,7 @@ use sinew_geometry::{Aabb, TriMesh};
 use sinew_math::Vec3;
 use sinew_math::parallel::reduce_blocks;
 
-use super::rule::{ContactMode, Party};
-use super::surface::ContactModel;
+use crate::contact::{ContactMode, ContactModel, Party};
 use crate::frame::Frame;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext};
