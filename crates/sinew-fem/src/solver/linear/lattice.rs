@@ -5,25 +5,27 @@
 //! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the coarse grid
 //! elsewhere. Where f32 gets nowhere with a tangent known to be definite, vectors and products are f64, and only the preconditioner stays f32.
 
-use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod operators;
+mod part;
 
-use sinew_lattice::{CycleWork, EmbeddedSprings, Multigrid, MultigridParams, TangentKind};
+use std::sync::Mutex;
+
+use sinew_lattice::{CycleWork, MultigridParams};
 use sinew_math::coarse_grid::{CoarseGridParams, CoarseGridPreconditioner};
-use sinew_math::krylov::{
-    CgError, CgInfo, CgOutcome, CgParams, CgScratch, LinearOperator, Preconditioner, conjugate_gradients, norm,
-};
-use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut, sum};
+use sinew_math::krylov::{CgError, CgInfo, CgOutcome, CgParams, CgScratch, Preconditioner, conjugate_gradients, norm};
+use sinew_math::parallel::sum;
 use sinew_math::sparse::{BlockCsr, SlicedBlocks};
 use sinew_math::{Mat3, Real, Vec3};
+
+use operators::{Cycle, Narrow, WideOperator, Widened, narrow, widen};
+use part::{LatticePart, get, linearize, lock, set_anchors};
 
 use super::super::params::{NonlinearSolver, SolverParams};
 use super::assembly::{AssemblyScratch, TangentAt};
 use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Task, hold_softly, rounding_floor};
-use super::contact_operator::{ContactOperator, ContactsWithin, Coupled};
+use super::contact_operator::{ContactOperator, Coupled};
 use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
-use crate::force::{Anchor, Attachment};
 use crate::kinematics::{PointMap, Unknowns};
 use crate::lattice::{LatticeBlock, VOLUME_LAW};
 use crate::material::Tangent;
@@ -38,9 +40,6 @@ const MAX_WIDE_ITERATIONS: usize = 1000;
 
 /// How often sweeps are made shorter because a cycle was not definite.
 const MAX_CALMINGS: usize = 4;
-
-/// What is left of a block without its springs, over the block, that f32 cannot tell from nothing.
-const TIED_ROUNDING: f32 = 1e-5;
 
 /// The solver with its memory.
 pub(crate) struct LatticeSystem {
@@ -74,154 +73,6 @@ struct Wide {
     scratch: CgScratch<f64>,
     residual: Vec<Vec3<f32>>,
     correction: Vec<Vec3<f32>>,
-}
-
-/// One body on a lattice.
-struct LatticePart {
-    unknowns: Range<usize>,
-    multigrid: Multigrid,
-    rest: Vec<Vec3>,
-    /// One for components that may move, zero for others.
-    free: Vec<Vec3<f32>>,
-    /// What springs between nodes add to blocks of B, by slot: the cycle has them as they are.
-    tied: Vec<(u32, f32)>,
-    /// Unknowns that B couples to others before them.
-    coupled: Vec<u32>,
-    displacements: Vec<Vec3>,
-    anchors: Vec<Mat3<f32>>,
-    contacts: ContactsWithin,
-    product: Vec<Vec3<f32>>,
-    wide_product: Vec<Vec3>,
-}
-
-impl LatticePart {
-    fn new(model: &Model, plan: &AssemblyPlan, block: &LatticeBlock, cycle: MultigridParams) -> Self {
-        let fixed: Vec<[bool; 3]> = block.unknowns().map(|unknown| model.kinematics.fixed(unknown)).collect();
-        let ties = ties_of(model, block);
-        let mut tied = Vec::new();
-        for (stiffness, entries) in ties.iter() {
-            for &(a, weight) in entries {
-                for &(b, other) in entries.iter().filter(|(b, _)| *b <= a) {
-                    let [row, column] = [a, b].map(|node| block.unknowns().start + node as usize);
-                    tied.extend(
-                        plan.pattern.slot(row, column).map(|slot| (slot as u32, stiffness.rows[0][0] * weight * other)),
-                    );
-                }
-            }
-        }
-        tied.sort_unstable_by_key(|&(slot, _)| slot);
-        tied.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1 += next.1;
-            }
-            is_same
-        });
-        let multigrid = Multigrid::new(block.lattice(), block.lame(), &fixed, cycle)
-            .and_then(|multigrid| if ties.is_empty() { Ok(multigrid) } else { multigrid.with_ties(ties) })
-            .and_then(|multigrid| match block.fibers() {
-                Some(fibers) => multigrid.with_fibers(fibers),
-                None => Ok(multigrid),
-            })
-            .expect("flesh at rest is definite, and the coarsest level is small");
-        let nodes = fixed.len();
-        let is_free = |[x, y, z]: [bool; 3]| Vec3::from([x, y, z].map(|fixed| if fixed { 0.0 } else { 1.0 }));
-        Self {
-            unknowns: block.unknowns(),
-            multigrid,
-            rest: (0..nodes).map(|node| block.lattice().node_position(node)).collect(),
-            free: fixed.into_iter().map(is_free).collect(),
-            tied,
-            coupled: block
-                .unknowns()
-                .filter(|&unknown| plan.pattern.row(unknown).start < plan.pattern.diagonal_slot(unknown))
-                .map(|unknown| unknown as u32)
-                .collect(),
-            displacements: vec![Vec3::zero(); nodes],
-            anchors: vec![Mat3::zero(); nodes],
-            contacts: ContactsWithin::default(),
-            product: vec![Vec3::zero(); nodes],
-            wide_product: vec![Vec3::zero(); nodes],
-        }
-    }
-
-    /// What the sparse matrix has on the nodes, besides springs that the cycle knows: its diagonal blocks, and beside the diagonal what pulls both nodes the
-    /// same way, as flesh that is bound between them does. So a node is held no softer than by that itself.
-    fn gather_anchors(&mut self, matrix: &BlockCsr<f32>) {
-        let pattern = matrix.pattern();
-        let mut anchors = std::mem::take(&mut self.anchors);
-        for_each_block_mut(&mut anchors[..], SUM_BLOCK, |first, anchors: &mut [Mat3<f32>]| {
-            for (k, anchor) in anchors.iter_mut().enumerate() {
-                let diagonal = pattern.diagonal_slot(self.unknowns.start + first + k);
-                *anchor = self.untied(matrix, diagonal).symmetric_part();
-            }
-        });
-        for &unknown in &self.coupled {
-            for slot in pattern.row(unknown as usize).start..pattern.diagonal_slot(unknown as usize) {
-                let (other, block) = (pattern.columns()[slot] as usize, self.untied(matrix, slot));
-                if self.unknowns.contains(&other) && block.trace() > 0.0 {
-                    let block = block.symmetric_part();
-                    anchors[unknown as usize - self.unknowns.start] += block;
-                    anchors[other - self.unknowns.start] += block;
-                }
-            }
-        }
-        self.anchors = anchors;
-    }
-
-    /// Contacts of the lattice with itself go into its cycles, others hold its nodes; all of them where `takes_none`.
-    fn gather_contacts(&mut self, couplings: &ContactOperator, takes_none: bool) {
-        couplings.for_each_outer_diagonal(&self.unknowns, takes_none, |unknown, block| {
-            self.anchors[unknown - self.unknowns.start] += Mat3::from_f64(block.symmetric_part());
-        });
-        if !takes_none {
-            couplings.gather_within(&self.unknowns, &mut self.contacts);
-            self.multigrid.set_contacts(&self.contacts.ties);
-        }
-    }
-
-    /// A block of B without springs that the cycle knows.
-    fn untied(&self, matrix: &BlockCsr<f32>, slot: usize) -> Mat3<f32> {
-        let block = matrix.values()[slot];
-        if self.tied.is_empty() {
-            return block;
-        }
-        match self.tied.binary_search_by_key(&(slot as u32), |&(slot, _)| slot) {
-            Ok(at) => {
-                let rest = block - Mat3::identity() * self.tied[at].1;
-                // Nothing but rounding, or something else besides.
-                if rest.norm() > TIED_ROUNDING * block.norm() { rest } else { Mat3::zero() }
-            }
-            Err(_) => block,
-        }
-    }
-}
-
-/// Springs at points of the flesh of a lattice between its nodes.
-fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
-    let mut ties = EmbeddedSprings::default();
-    let kinematics = &model.kinematics;
-    let node_of =
-        |unknown: u32| block.unknowns().contains(&(unknown as usize)).then(|| unknown - block.unknowns().start as u32);
-    for spring in model.forces_of::<Attachment>().flat_map(|attachment| &attachment.springs) {
-        if let PointMap::Weighted { start, end } = kinematics.map(spring.point as usize) {
-            let nodes =
-                kinematics.weights(start, end).iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));
-            if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
-                ties.add(spring.stiffness, entries);
-            }
-        }
-        if let Anchor::Points(points) = &spring.anchor {
-            let nodes = points.iter().map(|&(point, weight)| match kinematics.map(point as usize) {
-                PointMap::Free(unknown) => Some((node_of(unknown)?, weight)),
-                _ => None,
-            });
-            if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
-                ties.add(spring.stiffness, entries);
-            }
-        }
-    }
-    ties
 }
 
 impl LatticeSystem {
@@ -605,32 +456,6 @@ fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     })
 }
 
-/// Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
-fn lock(parts: &Mutex<Vec<LatticePart>>) -> MutexGuard<'_, Vec<LatticePart>> {
-    parts.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn get(parts: &mut Mutex<Vec<LatticePart>>) -> &mut Vec<LatticePart> {
-    parts.get_mut().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The tangent of a lattice at its displacements, held by its anchors; why not, if so.
-fn linearize(part: &mut LatticePart, definite: f64, factor: f64) -> Option<SolveFailure> {
-    let tangent = match definite {
-        1.0 => TangentKind::Definite,
-        0.0 => TangentKind::Exact,
-        share => TangentKind::Blend(share),
-    };
-    set_anchors(part);
-    part.multigrid.linearize(&part.displacements, tangent, factor).err().map(SolveFailure::Factor)
-}
-
-/// Holds the lattice by its anchors.
-fn set_anchors(part: &mut LatticePart) {
-    let has_anchors = part.anchors.iter().any(|anchor| *anchor != Mat3::zero());
-    part.multigrid.set_anchors(has_anchors.then_some(&part.anchors));
-}
-
 /// Adds `shift` times the mean of each diagonal block of A, `scale` being the mean over all.
 fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, stiffness: &[f32], shift: f64, scale: f64) {
     for node in 0..stiffness.len() {
@@ -660,109 +485,5 @@ fn failure_of(error: CgError) -> SolveFailure {
     match error {
         CgError::IndefinitePreconditioner { iteration, .. } => SolveFailure::Preconditioner { iterations: iteration },
         _ => SolveFailure::NotFinite,
-    }
-}
-
-fn narrow(wide: &[Vec3], size: f64, narrow: &mut [Vec3<f32>]) {
-    for_each_block_mut((narrow, wide), SUM_BLOCK, |_, (narrow, wide)| {
-        for (narrow, &wide) in narrow.iter_mut().zip(wide) {
-            *narrow = Vec3::from_f64(wide / size);
-        }
-    });
-}
-
-fn widen(narrow: &[Vec3<f32>], size: f64, wide: &mut [Vec3]) {
-    for_each_block_mut((wide, narrow), SUM_BLOCK, |_, (wide, narrow)| {
-        for (wide, narrow) in wide.iter_mut().zip(narrow) {
-            *wide = narrow.to_f64() * size;
-        }
-    });
-}
-
-/// A in f32. Directions are zero where components are fixed, so only rows are left out.
-struct Narrow<'a> {
-    sliced: &'a SlicedBlocks,
-    parts: &'a Mutex<Vec<LatticePart>>,
-}
-
-impl LinearOperator<f32> for Narrow<'_> {
-    fn node_count(&self) -> usize {
-        self.sliced.node_count()
-    }
-
-    fn apply(&self, x: &[Vec3<f32>], y: &mut [Vec3<f32>]) {
-        self.sliced.apply(x, y);
-        for part in lock(self.parts).iter_mut() {
-            part.multigrid.apply(&x[part.unknowns.clone()], &mut part.product);
-            let (y, free) = (&mut y[part.unknowns.clone()], &part.free[..]);
-            add_free(y, free, &part.product);
-        }
-    }
-}
-
-/// A in f64.
-struct WideOperator<'a> {
-    matrix: &'a BlockCsr<f64>,
-    parts: &'a Mutex<Vec<LatticePart>>,
-}
-
-impl LinearOperator<f64> for WideOperator<'_> {
-    fn node_count(&self) -> usize {
-        self.matrix.node_count()
-    }
-
-    fn apply(&self, x: &[Vec3], y: &mut [Vec3]) {
-        self.matrix.apply(x, y);
-        for part in lock(self.parts).iter_mut() {
-            part.multigrid.apply_wide(&x[part.unknowns.clone()], &mut part.wide_product);
-            for ((y, &product), free) in y[part.unknowns.clone()].iter_mut().zip(&part.wide_product).zip(&part.free) {
-                *y += product.component_mul(free.to_f64());
-            }
-        }
-    }
-}
-
-fn add_free(y: &mut [Vec3<f32>], free: &[Vec3<f32>], product: &[Vec3<f32>]) {
-    for_each_block_mut((y, free, product), SUM_BLOCK, |_, (y, free, p)| {
-        for k in 0..y.len() {
-            y[k] += p[k].component_mul(free[k]);
-        }
-    });
-}
-
-/// One cycle on each lattice, and the coarse grid elsewhere.
-struct Cycle<'a> {
-    coarse_grid: Option<&'a mut CoarseGridPreconditioner>,
-    parts: &'a Mutex<Vec<LatticePart>>,
-}
-
-impl Preconditioner<f32> for Cycle<'_> {
-    fn apply(&mut self, r: &[Vec3<f32>], z: &mut [Vec3<f32>]) {
-        if let Some(coarse_grid) = &mut self.coarse_grid {
-            coarse_grid.apply(r, z);
-        }
-        for part in lock(self.parts).iter_mut() {
-            part.multigrid.precondition(&r[part.unknowns.clone()], &mut z[part.unknowns.clone()]);
-        }
-    }
-}
-
-/// The same for vectors of f64.
-struct Widened<'a> {
-    cycle: Cycle<'a>,
-    residual: &'a mut [Vec3<f32>],
-    correction: &'a mut [Vec3<f32>],
-}
-
-impl Preconditioner<f64> for Widened<'_> {
-    fn apply(&mut self, r: &[Vec3], z: &mut [Vec3]) {
-        let size = norm(r);
-        if size == 0.0 {
-            z.fill(Vec3::zero());
-            return;
-        }
-        narrow(r, size, self.residual);
-        self.cycle.apply(self.residual, self.correction);
-        widen(self.correction, size, z);
     }
 }

@@ -1,0 +1,115 @@
+//! What the scene moves: pins, driven rigid bodies, colliders, and the flesh that follows them.
+
+use sinew_math::Vec3;
+
+use super::super::FollowedBy;
+use super::{Assembler, ModelError};
+use crate::collider::{Collider, ContactMotion};
+use crate::force::Assembly;
+use crate::kinematics::PointMap;
+use crate::model::{DrivenRigid, MotionSource, Pin, PinMotion, SkinningPredictor};
+
+impl Assembler {
+    pub(super) fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
+        let mut pins = Vec::new();
+        for params in std::mem::take(&mut self.parts.pins) {
+            let body = &self.parts.bodies[params.body];
+            let prefix = format!("{}.pin.{}", body.name, params.name);
+            let mut nodes = Vec::new();
+            let mut points = Vec::new();
+            for (k, &node) in params.nodes.iter().enumerate() {
+                let offset = params.offsets.get(k).copied().unwrap_or(Vec3::zero());
+                let point = self.point(params.body, node);
+                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else {
+                    return Err(ModelError::PinOnBound { body: body.name.clone(), node });
+                };
+                self.kinematics.fix(unknown, params.axes);
+                nodes.push((unknown, body.mesh.positions()[node as usize] + offset));
+                points.push(point);
+            }
+            pins.push(Pin {
+                name: params.name,
+                body: params.body,
+                nodes,
+                points,
+                axes: params.axes,
+                pivot: params.pivot,
+                motion: PinMotion {
+                    translation: self.channels.add_vector(&format!("{prefix}.translation"), [0.0; 3]),
+                    rotation: self.channels.add_vector(&format!("{prefix}.rotation"), [0.0; 3]),
+                    deformation: self.channels.add_matrix(&format!("{prefix}.deformation")),
+                },
+            });
+        }
+        Ok(pins)
+    }
+
+    /// Leaders that there are not, a pin without nodes for one, lead nobody.
+    pub(super) fn skinning_predictor(&mut self, pins: &[Pin], driven: &[DrivenRigid]) -> SkinningPredictor {
+        let mut predictor = SkinningPredictor::default();
+        for params in std::mem::take(&mut self.parts.follows) {
+            let leader = |by: &FollowedBy| match by {
+                FollowedBy::Pin(name) => {
+                    pins.iter().position(|pin| pin.body == params.body && pin.name == *name).map(MotionSource::Pin)
+                }
+                FollowedBy::Rigid(rigid) => {
+                    driven.iter().position(|driven| driven.rigid == *rigid).map(MotionSource::Driven)
+                }
+            };
+            let first = predictor.leaders.len() as u32;
+            let leaders: Vec<Option<MotionSource>> = params.leaders.iter().map(leader).collect();
+            let places: Vec<Option<u32>> = leaders
+                .iter()
+                .scan(first, |next, leader| {
+                    let place = leader.map(|_| *next);
+                    *next += u32::from(leader.is_some());
+                    Some(place)
+                })
+                .collect();
+            predictor.leaders.extend(leaders.into_iter().flatten());
+            for (node, weights) in params.weights.iter().enumerate() {
+                let point = self.point(params.body, node as u32);
+                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else { continue };
+                let known = || weights.iter().filter_map(|&(leader, weight)| Some((places[leader as usize]?, weight)));
+                let total: f64 = known().map(|(_, weight)| weight).sum();
+                if total > 0.0 {
+                    predictor.entries.extend(known().map(|(leader, weight)| (leader, weight / total)));
+                    predictor.unknowns.push((unknown, predictor.entries.len() as u32));
+                }
+            }
+        }
+        predictor
+    }
+
+    pub(super) fn driven(&mut self) -> Vec<DrivenRigid> {
+        let (rigid, channels) = (&self.parts.rigid, &mut self.channels);
+        let driven = rigid.iter().enumerate().filter_map(|(index, params)| {
+            params.driven_about.map(|pivot| DrivenRigid {
+                rigid: index,
+                initial: params.pose,
+                pivot,
+                translation: channels.add_vector(&format!("{}.translation", params.name), [0.0; 3]),
+                rotation: channels.add_vector(&format!("{}.rotation", params.name), [0.0; 3]),
+            })
+        });
+        driven.collect()
+    }
+
+    pub(super) fn colliders(&mut self) -> Vec<Collider> {
+        let params = &self.parts.colliders;
+        let channels = &mut self.channels;
+        params
+            .iter()
+            .map(|params| Collider {
+                name: params.name.clone(),
+                shape: params.shape.clone(),
+                initial: params.pose,
+                pivot: params.pivot,
+                motion: ContactMotion {
+                    translation: channels.add_vector(&format!("{}.translation", params.name), [0.0; 3]),
+                    rotation: channels.add_vector(&format!("{}.rotation", params.name), [0.0; 3]),
+                },
+            })
+            .collect()
+    }
+}
