@@ -33,7 +33,6 @@ use crate::collider::{Collider, collider_poses};
 use crate::contact::{ContactMode, ContactModel, Contacts};
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::{Actuation, ElasticBlock};
-pub use crate::faces::balanced_triangles;
 use crate::force::{ActiveForce, Bone, EnergyPart, Force, StepContext, StepLimit};
 use crate::kinematics::{Kinematics, PointMap, Unknowns};
 use crate::lattice::LatticeBlock;

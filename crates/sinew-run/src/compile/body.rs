@@ -1,11 +1,11 @@
-//! Deformable bodies: mesh, materials, pins, bindings and loads.
+//! Deformable bodies: mesh, materials, pins and bindings.
 
 use std::collections::BTreeMap;
 
-use sinew_fem::force::{AttachmentParams, LoadParams, NodalForceParams, PressureParams, SheathParams};
+use sinew_fem::force::NodalForceParams;
 use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, VolumeForm};
-use sinew_fem::model::{PinParams, balanced_triangles};
+use sinew_fem::model::PinParams;
 use sinew_fem::start::{Start, scrambled};
 use sinew_fem::{BodyParams, Interrupt};
 use sinew_geometry::CellMesh;
@@ -228,7 +228,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Pins, bindings, attachments, strands, pressures and loads.
+    /// Pins, bindings and forces.
     fn connect(&mut self, index: usize, body: &Body, compiled: &CompiledBody) {
         let mut names = UniqueNames::default();
         let mut pinned = Vec::new();
@@ -250,65 +250,14 @@ impl Compiler<'_> {
                 self.builder.bind(index, nodes, target);
             }
         }
-        for (k, attachment) in body.attach.iter().enumerate() {
-            let (target, stiffness) = (self.target(&attachment.to), attachment.stiffness);
-            let Some(region) = &attachment.region else {
-                let name = names.unique("attach", "points");
-                let share = stiffness / attachment.points.len().max(1) as f64;
-                let place = |&p: &[f64; 3]| (compiled.pose.to_world(Vec3::from(p)), share);
-                let springs = attachment.points.iter().map(place).collect();
-                self.builder.force(AttachmentParams::places(index, name, springs, target));
-                continue;
-            };
-            let path = format!("body[{index}].attach[{k}].region");
-            if let Some(nodes) = self.nodes(compiled, &path, region) {
-                let name = names.unique("attach", region);
-                self.builder.force(AttachmentParams::nodes(index, name, nodes, target, stiffness));
-            }
-        }
-        self.add_strands(index, body, compiled);
-        for (k, sheath) in body.sheath.iter().enumerate() {
-            let path = format!("body[{index}].sheath[{k}].region");
-            if let Some(triangles) = self.triangles(compiled, &path, &sheath.region) {
-                let stiffness = sheath.shear * sheath.thickness;
-                self.builder.force(SheathParams { body: index, name: sheath.name.clone(), triangles, stiffness });
-            }
-        }
-        for (k, pressure) in body.pressure.iter().enumerate() {
-            let path = format!("body[{index}].pressure[{k}].region");
-            if let Some(triangles) = self.triangles(compiled, &path, &pressure.region) {
-                let name = names.unique("pressure", &pressure.region);
-                self.driver.scalars.push((format!("{}.pressure.{name}", body.name), pressure.value.clone()));
-                self.builder.force(PressureParams { body: index, name, triangles });
-            }
-        }
-        for (k, traction) in body.traction.iter().enumerate() {
-            let path = format!("body[{index}].traction[{k}].region");
-            if let Some(triangles) = self.triangles(compiled, &path, &traction.region) {
-                let name = names.unique("load", &traction.region);
-                self.driver.vectors.push((format!("{}.load.{name}", body.name), traction.value.clone()));
-                let triangles = balanced_triangles(compiled.regions.mesh(), &triangles);
-                let weights = nodal_areas(&triangles, &compiled.rest);
-                self.builder.force(LoadParams { body: index, name, weights });
-            }
-        }
-        for (k, force) in body.force.iter().enumerate() {
-            let path = format!("body[{index}].force[{k}].region");
-            if let Some(nodes) = self.nodes(compiled, &path, &force.region) {
-                let name = names.unique("load", &force.region);
-                self.driver.vectors.push((format!("{}.load.{name}", body.name), force.value.clone()));
-                let share = 1.0 / nodes.len() as f64;
-                let weights = nodes.into_iter().map(|n| (n, share)).collect();
-                self.builder.force(LoadParams { body: index, name, weights });
-            }
-        }
+        self.add_forces(index, body, compiled, &mut names);
     }
 
-    fn nodes(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<u32>> {
+    pub(super) fn nodes(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<u32>> {
         body.regions.nodes(region).map_err(|message| self.problems.push(self.scene.problem(path, message))).ok()
     }
 
-    fn triangles(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<[u32; 3]>> {
+    pub(super) fn triangles(&mut self, body: &CompiledBody, path: &str, region: &str) -> Option<Vec<[u32; 3]>> {
         body.regions.triangles(region).map_err(|message| self.problems.push(self.scene.problem(path, message))).ok()
     }
 }
@@ -407,16 +356,4 @@ fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     }
     let center = center / total;
     mesh.positions().iter().map(|&x| velocity + spin.cross(x - center)).collect()
-}
-
-/// Rest area of each node of some triangles with their shares [m²].
-fn nodal_areas(triangles: &[([u32; 3], f64)], rest: &[Vec3]) -> Vec<(u32, f64)> {
-    let mut areas: BTreeMap<u32, f64> = BTreeMap::new();
-    for (triangle, share) in triangles {
-        let [a, b, c] = triangle.map(|n| rest[n as usize]);
-        for &node in triangle {
-            *areas.entry(node).or_default() += share * (b - a).cross(c - a).norm() / 6.0;
-        }
-    }
-    areas.into_iter().collect()
 }

@@ -8,6 +8,7 @@ mod bones;
 mod columns;
 mod contact;
 mod drive;
+mod forces;
 mod layers;
 mod material_map;
 mod mesh;
