@@ -18,7 +18,6 @@ use crate::force::SheathProbe;
 use crate::force::strand::{StrandProbe, TendonProbe};
 use crate::frame::{BodyFrame, CellSource, Frame, ShapeFrame, cauchy};
 use crate::interrupt::Interrupt;
-use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
 use crate::linearization::ProbeGradient;
 use crate::model::Model;
@@ -207,7 +206,7 @@ impl Simulation {
         fresh.time = state.time;
         fresh.unknowns.clone_from(&state.unknowns);
         for (point, &position) in state.positions.iter().enumerate() {
-            if let PointMap::Free(unknown) = self.model.kinematics.map(point) {
+            if let Some(unknown) = self.model.kinematics.own_unknown(point) {
                 fresh.unknowns.vectors[unknown as usize] = position;
             }
         }

@@ -72,6 +72,24 @@ pub enum ModelError {
         /// The body it is bound to.
         target: String,
     },
+    /// A place in flesh is carried by nodes that have no weights to share.
+    #[error(
+        "body \"{body}\": place {place} lies at nodes that follow a rigid body or modes; nothing can be attached inside of the flesh there"
+    )]
+    PlaceOnBound {
+        /// The body.
+        body: String,
+        /// Which of the places.
+        place: usize,
+    },
+    /// Something that a body in few coordinates cannot have.
+    #[error("body \"{body}\" deforms as a whole: {reason}")]
+    Deformation {
+        /// The body.
+        body: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The shape of a rigid body has no volume.
     #[error("rigid body \"{name}\": {reason}")]
     Rigid {

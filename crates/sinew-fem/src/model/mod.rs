@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-pub use body::{Body, BodyParams, Surface};
+pub use body::{Body, BodyParams, Deformation, Surface};
 pub use builder::{
     AttachTarget, ColliderParams, FleshPlace, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams,
     PinParams, Side, Slack, StrandParams, TendonParams,
@@ -35,7 +35,7 @@ use crate::elastic::{Actuation, ElasticBlock};
 use crate::force::{
     Attachment, Collider, ContactForce, Force, Gravity, Load, Pressure, Sheath, StepContext, Strand, TendonStrand,
 };
-use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::kinematics::{Kinematics, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::muscle::{Muscle, StepDrive};
 use crate::report::{Energies, StepError};
@@ -362,17 +362,7 @@ impl Model {
     /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that of points on
     /// rigid bodies nowhere.
     pub fn add_lumped_masses(&self, masses: &mut [f64]) {
-        for (point, &mass) in self.masses.iter().enumerate() {
-            match self.kinematics.map(point) {
-                PointMap::Free(unknown) => masses[unknown as usize] += mass,
-                PointMap::Weighted { start, end } => {
-                    for &(unknown, weight) in self.kinematics.weights(start, end) {
-                        masses[unknown as usize] += weight * mass;
-                    }
-                }
-                PointMap::Rigid { .. } => {}
-            }
-        }
+        self.kinematics.add_lumped(&self.masses, masses);
     }
 
     /// Velocity of the center of mass of some points [m/s], and their mass [kg].

@@ -1,5 +1,6 @@
 //! Checks the parts of a model and puts them together.
 
+mod deformation;
 mod muscles;
 mod strands;
 
@@ -11,6 +12,8 @@ use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_geometry::lattice::HexLattice;
 use sinew_math::{Quaternion, Vec3};
 
+use self::deformation::NodeUnknowns;
+use super::super::body::Deformation;
 use super::super::collisions::{bones, contact_forces};
 use super::super::faces::{balanced_triangles, contact_triangles};
 use super::super::rigid::extents;
@@ -26,7 +29,7 @@ use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::{
     Anchor, Attachment, Collider, ContactForce, ContactMotion, Gravity, Load, Pressure, Sheath, SpringPoint,
 };
-use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::kinematics::{Kinematics, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
 use crate::muscle::Muscle;
@@ -124,44 +127,33 @@ impl Assembler {
             first += body.mesh.node_count();
         }
         // Unknowns of all free nodes first, so that bindings to later bodies find them.
-        let mut unknown_of: Vec<Vec<Option<u32>>> = Vec::new();
-        for (body, bound) in self.parts.bodies.iter().zip(&bindings) {
-            unknown_of.push(
-                (0..body.mesh.node_count() as u32)
-                    .map(|node| (!bound.contains_key(&node)).then(|| self.kinematics.add_unknown()))
-                    .collect(),
-            );
+        let mut unknowns: Vec<NodeUnknowns> = Vec::new();
+        for (index, bound) in bindings.iter().enumerate() {
+            unknowns.push(self.add_unknowns(index, |node| bound.contains_key(&node))?);
         }
         for (index, bound) in bindings.iter().enumerate() {
-            let body = &self.parts.bodies[index];
             let embeddings = self.embed_bound_nodes(index, bound)?;
-            for (node, &position) in body.mesh.positions().iter().enumerate() {
-                let node = node as u32;
-                match (unknown_of[index][node as usize], bound.get(&node)) {
-                    (Some(unknown), _) => {
-                        self.kinematics.add_point_of_unknown(unknown);
-                        self.initial.push((unknown, position));
-                        self.starts.extend(body.start.get(node as usize).map(|&place| (unknown, place)));
-                    }
-                    (None, Some(AttachTarget::Rigid(rigid))) => {
+            for node in 0..self.parts.bodies[index].mesh.node_count() as u32 {
+                let body = &self.parts.bodies[index];
+                let position = body.mesh.positions()[node as usize];
+                self.masses.push(0.0);
+                self.velocities.push(body.velocities.get(node as usize).copied().unwrap_or(Vec3::zero()));
+                match bound.get(&node) {
+                    None => self.add_node(index, node, &unknowns[index]),
+                    Some(AttachTarget::Rigid(rigid)) => {
                         let pose = &self.parts.rigid[*rigid].pose;
                         self.kinematics.add_rigid_point(self.rigid[*rigid].block, pose.to_local(position));
                     }
-                    (None, _) => {
+                    Some(_) => {
                         let (target, entries) = &embeddings[&node];
-                        let weights: Option<Vec<(u32, f64)>> = entries
-                            .iter()
-                            .map(|&(n, w)| unknown_of[*target][n as usize].map(|unknown| (unknown, w)))
-                            .collect();
-                        let weights = weights.ok_or_else(|| ModelError::BindToBound {
-                            body: body.name.clone(),
-                            target: self.parts.bodies[*target].name.clone(),
+                        let flesh = &self.parts.bodies[*target];
+                        let place = |n: u32| flesh.mesh.positions()[n as usize];
+                        let weights = unknowns[*target].weights_between(entries, place).ok_or_else(|| {
+                            ModelError::BindToBound { body: body.name.clone(), target: flesh.name.clone() }
                         })?;
                         self.kinematics.add_weighted_point(&weights);
                     }
                 }
-                self.masses.push(0.0);
-                self.velocities.push(body.velocities.get(node as usize).copied().unwrap_or(Vec3::zero()));
             }
         }
         Ok(())
@@ -255,6 +247,7 @@ impl Assembler {
                     surface,
                     elastic: blocks,
                     materials: params.materials,
+                    deformation: params.deformation,
                     mass,
                 }
             })
@@ -349,8 +342,7 @@ impl Assembler {
         check_cells(params)?;
         let mut groups: BTreeMap<(CellKind, Law, bool), Vec<u32>> = BTreeMap::new();
         for (cell, (kind, nodes)) in params.mesh.cells().enumerate() {
-            let is_bound =
-                nodes.iter().any(|&n| !matches!(self.kinematics.map(self.point(index, n) as usize), PointMap::Free(_)));
+            let is_bound = nodes.iter().any(|&n| self.kinematics.own_unknown(self.point(index, n) as usize).is_none());
             let law = params.materials[cell].law();
             groups.entry((kind, law, is_bound)).or_default().push(cell as u32);
         }
@@ -405,10 +397,7 @@ impl Assembler {
             return Err(ModelError::LatticeLaw { body: params.name.clone(), cell, law });
         }
         let points = self.first_point[index]..self.first_point[index] + params.mesh.node_count();
-        let unknown = |point: usize| match self.kinematics.map(point) {
-            PointMap::Free(unknown) => Some(unknown as usize),
-            _ => None,
-        };
+        let unknown = |point: usize| self.kinematics.own_unknown(point).map(|unknown| unknown as usize);
         let first = unknown(points.start).unwrap_or(0);
         if points.clone().enumerate().any(|(k, point)| unknown(point) != Some(first + k)) {
             return Err(wrong("its nodes cannot be bound to others; bind the other body to it"));
@@ -431,13 +420,17 @@ impl Assembler {
         let mut pins = Vec::new();
         for params in std::mem::take(&mut self.parts.pins) {
             let body = &self.parts.bodies[params.body];
+            if body.deformation != Deformation::Free && !params.nodes.is_empty() {
+                let reason = "its nodes cannot be pinned one by one; attach them by springs".into();
+                return Err(ModelError::Deformation { body: body.name.clone(), reason });
+            }
             let prefix = format!("{}.pin.{}", body.name, params.name);
             let mut nodes = Vec::new();
             let mut points = Vec::new();
             for (k, &node) in params.nodes.iter().enumerate() {
                 let offset = params.offsets.get(k).copied().unwrap_or(Vec3::zero());
                 let point = self.point(params.body, node);
-                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else {
+                let Some(unknown) = self.kinematics.own_unknown(point as usize) else {
                     return Err(ModelError::PinOnBound { body: body.name.clone(), node });
                 };
                 self.kinematics.fix(unknown, params.axes);
@@ -486,7 +479,7 @@ impl Assembler {
             predictor.leaders.extend(leaders.into_iter().flatten());
             for (node, weights) in params.weights.iter().enumerate() {
                 let point = self.point(params.body, node as u32);
-                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else { continue };
+                let Some(unknown) = self.kinematics.own_unknown(point as usize) else { continue };
                 let known = || weights.iter().filter_map(|&(leader, weight)| Some((places[leader as usize]?, weight)));
                 let total: f64 = known().map(|(_, weight)| weight).sum();
                 if total > 0.0 {
@@ -569,14 +562,15 @@ impl Assembler {
             .map_err(|error| ModelError::Outside { body: params.name.clone(), reason: error.to_string() })?;
         let mut points = Vec::new();
         for k in 0..places.len() {
-            let unknown = |(node, weight): (u32, f64)| match self.kinematics.map(self.point(body, node) as usize) {
-                PointMap::Free(unknown) => Ok((unknown, weight)),
-                _ => Err(ModelError::PinOnBound { body: self.parts.bodies[body].name.clone(), node }),
-            };
-            let weights = entries_of(&embedding, k).into_iter().map(unknown).collect::<Result<Vec<_>, _>>()?;
+            let entries: Vec<_> =
+                entries_of(&embedding, k).into_iter().map(|(node, weight)| (self.point(body, node), weight)).collect();
+            let point = self
+                .kinematics
+                .add_point_between(&entries)
+                .ok_or_else(|| ModelError::PlaceOnBound { body: self.parts.bodies[body].name.clone(), place: k })?;
             self.masses.push(0.0);
             self.velocities.push(Vec3::zero());
-            points.push(self.kinematics.add_weighted_point(&weights));
+            points.push(point);
         }
         Ok(points)
     }

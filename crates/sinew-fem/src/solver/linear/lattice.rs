@@ -24,7 +24,7 @@ use super::contact_operator::{ContactOperator, ContactsWithin, Coupled};
 use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
 use crate::force::Anchor;
-use crate::kinematics::{PointMap, Unknowns};
+use crate::kinematics::Unknowns;
 use crate::lattice::{LatticeBlock, VOLUME_LAW};
 use crate::material::Tangent;
 use crate::model::Model;
@@ -204,18 +204,15 @@ fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
     let node_of =
         |unknown: u32| block.unknowns().contains(&(unknown as usize)).then(|| unknown - block.unknowns().start as u32);
     for spring in model.attachments.iter().flat_map(|attachment| &attachment.springs) {
-        if let PointMap::Weighted { start, end } = kinematics.map(spring.point as usize) {
-            let nodes =
-                kinematics.weights(start, end).iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));
+        if let Some(weights) = kinematics.weighted_sum(spring.point as usize) {
+            let nodes = weights.iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));
             if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
                 ties.add(spring.stiffness, entries);
             }
         }
         if let Anchor::Points(points) = &spring.anchor {
-            let nodes = points.iter().map(|&(point, weight)| match kinematics.map(point as usize) {
-                PointMap::Free(unknown) => Some((node_of(unknown)?, weight)),
-                _ => None,
-            });
+            let node = |point: u32| node_of(kinematics.own_unknown(point as usize)?);
+            let nodes = points.iter().map(|&(point, weight)| Some((node(point)?, weight)));
             if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
                 ties.add(spring.stiffness, entries);
             }
@@ -593,7 +590,7 @@ fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     let others = model.bodies.iter().enumerate().filter(|(index, _)| model.lattice_of(*index).is_none());
     for (_, body) in others {
         for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
-            if let PointMap::Free(unknown) = kinematics.map(point) {
+            if let Some(unknown) = kinematics.own_unknown(point) {
                 positions[unknown as usize] = place;
                 takes_part[unknown as usize] = true;
             }
