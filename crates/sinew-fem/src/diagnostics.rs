@@ -8,7 +8,6 @@ use crate::control::Control;
 pub use crate::elastic::FLATTENED;
 
 use crate::elastic::{Actuation, BlockSummary};
-use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::report::Blame;
 use crate::state::State;
@@ -118,10 +117,7 @@ pub(crate) fn find_blame(model: &Model, x: &[Vec3], gradient: &[Vec3]) -> Blame 
         if !x[point].is_finite() {
             return f64::INFINITY;
         }
-        let residual = match model.kinematics.map(point) {
-            PointMap::Free(unknown) => gradient[unknown as usize].norm(),
-            _ => 0.0,
-        };
+        let residual = model.kinematics.own_unknown(point).map_or(0.0, |unknown| gradient[unknown as usize].norm());
         if residual.is_nan() { f64::INFINITY } else { residual }
     };
     let mut worst = (0, 0, -1.0);

@@ -1,8 +1,9 @@
 //! From unknowns to points and back: x(q), its Jacobian J, and the geometric term of rigid blocks.
 //!
-//! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, which are 3-vectors. Free nodes are
-//! unknowns of their own, nodes bound to flesh are sparse weights of other unknowns, nodes bound to a rigid body follow its six
-//! unknowns: the translation c of its center and a rotation increment θ,
+//! Forces act on points (mesh nodes, embedded and body-fixed points); the solver moves unknowns, stored in triples. Free nodes are
+//! unknowns of their own. Nodes bound to flesh and nodes of [affine bodies](affine) are sparse weights of other unknowns. Nodes of bodies in a few
+//! reduced coordinates move by x = X + Σ φₖ qₖ, with any number of coordinates: three of them share a triple, and what the last triple has too many stays
+//! fixed. Nodes bound to a rigid body follow its six unknowns: the translation c of its center and a rotation increment θ,
 //!
 //! $$ x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
 //!    \frac{\partial x_p}{\partial \theta}\Big|_0 = -[R r_p]_\times, \qquad
@@ -10,28 +11,50 @@
 //!
 //! Rotations are moved by left multiplication, so θ = 0 at every iterate and both formulas stay that short.
 
+pub(crate) mod affine;
+
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-/// How one point follows the unknowns.
+/// How one point follows the unknowns. Private: others ask [`Kinematics`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PointMap {
+enum PointMap {
     /// The point is an unknown itself.
     Free(u32),
     /// Weighted sum of unknowns, entries `start..end` of the weight table.
-    Weighted {
-        /// First entry.
-        start: u32,
-        /// One past the last entry.
-        end: u32,
-    },
-    /// Fixed to a rigid block.
-    Rigid {
-        /// Index of the block.
-        block: u32,
-        /// Position in the frame of the block [m].
-        local: Vec3,
-    },
+    Weighted { start: u32, end: u32 },
+    /// Moves by reduced coordinates: index of its [`ReducedPoint`].
+    Reduced(u32),
+    /// Fixed to a rigid block, at `local` in its frame [m].
+    Rigid { block: u32, local: Vec3 },
+}
+
+/// A point at X + Σ Bₖ qₖ, entries `start..end` of the basis table.
+#[derive(Clone, Copy, Debug)]
+struct ReducedPoint {
+    rest: Vec3,
+    start: u32,
+    end: u32,
+}
+
+/// ∂x/∂q of a point by one unknown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Jacobian {
+    /// A multiple of the identity.
+    Scalar(f64),
+    /// Anything else.
+    Matrix(Mat3),
+}
+
+impl Jacobian {
+    /// As a matrix.
+    #[inline]
+    pub fn to_matrix(self) -> Mat3 {
+        match self {
+            Self::Scalar(weight) => Mat3::identity() * weight,
+            Self::Matrix(matrix) => matrix,
+        }
+    }
 }
 
 /// The two unknowns of a rigid body: translation of its center and rotation increment.
@@ -70,6 +93,8 @@ impl Clone for Unknowns {
 pub struct Kinematics {
     points: Vec<PointMap>,
     weights: Vec<(u32, f64)>,
+    reduced: Vec<ReducedPoint>,
+    basis: Vec<(u32, Mat3)>,
     rigid: Vec<RigidBlock>,
     unknown_count: usize,
     fixed: Vec<[bool; 3]>,
@@ -88,6 +113,16 @@ impl Kinematics {
         let block = RigidBlock { translation: self.add_unknown(), rotation: self.add_unknown() };
         self.rigid.push(block);
         (self.rigid.len() - 1) as u32
+    }
+
+    /// Adds `count` numbers as unknowns, three in each; what the last has too many stays fixed. Returns the first of these unknowns.
+    pub fn add_coordinates(&mut self, count: usize) -> u32 {
+        let first = self.unknown_count as u32;
+        for start in (0..count).step_by(3) {
+            let unknown = self.add_unknown();
+            self.fix(unknown, [0, 1, 2].map(|axis| start + axis >= count));
+        }
+        first
     }
 
     /// Adds a point that is an unknown of its own.
@@ -113,6 +148,32 @@ impl Kinematics {
         self.push(PointMap::Weighted { start, end: self.weights.len() as u32 })
     }
 
+    /// Adds a point that stays at fixed weights between other points; `None` when one of these does not follow its unknowns by weights.
+    pub fn add_point_between(&mut self, entries: &[(u32, f64)]) -> Option<u32> {
+        let mut sum: Vec<(u32, f64)> = Vec::new();
+        for &(point, weight) in entries {
+            match self.points[point as usize] {
+                PointMap::Free(unknown) => add_weight(&mut sum, unknown, weight),
+                PointMap::Weighted { start, end } => {
+                    self.weights(start, end).iter().for_each(|&(unknown, w)| add_weight(&mut sum, unknown, weight * w));
+                }
+                PointMap::Reduced(_) | PointMap::Rigid { .. } => return None,
+            }
+        }
+        Some(self.add_weighted_point(&sum))
+    }
+
+    /// Adds a point at X + Σ φₖ qₖ, with X = `rest` and φₖ = `modes[k]`, the coordinates beginning at the unknown `first`.
+    pub fn add_reduced_point(&mut self, rest: Vec3, first: u32, modes: &[Vec3]) -> u32 {
+        let start = self.basis.len() as u32;
+        for (k, triple) in modes.chunks(3).enumerate() {
+            let column = |axis: usize| triple.get(axis).copied().unwrap_or(Vec3::zero());
+            self.basis.push((first + k as u32, Mat3::from_columns(column(0), column(1), column(2))));
+        }
+        self.reduced.push(ReducedPoint { rest, start, end: self.basis.len() as u32 });
+        self.push(PointMap::Reduced(self.reduced.len() as u32 - 1))
+    }
+
     fn push(&mut self, map: PointMap) -> u32 {
         self.points.push(map);
         (self.points.len() - 1) as u32
@@ -133,15 +194,69 @@ impl Kinematics {
         &self.rigid
     }
 
-    /// How a point follows the unknowns.
+    /// The unknown that a point is, where it is one of its own.
     #[inline]
-    pub fn map(&self, point: usize) -> PointMap {
-        self.points[point]
+    pub fn own_unknown(&self, point: usize) -> Option<u32> {
+        match self.points[point] {
+            PointMap::Free(unknown) => Some(unknown),
+            _ => None,
+        }
     }
 
-    /// Entries of a weighted point.
-    pub fn weights(&self, start: u32, end: u32) -> &[(u32, f64)] {
+    /// Whether each point is an unknown of its own.
+    pub fn has_free_points_only(&self) -> bool {
+        self.points.iter().all(|map| matches!(map, PointMap::Free(_)))
+    }
+
+    /// Whether a point is fixed to a rigid block.
+    pub fn is_on_rigid_block(&self, point: usize) -> bool {
+        matches!(self.points[point], PointMap::Rigid { .. })
+    }
+
+    /// Unknowns and weights of a point that is a weighted sum of them.
+    pub fn weighted_sum(&self, point: usize) -> Option<&[(u32, f64)]> {
+        match self.points[point] {
+            PointMap::Weighted { start, end } => Some(self.weights(start, end)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn weights(&self, start: u32, end: u32) -> &[(u32, f64)] {
         &self.weights[start as usize..end as usize]
+    }
+
+    #[inline]
+    fn basis(&self, point: &ReducedPoint) -> &[(u32, Mat3)] {
+        &self.basis[point.start as usize..point.end as usize]
+    }
+
+    /// Σ B_k v_k of a point in reduced coordinates.
+    #[inline]
+    fn reduced_motion(&self, point: &ReducedPoint, v: &[Vec3]) -> Vec3 {
+        self.basis(point).iter().fold(Vec3::zero(), |sum, &(unknown, ref b)| sum + *b * v[unknown as usize])
+    }
+
+    /// Which axes of a point are prescribed as those of an unknown of its own.
+    #[inline]
+    pub fn fixed_axes(&self, point: usize) -> [bool; 3] {
+        self.own_unknown(point).map_or([false; 3], |unknown| self.fixed(unknown as usize))
+    }
+
+    /// out += what each point has, shared among its unknowns by their weights. Points on rigid blocks and in reduced coordinates have no such weights and are
+    /// left out.
+    pub fn add_lumped(&self, values: &[f64], out: &mut [f64]) {
+        for (&map, &value) in self.points.iter().zip(values) {
+            match map {
+                PointMap::Free(unknown) => out[unknown as usize] += value,
+                PointMap::Weighted { start, end } => {
+                    for &(unknown, weight) in self.weights(start, end) {
+                        out[unknown as usize] += weight * value;
+                    }
+                }
+                PointMap::Reduced(_) | PointMap::Rigid { .. } => {}
+            }
+        }
     }
 
     /// Which axes of an unknown are prescribed.
@@ -183,6 +298,10 @@ impl Kinematics {
                         .weights(start, end)
                         .iter()
                         .fold(Vec3::zero(), |sum, &(unknown, w)| sum + q.vectors[unknown as usize] * w),
+                    PointMap::Reduced(index) => {
+                        let point = &self.reduced[index as usize];
+                        point.rest + self.reduced_motion(point, &q.vectors)
+                    }
                     PointMap::Rigid { block, local } => {
                         let center = q.vectors[self.rigid[block as usize].translation as usize];
                         center + q.rotations[block as usize].rotate(local)
@@ -209,6 +328,11 @@ impl Kinematics {
                         out[unknown as usize] += g * w;
                     }
                 }
+                PointMap::Reduced(index) => {
+                    for &(unknown, ref b) in self.basis(&self.reduced[index as usize]) {
+                        out[unknown as usize] += b.transpose_mul_vec(g);
+                    }
+                }
                 PointMap::Rigid { block, local } => {
                     let rigid = self.rigid[block as usize];
                     out[rigid.translation as usize] += g;
@@ -226,6 +350,7 @@ impl Kinematics {
                 PointMap::Weighted { start, end } => {
                     self.weights(start, end).iter().fold(Vec3::zero(), |sum, &(u, w)| sum + dq[u as usize] * w)
                 }
+                PointMap::Reduced(index) => self.reduced_motion(&self.reduced[index as usize], dq),
                 PointMap::Rigid { block, local } => {
                     let rigid = self.rigid[block as usize];
                     dq[rigid.translation as usize] + dq[rigid.rotation as usize].cross(self.arm(q, block, local))
@@ -249,22 +374,49 @@ impl Kinematics {
         }
     }
 
-    /// Calls `visit(unknown, ∂x/∂q_unknown)` for each unknown that moves the point.
+    /// Calls `visit(unknown, ∂x/∂q_unknown)` for each unknown that moves the point. The kind of Jacobian is that of the unknown: the same for all its points.
     #[inline]
-    pub fn for_each_jacobian(&self, q: &Unknowns, point: usize, mut visit: impl FnMut(u32, Mat3)) {
+    pub fn for_each_jacobian(&self, q: &Unknowns, point: usize, mut visit: impl FnMut(u32, Jacobian)) {
         match self.points[point] {
-            PointMap::Free(unknown) => visit(unknown, Mat3::identity()),
+            PointMap::Free(unknown) => visit(unknown, Jacobian::Scalar(1.0)),
             PointMap::Weighted { start, end } => {
                 for &(unknown, w) in self.weights(start, end) {
-                    visit(unknown, Mat3::identity() * w);
+                    visit(unknown, Jacobian::Scalar(w));
+                }
+            }
+            PointMap::Reduced(index) => {
+                for &(unknown, b) in self.basis(&self.reduced[index as usize]) {
+                    visit(unknown, Jacobian::Matrix(b));
                 }
             }
             PointMap::Rigid { block, local } => {
                 let rigid = self.rigid[block as usize];
-                visit(rigid.translation, Mat3::identity());
-                visit(rigid.rotation, -Mat3::skew(self.arm(q, block, local)));
+                visit(rigid.translation, Jacobian::Matrix(Mat3::identity()));
+                visit(rigid.rotation, Jacobian::Matrix(-Mat3::skew(self.arm(q, block, local))));
             }
         }
+    }
+
+    /// Calls `visit(row, column, Jₐᵀ K J_b)` for each pair of unknowns behind the points `a` and `b`, which `k` couples.
+    #[inline]
+    pub fn for_each_block(&self, q: &Unknowns, a: usize, b: usize, k: &Mat3, mut visit: impl FnMut(u32, u32, Mat3)) {
+        if let (PointMap::Free(row), PointMap::Free(column)) = (self.points[a], self.points[b]) {
+            visit(row, column, *k);
+            return;
+        }
+        self.for_each_jacobian(q, a, |row, ja| {
+            let left = match ja {
+                Jacobian::Scalar(weight) => *k * weight,
+                Jacobian::Matrix(matrix) => matrix.transpose() * *k,
+            };
+            self.for_each_jacobian(q, b, |column, jb| {
+                let block = match jb {
+                    Jacobian::Scalar(weight) => left * weight,
+                    Jacobian::Matrix(matrix) => left * matrix,
+                };
+                visit(row, column, block);
+            });
+        });
     }
 
     /// The unknowns that move a point, appended to `out`.
@@ -272,6 +424,7 @@ impl Kinematics {
         match self.points[point] {
             PointMap::Free(unknown) => out.push(unknown),
             PointMap::Weighted { start, end } => out.extend(self.weights(start, end).iter().map(|e| e.0)),
+            PointMap::Reduced(index) => out.extend(self.basis(&self.reduced[index as usize]).iter().map(|e| e.0)),
             PointMap::Rigid { block, .. } => {
                 let rigid = self.rigid[block as usize];
                 out.extend([rigid.translation, rigid.rotation]);
@@ -296,6 +449,13 @@ impl Kinematics {
     }
 }
 
+fn add_weight(sum: &mut Vec<(u32, f64)>, unknown: u32, weight: f64) {
+    match sum.iter_mut().find(|entry| entry.0 == unknown) {
+        Some(entry) => entry.1 += weight,
+        None => sum.push((unknown, weight)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,8 +467,19 @@ mod tests {
         k.add_weighted_point(&[(0, 0.25), (1, 0.75)]);
         let block = k.add_rigid_block();
         k.add_rigid_point(block, Vec3::new(0.3, -0.2, 0.5));
+        let first = k.add_coordinates(5);
+        let modes = [(1.0, 0.0, 0.2), (0.0, -0.4, 0.3), (0.5, 0.1, 0.0), (-0.2, 0.8, 0.6), (0.7, -0.9, 0.1)];
+        k.add_reduced_point(Vec3::new(0.6, 0.1, -0.3), first, &modes.map(|(x, y, z)| Vec3::new(x, y, z)));
+        k.add_point_between(&[(2, 0.5), (0, 0.5)]).unwrap();
         let q = Unknowns {
-            vectors: vec![Vec3::new(1.0, 2.0, 3.0), Vec3::new(-1.0, 0.5, 0.0), Vec3::new(0.1, 0.2, 0.3), Vec3::zero()],
+            vectors: vec![
+                Vec3::new(1.0, 2.0, 3.0),
+                Vec3::new(-1.0, 0.5, 0.0),
+                Vec3::new(0.1, 0.2, 0.3),
+                Vec3::zero(),
+                Vec3::new(0.4, -0.6, 0.2),
+                Vec3::new(0.3, 0.9, 0.0),
+            ],
             rotations: vec![Quaternion::exp_map(Vec3::new(0.4, -0.3, 0.8))],
         };
         (k, q)
@@ -323,7 +494,50 @@ mod tests {
     }
 
     fn direction() -> Vec<Vec3> {
-        (0..4).map(|i| Vec3::new(0.3 + i as f64, -0.7, 0.2 * i as f64)).collect()
+        (0..6).map(|i| Vec3::new(0.3 + i as f64, -0.7, 0.2 * i as f64)).collect()
+    }
+
+    /// x = X + Σ φₖ qₖ with five numbers: the sixth place of their two triples moves nothing and is fixed.
+    #[test]
+    fn reduced_points_follow_as_many_numbers_as_they_have_modes() {
+        let (k, mut q) = system();
+        assert_eq!((k.fixed(4), k.fixed(5)), ([false; 3], [false, false, true]));
+        let expected =
+            Vec3::new(0.6 + 0.4 + 0.1 - 0.06 + 0.63, 0.1 + 0.24 + 0.02 + 0.24 - 0.81, -0.3 + 0.08 - 0.18 + 0.18 + 0.09);
+        let mut x = vec![Vec3::zero(); k.point_count()];
+        for too_many in [0.0, 7.0] {
+            q.vectors[5].z = too_many;
+            k.place(&q, &mut x);
+            assert!((x[4] - expected).norm() < 1e-15, "{:?} {expected:?}", x[4]);
+        }
+    }
+
+    /// A point halfway between a node and a point between nodes.
+    #[test]
+    fn points_between_points_add_their_weights() {
+        let (mut k, _) = system();
+        assert_eq!(k.weighted_sum(5), Some(&[(0, 0.625), (1, 0.375)][..]));
+        assert_eq!(k.add_point_between(&[(0, 0.5), (3, 0.5)]), None, "point 3 is on a rigid block");
+    }
+
+    /// Jₐᵀ K J_b by blocks is what push_forward and pull_back give: ⟨δq, JᵀKJ δq⟩ = ⟨J δq, K J δq⟩.
+    #[test]
+    fn blocks_between_points_become_blocks_between_unknowns() {
+        let (k, q) = system();
+        let dq = direction();
+        let mut dx = vec![Vec3::zero(); k.point_count()];
+        k.push_forward(&q, &dq, &mut dx);
+        let stiffness = Mat3::new([[2.0, -0.3, 0.1], [0.4, 1.5, 0.6], [-0.2, 0.7, 3.0]]);
+        for a in 0..k.point_count() {
+            for b in 0..k.point_count() {
+                let mut sum = 0.0;
+                k.for_each_block(&q, a, b, &stiffness, |row, column, block| {
+                    sum += dq[row as usize].dot(block * dq[column as usize]);
+                });
+                let expected = dx[a].dot(stiffness * dx[b]);
+                assert!((sum - expected).abs() < 1e-12 * expected.abs().max(1.0), "{a} {b}: {sum} {expected}");
+            }
+        }
     }
 
     /// J δq is the derivative of x(q ⊕ s δq) at s = 0; central differences leave O(s²) = 1e-10.

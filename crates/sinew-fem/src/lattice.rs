@@ -126,6 +126,12 @@ impl LatticeBlock {
         self.elastic.add_gradient(&x[self.points()], activations, scale, &mut gradient[self.points()])
     }
 
+    /// out += s (∂²E/∂x²) d over the points, exact and in f64, with the factor s = `scale`.
+    pub fn add_product(&self, x: &[Vec3], activations: &Activations, scale: f64, d: &[Vec3], out: &mut [Vec3]) {
+        let points = self.points();
+        self.elastic.add_product(&x[points.clone()], activations, scale, &d[points.clone()], &mut out[points]);
+    }
+
     /// Rest volume of a cell [m³].
     pub fn rest_volume(&self) -> f64 {
         self.lattice.cell.powi(3)

@@ -48,7 +48,7 @@ pub use frame::{BodyFrame, CellFields, CellSource, Frame, RecordError, Recorder,
 pub use interrupt::{Hold, Interrupt};
 pub use kinematics::Kinematics;
 pub use linearization::{Linearization, LinearizationPlan};
-pub use model::{BodyParams, Model, ModelBuilder, ModelError};
+pub use model::{BodyParams, Deformation, Model, ModelBuilder, ModelError};
 pub use pacing::Substeps;
 pub use report::{StepError, StepReport, StepTiming};
 pub use simulation::{Driver, FrameParams, Simulation};

@@ -15,7 +15,6 @@ use crate::control::{ChannelId, Control, ControlError};
 use crate::cover::CoverProbe;
 use crate::force::{Bone, ContactForce};
 use crate::interrupt::Interrupt;
-use crate::kinematics::PointMap;
 use crate::model::{Model, allow_start};
 use crate::pacing::Substeps;
 use crate::probe::{
@@ -203,7 +202,7 @@ impl Simulation {
         fresh.time = state.time;
         fresh.unknowns.clone_from(&state.unknowns);
         for (point, &position) in state.positions.iter().enumerate() {
-            if let PointMap::Free(unknown) = self.model.kinematics.map(point) {
+            if let Some(unknown) = self.model.kinematics.own_unknown(point) {
                 fresh.unknowns.vectors[unknown as usize] = position;
             }
         }

@@ -63,6 +63,7 @@ fn body(name: &str, mesh: CellMesh, law: Law) -> BodyParams {
         volume: VolumeForm::Pointwise,
         surface: None,
         lattice: None,
+        deformation: Default::default(),
     }
 }
 

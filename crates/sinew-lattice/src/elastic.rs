@@ -7,6 +7,7 @@ use sinew_geometry::lattice::HexLattice;
 use sinew_math::Vec3;
 
 use crate::aligned::Aligned;
+use crate::differential;
 use crate::fibers::{Fibers, LaneFibers};
 use crate::force::{self, Elastic};
 use crate::inversion_barrier::bend_limits;
@@ -39,6 +40,7 @@ pub struct LatticeElastic {
 #[derive(Debug, Default)]
 struct Scratch {
     u: Vec<f64>,
+    du: Vec<f64>,
     out: Vec<f64>,
     energies: Vec<AtomicU64>,
     /// α σ₀ of the lanes, and the activations α it was computed for.
@@ -98,6 +100,18 @@ impl LatticeElastic {
         self.layout.collect(out, gradient, |sum, force| *sum += Vec3::from(force) * scale);
         self.give_back(scratch);
         scale * energy
+    }
+
+    /// Adds `scale` times the exact change of the gradient when the nodes move by `dx` \[N\], including fixed components.
+    pub fn add_product(&self, x: &[Vec3], activations: &[f64], scale: f64, dx: &[Vec3], out: &mut [Vec3]) {
+        let mut scratch = self.take_scratch(x, activations);
+        let Scratch { u, du, out: sums, active, .. } = &mut scratch;
+        du.resize(self.layout.value_count(), 0.0);
+        sums.resize(self.layout.value_count(), 0.0);
+        self.layout.spread(du, |node| dx[node].to_array());
+        differential::product(self.elastic(active), u, du, sums);
+        self.layout.collect(sums, out, |sum, force| *sum += Vec3::from(force) * scale);
+        self.give_back(scratch);
     }
 
     fn elastic<'a>(&'a self, active: &'a [f32]) -> Elastic<'a> {

@@ -187,7 +187,7 @@ fn cell<F: Scalar>(
 }
 
 #[inline(always)]
-fn columns_of<F: Scalar>(m: &Mat3<F>) -> [[F; 3]; 3] {
+pub(crate) fn columns_of<F: Scalar>(m: &Mat3<F>) -> [[F; 3]; 3] {
     [
         [m.rows[0][0], m.rows[1][0], m.rows[2][0]],
         [m.rows[0][1], m.rows[1][1], m.rows[2][1]],

@@ -9,6 +9,7 @@
 mod aligned;
 mod band;
 mod coarsest;
+mod differential;
 mod elastic;
 mod embedded_springs;
 mod fas;

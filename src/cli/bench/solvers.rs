@@ -305,6 +305,7 @@ fn model(mesh: CellMesh, lattice: Option<HexLattice>) -> Result<Model, String> {
         surface: None,
         mesh,
         lattice,
+        deformation: Default::default(),
     });
     for (name, nodes) in ["left", "right"].into_iter().zip(ends) {
         let (name, axes, offsets) = (name.to_string(), [true; 3], Vec::new());

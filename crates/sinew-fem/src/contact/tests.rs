@@ -38,6 +38,7 @@ fn blocks(rule: ContactRule, apart: f64) -> Model {
             velocities: Vec::new(),
             surface: None,
             lattice: None,
+            deformation: Default::default(),
             mesh,
         });
     }

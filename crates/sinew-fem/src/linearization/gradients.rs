@@ -14,7 +14,6 @@ use thiserror::Error;
 use super::{Derivative, Input, Linearization, LinearizationError, LinearizationPlan, Source};
 use crate::control::ChannelId;
 use crate::force::ContactForce;
-use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 use crate::probe::ProbeGradient;
@@ -26,9 +25,8 @@ const MAX_IMBALANCE: f64 = 1e-4;
 /// How far products with K may be from differences of the forces, relative to them: contacts that are about to close and bent cells of lattices leave less than
 /// this.
 const MAX_TANGENT_ERROR: f64 = 1e-3;
-/// Step of these differences, over the size of the model; and on lattices, whose forces have the rounding of f32.
+/// Step of these differences, over the size of the model.
 const TRIAL: f64 = 1e-6;
-const LATTICE_TRIAL: f64 = 1e-3;
 /// Differences that are this small beside their parts are rounding.
 const ROUNDING: f64 = 1e-6;
 
@@ -309,11 +307,7 @@ impl Differentiation<'_> {
             }
             let mut product = vec![Vec3::zero(); response.len()];
             linearization.product(response, &mut product)?;
-            let (trial, rounding) = match model.lattices.is_empty() {
-                true => (TRIAL, f64::EPSILON),
-                false => (LATTICE_TRIAL, f64::from(f32::EPSILON)),
-            };
-            let h = trial * size / reach;
+            let h = TRIAL * size / reach;
             let at = |h: f64| linearization.gradient_at(&moved(model, state, response, h));
             let (plus, minus) = (at(h)?, at(-h)?);
             let mut difference: Vec<Vec3> =
@@ -321,7 +315,7 @@ impl Differentiation<'_> {
             model.kinematics.filter(&mut difference);
             model.kinematics.filter(&mut product);
             // Forces that cancel leave rounding of their own size.
-            let floor = rounding * unit_strain_force(self.simulation) / h * 10.0;
+            let floor = f64::EPSILON * unit_strain_force(self.simulation) / h * 10.0;
             let scale = norm(&product).max(norm(&derivative.gradient));
             let error = (norm(&difference) - floor).max(0.0) / scale.max(f64::MIN_POSITIVE);
             if error > MAX_TANGENT_ERROR {
@@ -353,7 +347,7 @@ impl Differentiation<'_> {
         let at = |h: f64| {
             let mut state = moved(model, state, response, h);
             for (point, r) in state.reactions.iter_mut().enumerate() {
-                if let PointMap::Free(unknown) = model.kinematics.map(point) {
+                if let Some(unknown) = model.kinematics.own_unknown(point) {
                     *r += reaction[unknown as usize] * h;
                 }
             }
@@ -384,7 +378,7 @@ impl Weights {
         model.kinematics.pull_back(&state.unknowns, &gradient.points, &mut pulled);
         let mut of_reactions = vec![Vec3::zero(); unknowns];
         for (point, &r) in gradient.reactions.iter().enumerate() {
-            if let PointMap::Free(unknown) = model.kinematics.map(point) {
+            if let Some(unknown) = model.kinematics.own_unknown(point) {
                 of_reactions[unknown as usize] += r;
             }
         }

@@ -17,8 +17,8 @@
 //! * Cells whose K is not positive definite, or not symmetric (pressure on an open surface): GMRES in f64 on K itself, preconditioned by the
 //!   Cholesky factor of the definite tangent, or of the symmetric part.
 //! * More than [`MAX_FACTOR_NODES`] nodes: GMRES in f64, preconditioned by the f32 conjugate gradients of Newton's method.
-//! * Lattices, alone or beside cells: GMRES in f64, preconditioned by f32 conjugate gradients with V-cycles. The tangent of a lattice is stored in
-//!   f32, so K of a lattice agrees with differences of its forces to some 1e-4 only.
+//! * Lattices, alone or beside cells: GMRES in f64, preconditioned by f32 conjugate gradients with V-cycles. Products with the exact K of a lattice are computed
+//!   cell by cell, those with its definite K from the tangent that V-cycles use.
 //!
 //! K is that of statics: no inertia, no damping, and friction and the speed of fibers as in a step that begins and ends at the state.
 

@@ -10,6 +10,7 @@ use crate::force::Linearized;
 use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
+use crate::muscle::Activations;
 use crate::solver::{AssemblyScratch, ContactOperator, LatticeSystem, SolveFailure, SolverParams, TangentAt};
 
 /// K or its transpose.
@@ -24,10 +25,41 @@ pub(super) struct Operator {
     /// Everything symmetric but lattices and contacts between bodies, on and below the diagonal.
     matrix: BlockCsr,
     couplings: ContactOperator,
-    /// Products and V-cycles of lattices; behind a lock because both write to its memory.
+    /// V-cycles of lattices, and products with their definite tangent; behind a lock because both write to its memory.
     lattices: Option<Mutex<Box<LatticeSystem>>>,
+    /// Where the exact tangent of lattices is taken; `None` for the definite one.
+    exact: Option<Positions>,
     /// The antisymmetric part of forces without a potential, between points.
     skew: Linearized,
+}
+
+/// Places of all points, and factor and activations of each lattice.
+struct Positions {
+    x: Vec<Vec3>,
+    lattices: Vec<(f64, Activations)>,
+}
+
+impl Positions {
+    fn of(at: &TangentAt<'_, '_>) -> Self {
+        let (model, control) = (at.problem.model, at.problem.ctx.control);
+        let lattices = model.lattices.iter().map(|block| {
+            let stiffness = model.body_stiffness(block.body, control);
+            (stiffness, block.activations(control, stiffness))
+        });
+        Self { x: at.x.to_vec(), lattices: lattices.collect() }
+    }
+
+    /// out += K v of the lattices, whose nodes are unknowns.
+    fn add_product(&self, model: &Model, v: &[Vec3], out: &mut [Vec3]) {
+        let (mut moved, mut forces) = (vec![Vec3::zero(); self.x.len()], vec![Vec3::zero(); self.x.len()]);
+        for (block, (stiffness, activations)) in model.lattices.iter().zip(&self.lattices) {
+            moved[block.points()].copy_from_slice(&v[block.unknowns()]);
+            block.add_product(&self.x, activations, *stiffness, &moved, &mut forces);
+            for (out, &force) in out[block.unknowns()].iter_mut().zip(&forces[block.points()]) {
+                *out += force;
+            }
+        }
+    }
 }
 
 impl Operator {
@@ -46,7 +78,8 @@ impl Operator {
             system.assemble(at, plan.frame(&couplings), &mut AssemblyScratch::default(), false);
             Mutex::new(system)
         });
-        Self { matrix, couplings, lattices, skew }
+        let exact = (at.tangent() == Tangent::Exact).then(|| Positions::of(at));
+        Self { matrix, couplings, lattices, exact, skew }
     }
 
     /// Whether K is symmetric.
@@ -67,8 +100,10 @@ impl Operator {
     pub fn product(&self, model: &Model, q: &Unknowns, v: &[Vec3], out: &mut [Vec3], side: Side) {
         self.matrix.multiply_lower(v, out);
         self.couplings.add_whole_product(v, out);
-        if let Some(lattices) = self.lattices() {
-            lattices.add_product(v, out);
+        match (&self.exact, self.lattices()) {
+            (Some(positions), _) => positions.add_product(model, v, out),
+            (None, Some(lattices)) => lattices.add_product(v, out),
+            (None, None) => {}
         }
         if !self.is_symmetric() {
             let points = model.kinematics.point_count();

@@ -29,12 +29,26 @@ pub struct BodyParams {
     pub stiffness_damping: f64,
     /// γ of the rest-state damping in the rotated frame, see `solver/damping.rs` [s].
     pub tissue_damping: f64,
+    /// In how many coordinates it deforms.
+    pub deformation: Deformation,
     /// Place of each node before the first step where no pin holds it [m]; empty for the rest places.
     pub start: Vec<Vec3>,
     /// Initial velocity of each node [m/s]; empty for none.
     pub velocities: Vec<Vec3>,
     /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.
     pub surface: Option<(Vec<[u32; 3]>, Embedding)>,
+}
+
+/// In how many coordinates a body deforms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Deformation {
+    /// Each node on its own.
+    #[default]
+    Free,
+    /// As a whole, x = A X + t: twelve numbers.
+    Affine,
+    /// x = X + Σ φₖ qₖ: one number for each mode φ, which has a vector for each node.
+    Modes(Vec<Vec<Vec3>>),
 }
 
 /// The visible surface of a body.
@@ -96,6 +110,8 @@ pub struct Body {
     pub elastic: Range<usize>,
     /// Law of each cell.
     pub materials: Vec<MaterialSpec>,
+    /// In how many coordinates it deforms.
+    pub deformation: Deformation,
     /// Rest volume [m³].
     pub rest_volume: f64,
     /// Mass [kg].

@@ -72,6 +72,14 @@ pub enum ModelError {
         /// The body it is bound to.
         target: String,
     },
+    /// Something that a body in few coordinates cannot have.
+    #[error("body \"{body}\" deforms as a whole: {reason}")]
+    Deformation {
+        /// The body.
+        body: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The shape of a rigid body has no volume.
     #[error("rigid body \"{name}\": {reason}")]
     Rigid {

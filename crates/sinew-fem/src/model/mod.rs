@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sinew_geometry::shape::Pose;
 use sinew_math::{Mat3, Quaternion, Vec3};
 
-pub use body::{Body, BodyParams, Surface};
+pub use body::{Body, BodyParams, Deformation, Surface};
 pub use builder::{ColliderParams, FollowParams, FollowedBy, ModelBuilder, ModelError, MuscleParams, PinParams, Side};
 pub(crate) use muscles::StepDrive;
 pub(crate) use pace::{increments_of_motion, parts_of_step};
@@ -34,7 +34,7 @@ use crate::contact::{ContactMode, ContactModel, Contacts};
 use crate::control::{ChannelId, ChannelTable, Control};
 use crate::elastic::{Actuation, ElasticBlock};
 use crate::force::{ActiveForce, Bone, EnergyPart, Force, StepContext, StepLimit};
-use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::kinematics::{Kinematics, Unknowns};
 use crate::lattice::LatticeBlock;
 use crate::muscle::Muscle;
 use crate::report::{Energies, StepError};
@@ -343,17 +343,7 @@ impl Model {
     /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that of points on
     /// rigid bodies nowhere.
     pub fn add_lumped_masses(&self, masses: &mut [f64]) {
-        for (point, &mass) in self.masses.iter().enumerate() {
-            match self.kinematics.map(point) {
-                PointMap::Free(unknown) => masses[unknown as usize] += mass,
-                PointMap::Weighted { start, end } => {
-                    for &(unknown, weight) in self.kinematics.weights(start, end) {
-                        masses[unknown as usize] += weight * mass;
-                    }
-                }
-                PointMap::Rigid { .. } => {}
-            }
-        }
+        self.kinematics.add_lumped(&self.masses, masses);
     }
 
     /// Channels of forces and muscles that load the bodies: with all of them zero nothing pulls.

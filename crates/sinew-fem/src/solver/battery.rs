@@ -42,6 +42,7 @@ fn model() -> Model {
             volume: VolumeForm::Pointwise,
             surface: None,
             lattice: None,
+            deformation: Default::default(),
         })
     };
     let first = box_tets(Vec3::splat(0.2), [2, 1, 1], TetPattern::Kuhn).unwrap();

@@ -26,7 +26,6 @@ use super::linear::AssemblyPlan;
 use crate::control::Control;
 use crate::elastic::{Actuation, ElasticBlock, PACK};
 use crate::force::Linearized;
-use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 
@@ -242,13 +241,13 @@ impl DampingMatrix {
         self.bound.add_product(d, out);
         let Some(matrix) = &self.matrix else { return };
         for (point, &d) in d.iter().enumerate() {
-            if let PointMap::Free(unknown) = model.kinematics.map(point) {
+            if let Some(unknown) = model.kinematics.own_unknown(point) {
                 self.displacement[unknown as usize] = d;
             }
         }
         matrix.multiply(&self.displacement, &mut self.product);
         for (point, out) in out.iter_mut().enumerate() {
-            if let PointMap::Free(unknown) = model.kinematics.map(point) {
+            if let Some(unknown) = model.kinematics.own_unknown(point) {
                 *out += self.product[unknown as usize];
             }
         }

@@ -21,8 +21,8 @@ use crate::contact::Contacts;
 use crate::control::Control;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
-use crate::kinematics::{PointMap, Unknowns};
-use crate::model::{Model, StepDrive, energies_with};
+use crate::kinematics::Unknowns;
+use crate::model::{Deformation, Model, StepDrive, energies_with};
 use crate::report::{StepError, StepReport, StepTiming};
 use crate::state::State;
 
@@ -42,6 +42,12 @@ pub enum ExplicitError {
         body: String,
         /// The node.
         node: usize,
+    },
+    /// The forces of its nodes act on other coordinates.
+    #[error("explicit steps cannot move body \"{body}\", which deforms as a whole")]
+    Deformation {
+        /// The body.
+        body: String,
     },
     /// A lattice tells no longest stable step.
     #[error("explicit steps cannot move body \"{body}\", which is on a lattice")]
@@ -93,9 +99,12 @@ impl ExplicitSolver {
         if let Some(block) = model.lattices.first() {
             return Err(ExplicitError::Lattice { body: model.bodies[block.body].name.clone() });
         }
+        if let Some(body) = model.bodies.iter().find(|body| body.deformation != Deformation::Free) {
+            return Err(ExplicitError::Deformation { body: body.name.clone() });
+        }
         for body in &model.bodies {
             for (node, point) in body.points.clone().enumerate() {
-                if !matches!(model.kinematics.map(point), PointMap::Free(_)) {
+                if model.kinematics.own_unknown(point).is_none() {
                     return Err(ExplicitError::Bound { body: body.name.clone(), node });
                 }
                 // Written so that NaN fails too.
@@ -193,9 +202,9 @@ impl ExplicitSolver {
 }
 
 fn unknown_of(model: &Model, point: usize) -> usize {
-    match model.kinematics.map(point) {
-        PointMap::Free(unknown) => unknown as usize,
-        _ => unreachable!("models with bound points are refused"),
+    match model.kinematics.own_unknown(point) {
+        Some(unknown) => unknown as usize,
+        None => unreachable!("models with bound points are refused"),
     }
 }
 

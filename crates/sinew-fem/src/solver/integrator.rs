@@ -20,7 +20,6 @@
 
 use sinew_math::Vec3;
 
-use crate::kinematics::PointMap;
 use crate::model::Model;
 use crate::state::State;
 
@@ -182,8 +181,7 @@ impl Scheme {
             let past = &previous.history;
             let has_past = past.last_dt > 0.0 && past.previous_positions.len() == positions.len();
             for p in 0..positions.len() {
-                let PointMap::Free(unknown) = model.kinematics.map(p) else { continue };
-                let fixed = model.kinematics.fixed(unknown as usize);
+                let fixed = model.kinematics.fixed_axes(p);
                 if fixed == [false; 3] {
                     continue;
                 }
@@ -223,9 +221,7 @@ impl Scheme {
         }
         let mut worst = 0.0f64;
         for p in 0..state.positions.len() {
-            if let PointMap::Free(unknown) = model.kinematics.map(p)
-                && model.kinematics.fixed(unknown as usize) == [true; 3]
-            {
+            if model.kinematics.fixed_axes(p) == [true; 3] {
                 continue;
             }
             let change = state.velocities[p] - previous.velocities[p];

@@ -19,7 +19,6 @@ use super::damping::visit_damping;
 use crate::control::Control;
 use crate::elastic::{Actuation, ElasticBlock, PACK};
 use crate::force::RowBounds;
-use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 
@@ -132,10 +131,7 @@ impl StableStep {
 fn per_mass(model: &Model, values: &[f64]) -> f64 {
     let mut largest = 0.0f64;
     for (point, &value) in values.iter().enumerate() {
-        let is_free = match model.kinematics.map(point) {
-            PointMap::Free(unknown) => model.kinematics.fixed(unknown as usize) != [true; 3],
-            _ => true,
-        };
+        let is_free = model.kinematics.fixed_axes(point) != [true; 3];
         if is_free && value > 0.0 {
             largest = largest.max(value / model.masses[point]);
         }
@@ -155,10 +151,7 @@ fn cell_bound(model: &Model, block: &ElasticBlock, cell: usize, diagonal: &[f64]
             continue;
         }
         let mass = model.masses[point] * own / diagonal[point];
-        let fixed = match model.kinematics.map(point) {
-            PointMap::Free(unknown) => model.kinematics.fixed(unknown as usize),
-            _ => [false; 3],
-        };
+        let fixed = model.kinematics.fixed_axes(point);
         for i in 0..3 {
             scale[3 * p + i] = if fixed[i] { 0.0 } else { 1.0 / mass.sqrt() };
         }

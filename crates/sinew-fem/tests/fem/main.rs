@@ -2,6 +2,7 @@
 
 mod contact;
 mod contact_pairs;
+mod deformation;
 mod determinism;
 mod dynamics;
 mod elastic;

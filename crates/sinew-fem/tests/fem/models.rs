@@ -59,6 +59,7 @@ pub fn body(name: &str, mesh: CellMesh, material: MaterialSpec) -> BodyParams {
         volume: VolumeForm::Pointwise,
         surface: None,
         lattice: None,
+        deformation: Default::default(),
     }
 }
 

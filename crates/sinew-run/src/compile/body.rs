@@ -7,12 +7,12 @@ use sinew_fem::manufactured::ManufacturedField;
 use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, VolumeForm};
 use sinew_fem::model::PinParams;
 use sinew_fem::start::{Start, scrambled};
-use sinew_fem::{BodyParams, Interrupt};
+use sinew_fem::{BodyParams, Deformation, Interrupt};
 use sinew_geometry::CellMesh;
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
 use sinew_scene::spec::NonlinearSolver;
-use sinew_scene::spec::body::{Body, StartShape, VolumeTerm};
+use sinew_scene::spec::body::{self, Body, StartShape, VolumeTerm};
 use sinew_scene::spec::material::{FIBER_FIELD, Gradient, MaterialMap, MaterialRegion, material_spec};
 use sinew_scene::spec::motion::pose;
 use sinew_scene::{Diagnostic, Dimension, format_quantity};
@@ -120,6 +120,7 @@ impl Compiler<'_> {
             surface: surface.map(|(surface, embedding)| (surface.triangles().to_vec(), embedding)),
             mesh: mesh.clone(),
             lattice,
+            deformation: deformation(body),
         });
         if let Some(field) = manufactured {
             self.add_manufactured(index, &mesh, &materials, &field);
@@ -306,6 +307,13 @@ const MIN_IN_FOLDS: f64 = 0.4;
 /// Poisson's ratio from which on the volume term is taken in the mean unless the scene says otherwise. Below, quadratic cells keep their
 /// order of convergence; above, cells with several quadrature points lock (`docs/design/locking.md`).
 const NEARLY_INCOMPRESSIBLE: f64 = 0.45;
+
+fn deformation(body: &Body) -> Deformation {
+    match body.deformation {
+        body::Deformation::Free => Deformation::Free,
+        body::Deformation::Affine => Deformation::Affine,
+    }
+}
 
 /// Where the volume term is evaluated: as the scene says, else in the mean if some cell is nearly incompressible.
 fn volume_form(body: &Body, materials: &[MaterialSpec]) -> VolumeForm {

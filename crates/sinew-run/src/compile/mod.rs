@@ -177,6 +177,7 @@ impl Compiler<'_> {
             | ModelError::PinOnBound { body, .. }
             | ModelError::BindToBound { body, .. }
             | ModelError::Embedding { body, .. } => format!("body.{body}.bind"),
+            ModelError::Deformation { body, .. } => format!("body.{body}.deformation"),
             ModelError::LatticeLaw { body, .. } => format!("body.{body}.material"),
             ModelError::Lattice { body, .. } => format!("body.{body}.mesh"),
             ModelError::Muscle { body, .. } => format!("body.{body}.muscle"),
@@ -188,6 +189,7 @@ impl Compiler<'_> {
             ModelError::Element { .. } => problem.hint(
                 "a cell needs volume at rest: move its nodes apart or remove the cell; `sinew mesh check` lists all such cells",
             ),
+            ModelError::Deformation { .. } => problem.hint("leave `deformation` out to give each node its own place"),
             ModelError::Density { .. } => problem.hint("every cell needs mass, also in quasistatics, where gravity pulls at it"),
             _ => problem,
         }])

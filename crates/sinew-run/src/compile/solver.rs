@@ -36,6 +36,7 @@ impl Compiler<'_> {
                 ExplicitError::Contact => "contact.mode".to_string(),
                 ExplicitError::Rigid { name } => format!("rigid.{name}"),
                 ExplicitError::Bound { body, .. } => format!("body.{body}.bind"),
+                ExplicitError::Deformation { body } => format!("body.{body}.deformation"),
                 ExplicitError::Lattice { .. } => "solver.type".to_string(),
                 ExplicitError::Massless { body, .. } => format!("body.{body}.mesh"),
             };

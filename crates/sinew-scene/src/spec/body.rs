@@ -156,6 +156,16 @@ words! {
 }
 
 words! {
+    /// In how many coordinates a body deforms.
+    pub enum Deformation {
+        /// Each node on its own.
+        "free" => Free,
+        /// As a whole, x = A X + t: twelve numbers.
+        "affine" => Affine,
+    }
+}
+
+words! {
     /// A shape far from rest.
     pub enum StartShape {
         /// Every node at a random place in the bounding box of the body.
@@ -203,6 +213,9 @@ table! {
         /// Where the volume term of the law is evaluated. In cells with several quadrature points (hexahedra, and tetrahedra of `order = 2`)
         /// its mean keeps nearly incompressible flesh from locking. Left out: `mean` from Poisson's ratio 0.45 on, else `pointwise`.
         volume: Option<VolumeTerm> = word(), optional, example("mean");
+        /// In how many coordinates the body deforms. An `affine` one stretches, shears and turns as a whole: for stiff bodies that touch others, and for muscles of
+        /// which only length and thickness count. It has no pins, no `bind` and no lattice.
+        deformation: Deformation = word(), default("free"), example("affine");
         /// Parameters painted on the body, as an attribute of its vertices or a texture.
         material_maps: Vec<MaterialMap> = list(table()), default([]), example([{ attribute = "stiffness", young = ["10 kPa", "100 kPa"] }]);
         /// Other parameters in parts of the body.

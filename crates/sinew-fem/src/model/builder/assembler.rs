@@ -1,6 +1,7 @@
 //! Checks the parts of a model and puts them together.
 
 mod cells;
+mod deformation;
 mod forces;
 mod motion;
 mod muscles;
@@ -110,6 +111,8 @@ impl Assembler {
                     surface,
                     elastic: blocks,
                     materials: params.materials,
+                    deformation: params.deformation,
+                    deformation: params.deformation,
                     mass,
                 }
             })

@@ -7,7 +7,7 @@ use super::super::problem::Problem;
 use super::plan::AssemblyPlan;
 use crate::elastic::Actuation;
 use crate::force::Linearized;
-use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::kinematics::{Kinematics, Unknowns};
 use crate::material::Tangent;
 use crate::model::StepDrive;
 
@@ -78,9 +78,9 @@ impl AssemblyPlan {
         let has_inertia = problem.scheme.inertia != 0.0 || problem.scheme.rate != 0.0;
         for point in 0..if has_inertia { kinematics.point_count() } else { 0 } {
             let inertia = Mat3::identity() * problem.point_inertia(point);
-            match kinematics.map(point) {
-                PointMap::Free(unknown) => matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia)),
-                _ => add_point_block(kinematics, q, point as u32, point as u32, &inertia, matrix),
+            match kinematics.own_unknown(point) {
+                Some(unknown) => matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia)),
+                None => add_point_block(kinematics, q, point as u32, point as u32, &inertia, matrix),
             }
         }
         linearized.clear();
@@ -112,7 +112,7 @@ impl AssemblyPlan {
             block.add_tangent(rest, &Actuation::PASSIVE, Tangent::Definite, scale, plan, matrix.values_mut());
         }
         for point in 0..model.kinematics.point_count() {
-            if let PointMap::Free(unknown) = model.kinematics.map(point) {
+            if let Some(unknown) = model.kinematics.own_unknown(point) {
                 let inertia = Mat3::identity() * problem.point_inertia(point);
                 matrix.add_diagonal(unknown as usize, &Mat3::from_f64(inertia));
             }
@@ -122,18 +122,11 @@ impl AssemblyPlan {
 
 /// Adds Jₐᵀ K J_b where that lies on or below the diagonal.
 fn add_point_block<S: Real>(kinematics: &Kinematics, q: &Unknowns, a: u32, b: u32, k: &Mat3, matrix: &mut BlockCsr<S>) {
-    let mut add = |row: u32, column: u32, block: Mat3| {
+    kinematics.for_each_block(q, a as usize, b as usize, k, |row, column, block| {
         if column <= row {
             let added = matrix.add_block(row as usize, column as usize, &Mat3::from_f64(block));
             debug_assert!(added.is_ok(), "the pattern covers all couplings: {added:?}");
         }
-    };
-    if let (PointMap::Free(row), PointMap::Free(column)) = (kinematics.map(a as usize), kinematics.map(b as usize)) {
-        add(row, column, *k);
-        return;
-    }
-    kinematics.for_each_jacobian(q, a as usize, |row, ja| {
-        kinematics.for_each_jacobian(q, b as usize, |column, jb| add(row, column, ja.transpose() * *k * jb));
     });
 }
 

@@ -16,7 +16,7 @@ use sinew_math::{Mat3, Real, Vec3};
 
 use super::backend::SolveFailure;
 use crate::contact::{ContactModel, ContactTerm};
-use crate::kinematics::{Kinematics, PointMap, Unknowns};
+use crate::kinematics::{Jacobian, Kinematics, Unknowns};
 
 /// Contacts or unknowns per parallel block.
 const BLOCK: usize = 2048;
@@ -113,17 +113,15 @@ impl ContactOperator {
 
     /// Adds a point to the contact whose entries begin at `first`.
     fn add(&mut self, kinematics: &Kinematics, q: &Unknowns, first: usize, point: usize, weight: f64) {
-        let is_rigid = matches!(kinematics.map(point), PointMap::Rigid { .. });
         kinematics.for_each_jacobian(q, point, |unknown, jacobian| {
             let known = self.entries[first..].iter_mut().find(|entry| entry.other == unknown);
-            match (known, is_rigid) {
-                // Points that are not rigid have multiples of the identity.
-                (Some(entry), false) if entry.matrix == SCALAR => entry.weight += weight * jacobian.rows[0][0],
-                (None, false) => {
-                    self.entries.push(Entry { other: unknown, matrix: SCALAR, weight: weight * jacobian.rows[0][0] });
+            match (known, jacobian) {
+                (Some(entry), Jacobian::Scalar(factor)) if entry.matrix == SCALAR => entry.weight += weight * factor,
+                (None, Jacobian::Scalar(factor)) => {
+                    self.entries.push(Entry { other: unknown, matrix: SCALAR, weight: weight * factor });
                 }
-                (Some(entry), _) => self.matrices[entry.matrix as usize] += jacobian * weight,
-                (None, true) => {
+                (Some(entry), _) => self.matrices[entry.matrix as usize] += jacobian.to_matrix() * weight,
+                (None, Jacobian::Matrix(jacobian)) => {
                     self.entries.push(Entry { other: unknown, matrix: self.matrices.len() as u32, weight: 0.0 });
                     self.matrices.push(jacobian * weight);
                 }

@@ -11,8 +11,7 @@ use sinew_math::sparse::BlockPattern;
 use sinew_math::{Mat3, Vec3};
 
 use crate::force::Hold;
-use crate::kinematics::PointMap;
-use crate::model::Model;
+use crate::model::{Deformation, Model};
 
 /// Unknowns of the parts that nothing holds.
 #[derive(Default)]
@@ -41,8 +40,13 @@ impl FreeParts {
                 Hold::All => holds_all = true,
             }
         }
+        // Affine bodies turn and shift like free nodes do: their control points are places.
+        let mut is_affine = vec![false; kinematics.point_count()];
+        for body in model.bodies.iter().filter(|body| body.deformation == Deformation::Affine) {
+            is_affine[body.points.clone()].fill(true);
+        }
         for point in 0..kinematics.point_count() {
-            if holds_all || !matches!(kinematics.map(point), PointMap::Free(_)) {
+            if holds_all || !is_affine[point] && kinematics.own_unknown(point).is_none() {
                 hold(point as u32);
             }
         }

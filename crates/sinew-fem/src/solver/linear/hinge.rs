@@ -10,7 +10,6 @@
 use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::force::Hold;
-use crate::kinematics::PointMap;
 use crate::model::Model;
 
 /// Longest turn of one step [rad].
@@ -41,14 +40,14 @@ impl Hinges {
         let has_other_holds = model.forces().any(|force| force.hold() != Hold::Nothing)
             || !model.contact.is_empty()
             || !kinematics.rigid_blocks().is_empty()
-            || (0..kinematics.point_count()).any(|point| !matches!(kinematics.map(point), PointMap::Free(_)));
+            || !kinematics.has_free_points_only();
         if has_other_holds {
             return Self::default();
         }
         let mut rest = vec![Vec3::zero(); kinematics.unknown_count()];
         for body in &model.bodies {
             for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
-                if let PointMap::Free(unknown) = kinematics.map(point) {
+                if let Some(unknown) = kinematics.own_unknown(point) {
                     rest[unknown as usize] = place;
                 }
             }

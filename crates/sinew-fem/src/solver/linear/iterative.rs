@@ -21,7 +21,7 @@ use super::contact_operator::{ContactOperator, Coupled, CoupledFactor};
 use super::plan::AssemblyPlan;
 use super::rest_factor::RestFactor;
 use super::v_cycle::VCycle;
-use crate::kinematics::{PointMap, Unknowns};
+use crate::kinematics::Unknowns;
 use crate::material::Tangent;
 use crate::model::Model;
 use crate::state::History;
@@ -91,7 +91,7 @@ impl Iterative {
         let mut is_node = vec![false; nodes];
         for body in &model.bodies {
             for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
-                if let PointMap::Free(unknown) = kinematics.map(point) {
+                if let Some(unknown) = kinematics.own_unknown(point) {
                     positions[unknown as usize] = place;
                     is_node[unknown as usize] = true;
                 }

@@ -26,7 +26,7 @@ use super::backend::{Backend, FREE_SPRING, Frame, SHIFT_FLOOR, SolveFailure, Tas
 use super::contact_operator::{ContactOperator, Coupled};
 use super::local_solve::LocalSolve;
 use super::plan::AssemblyPlan;
-use crate::kinematics::{PointMap, Unknowns};
+use crate::kinematics::Unknowns;
 use crate::lattice::{LatticeBlock, VOLUME_LAW};
 use crate::material::Tangent;
 use crate::model::Model;
@@ -444,7 +444,7 @@ fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     let others = model.bodies.iter().enumerate().filter(|(index, _)| model.lattice_of(*index).is_none());
     for (_, body) in others {
         for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
-            if let PointMap::Free(unknown) = kinematics.map(point) {
+            if let Some(unknown) = kinematics.own_unknown(point) {
                 positions[unknown as usize] = place;
                 takes_part[unknown as usize] = true;
             }

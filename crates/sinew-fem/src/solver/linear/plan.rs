@@ -6,7 +6,7 @@ use sinew_math::Real;
 use sinew_math::parallel::ScatterPlan;
 use sinew_math::sparse::{BlockCsr, BlockPattern};
 
-use crate::kinematics::{Kinematics, PointMap};
+use crate::kinematics::Kinematics;
 use crate::model::Model;
 
 /// Where everything goes: found once per model.
@@ -42,7 +42,7 @@ impl AssemblyPlan {
             groups.push(group);
         };
         for point in 0..kinematics.point_count() as u32 {
-            if !matches!(kinematics.map(point as usize), PointMap::Free(_)) {
+            if kinematics.own_unknown(point as usize).is_none() {
                 add_group(&[point]);
             }
         }
@@ -61,9 +61,9 @@ impl AssemblyPlan {
             .map(|block| {
                 (!block.has_bound_nodes).then(|| {
                     let slots = block.matrix_slots(|a, b| {
-                        let [a, b] = [a, b].map(|point| match kinematics.map(point as usize) {
-                            PointMap::Free(unknown) => unknown as usize,
-                            _ => unreachable!("blocks without bound nodes have free points only"),
+                        let [a, b] = [a, b].map(|point| match kinematics.own_unknown(point as usize) {
+                            Some(unknown) => unknown as usize,
+                            None => unreachable!("blocks without bound nodes have free points only"),
                         });
                         debug_assert!(a >= b, "unknowns are numbered like points");
                         pattern.slot(a, b).expect("nodes of one cell are coupled") as u32

@@ -16,7 +16,6 @@ use sinew_math::{Mat3, Vec3};
 use super::assembly::TangentAt;
 use super::backend::{Frame, SolveFailure, add_shift, filter_scale, hold_softly};
 use super::plan::AssemblyPlan;
-use crate::kinematics::PointMap;
 use crate::material::Tangent;
 use crate::model::Model;
 
@@ -41,9 +40,7 @@ impl RestFactor {
     /// Whether a model is of the kind this serves: nodes that are their own unknowns, and nothing that comes and goes between them.
     pub fn serves(model: &Model) -> bool {
         let kinematics = &model.kinematics;
-        model.contact.is_empty()
-            && kinematics.rigid_blocks().is_empty()
-            && (0..kinematics.point_count()).all(|point| matches!(kinematics.map(point), PointMap::Free(_)))
+        model.contact.is_empty() && kinematics.rigid_blocks().is_empty() && kinematics.has_free_points_only()
     }
 
     /// For a model that it [`serves`](Self::serves).
@@ -96,7 +93,7 @@ impl RestFactor {
                 let mut mean = Mat3::zero();
                 block.evaluate_deformation(cell, at.x, |_, weight, F| mean += F * weight);
                 for a in 0..nodes {
-                    if let PointMap::Free(unknown) = model.kinematics.map(block.point(cell, a) as usize) {
+                    if let Some(unknown) = model.kinematics.own_unknown(block.point(cell, a) as usize) {
                         self.sums[unknown as usize] += mean;
                     }
                 }

@@ -20,7 +20,6 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use super::super::linear::{AssemblyPlan, Filter, filter_scale};
 use crate::control::Control;
-use crate::kinematics::PointMap;
 use crate::model::Model;
 
 /// Rounds of refinement: each gains the digits that f32 can resolve.
@@ -54,7 +53,7 @@ impl Guide {
         let mut positions = vec![Vec3::zero(); nodes];
         for body in &model.bodies {
             for (point, &place) in body.points.clone().zip(body.mesh.positions()) {
-                if let PointMap::Free(unknown) = kinematics.map(point) {
+                if let Some(unknown) = kinematics.own_unknown(point) {
                     positions[unknown as usize] = place;
                 }
             }
@@ -221,7 +220,7 @@ fn for_each_term(model: &Model, mut visit: impl FnMut(usize, usize, f64, &[u32],
         for cell in 0..block.cell_count() {
             unknowns.clear();
             for a in 0..block.kind().nodes_per_cell() {
-                if let PointMap::Free(unknown) = model.kinematics.map(block.point(cell, a) as usize) {
+                if let Some(unknown) = model.kinematics.own_unknown(block.point(cell, a) as usize) {
                     unknowns.push(unknown);
                 }
             }

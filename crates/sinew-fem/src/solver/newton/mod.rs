@@ -30,7 +30,6 @@ use crate::control::Control;
 use crate::diagnostics::find_blame;
 use crate::force::StepContext;
 use crate::interrupt::Interrupt;
-use crate::kinematics::PointMap;
 use crate::model::{Model, energies_with};
 use crate::report::{Blame, StepError, StepReport, StepTiming};
 use crate::state::State;
@@ -283,10 +282,10 @@ fn commit(model: &Model, state: &mut State, work: &mut Work, control: &Control, 
     // Bound points hang on the nodes that carry them: what a pin feels is the gradient over the unknowns, not over the points.
     model.kinematics.pull_back(&work.q, &work.point_gradient, &mut work.rhs);
     for (point, reaction) in state.reactions.iter_mut().enumerate() {
-        *reaction = match model.kinematics.map(point) {
-            PointMap::Free(unknown) => work.rhs[unknown as usize],
-            PointMap::Weighted { .. } => Vec3::zero(),
-            PointMap::Rigid { .. } => work.point_gradient[point],
+        *reaction = match model.kinematics.own_unknown(point) {
+            Some(unknown) => work.rhs[unknown as usize],
+            None if model.kinematics.is_on_rigid_block(point) => work.point_gradient[point],
+            None => Vec3::zero(),
         };
     }
     state.time += dt;

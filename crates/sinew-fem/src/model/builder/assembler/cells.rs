@@ -10,7 +10,6 @@ use super::{Assembler, ModelError};
 use crate::elastic::ElasticBlock;
 use crate::element::{Element, ElementError, Hex8, RestGeometry, Tet4, Tet10};
 use crate::force::Assembly;
-use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
 use crate::model::BodyParams;
@@ -27,8 +26,7 @@ impl Assembler {
         check_cells(params)?;
         let mut groups: BTreeMap<(CellKind, Law, bool), Vec<u32>> = BTreeMap::new();
         for (cell, (kind, nodes)) in params.mesh.cells().enumerate() {
-            let is_bound =
-                nodes.iter().any(|&n| !matches!(self.kinematics.map(self.point(index, n) as usize), PointMap::Free(_)));
+            let is_bound = nodes.iter().any(|&n| self.kinematics.own_unknown(self.point(index, n) as usize).is_none());
             let law = params.materials[cell].law();
             groups.entry((kind, law, is_bound)).or_default().push(cell as u32);
         }
@@ -83,10 +81,7 @@ impl Assembler {
             return Err(ModelError::LatticeLaw { body: params.name.clone(), cell, law });
         }
         let points = self.first_point[index]..self.first_point[index] + params.mesh.node_count();
-        let unknown = |point: usize| match self.kinematics.map(point) {
-            PointMap::Free(unknown) => Some(unknown as usize),
-            _ => None,
-        };
+        let unknown = |point: usize| self.kinematics.own_unknown(point).map(|unknown| unknown as usize);
         let first = unknown(points.start).unwrap_or(0);
         if points.clone().enumerate().any(|(k, point)| unknown(point) != Some(first + k)) {
             return Err(wrong("its nodes cannot be bound to others; bind the other body to it"));

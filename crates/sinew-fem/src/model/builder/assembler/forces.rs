@@ -7,7 +7,6 @@ use sinew_math::Vec3;
 use super::{Assembler, ModelError};
 use crate::control::ChannelTable;
 use crate::force::Assembly;
-use crate::kinematics::PointMap;
 
 impl Assembler {
     pub(super) fn add_forces(&mut self) -> Result<(), ModelError> {
@@ -45,14 +44,12 @@ impl Assembly for Assembler {
     }
 
     fn add_flesh_point(&mut self, body: usize, weights: &[(u32, f64)]) -> Result<u32, u32> {
-        let unknown = |&(node, weight): &(u32, f64)| match self.kinematics.map(self.point(body, node) as usize) {
-            PointMap::Free(unknown) => Ok((unknown, weight)),
-            _ => Err(node),
-        };
-        let weights = weights.iter().map(unknown).collect::<Result<Vec<_>, _>>()?;
+        let entries: Vec<_> = weights.iter().map(|&(node, weight)| (self.point(body, node), weight)).collect();
+        let first = weights.first().map_or(0, |&(node, _)| node);
+        let point = self.kinematics.add_point_between(&entries).ok_or(first)?;
         self.masses.push(0.0);
         self.velocities.push(Vec3::zero());
-        Ok(self.kinematics.add_weighted_point(&weights))
+        Ok(point)
     }
 
     fn channels(&mut self) -> &mut ChannelTable {

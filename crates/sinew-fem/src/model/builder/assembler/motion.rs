@@ -6,21 +6,24 @@ use super::super::FollowedBy;
 use super::{Assembler, ModelError};
 use crate::collider::{Collider, ContactMotion};
 use crate::force::Assembly;
-use crate::kinematics::PointMap;
-use crate::model::{DrivenRigid, MotionSource, Pin, PinMotion, SkinningPredictor};
+use crate::model::{Deformation, DrivenRigid, MotionSource, Pin, PinMotion, SkinningPredictor};
 
 impl Assembler {
     pub(super) fn pins(&mut self) -> Result<Vec<Pin>, ModelError> {
         let mut pins = Vec::new();
         for params in std::mem::take(&mut self.parts.pins) {
             let body = &self.parts.bodies[params.body];
+            if body.deformation != Deformation::Free && !params.nodes.is_empty() {
+                let reason = "its nodes cannot be pinned one by one; attach them by springs".into();
+                return Err(ModelError::Deformation { body: body.name.clone(), reason });
+            }
             let prefix = format!("{}.pin.{}", body.name, params.name);
             let mut nodes = Vec::new();
             let mut points = Vec::new();
             for (k, &node) in params.nodes.iter().enumerate() {
                 let offset = params.offsets.get(k).copied().unwrap_or(Vec3::zero());
                 let point = self.point(params.body, node);
-                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else {
+                let Some(unknown) = self.kinematics.own_unknown(point as usize) else {
                     return Err(ModelError::PinOnBound { body: body.name.clone(), node });
                 };
                 self.kinematics.fix(unknown, params.axes);
@@ -69,7 +72,7 @@ impl Assembler {
             predictor.leaders.extend(leaders.into_iter().flatten());
             for (node, weights) in params.weights.iter().enumerate() {
                 let point = self.point(params.body, node as u32);
-                let PointMap::Free(unknown) = self.kinematics.map(point as usize) else { continue };
+                let Some(unknown) = self.kinematics.own_unknown(point as usize) else { continue };
                 let known = || weights.iter().filter_map(|&(leader, weight)| Some((places[leader as usize]?, weight)));
                 let total: f64 = known().map(|(_, weight)| weight).sum();
                 if total > 0.0 {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sinew_geometry::embedding::Embedding;
 use sinew_math::Vec3;
 
+use super::deformation::NodeUnknowns;
 use super::{Assembler, ModelError};
 use crate::force::{AttachTarget, entries_of};
 use crate::model::RigidBody;
@@ -70,44 +71,33 @@ impl Assembler {
             first += body.mesh.node_count();
         }
         // Unknowns of all free nodes first, so that bindings to later bodies find them.
-        let mut unknown_of: Vec<Vec<Option<u32>>> = Vec::new();
-        for (body, bound) in self.parts.bodies.iter().zip(&bindings) {
-            unknown_of.push(
-                (0..body.mesh.node_count() as u32)
-                    .map(|node| (!bound.contains_key(&node)).then(|| self.kinematics.add_unknown()))
-                    .collect(),
-            );
+        let mut unknowns: Vec<NodeUnknowns> = Vec::new();
+        for (index, bound) in bindings.iter().enumerate() {
+            unknowns.push(self.add_unknowns(index, |node| bound.contains_key(&node))?);
         }
         for (index, bound) in bindings.iter().enumerate() {
-            let body = &self.parts.bodies[index];
             let embeddings = self.embed_bound_nodes(index, bound)?;
-            for (node, &position) in body.mesh.positions().iter().enumerate() {
-                let node = node as u32;
-                match (unknown_of[index][node as usize], bound.get(&node)) {
-                    (Some(unknown), _) => {
-                        self.kinematics.add_point_of_unknown(unknown);
-                        self.initial.push((unknown, position));
-                        self.starts.extend(body.start.get(node as usize).map(|&place| (unknown, place)));
-                    }
-                    (None, Some(AttachTarget::Rigid(rigid))) => {
+            for node in 0..self.parts.bodies[index].mesh.node_count() as u32 {
+                let body = &self.parts.bodies[index];
+                let position = body.mesh.positions()[node as usize];
+                self.masses.push(0.0);
+                self.velocities.push(body.velocities.get(node as usize).copied().unwrap_or(Vec3::zero()));
+                match bound.get(&node) {
+                    None => self.add_node(index, node, &unknowns[index]),
+                    Some(AttachTarget::Rigid(rigid)) => {
                         let pose = &self.parts.rigid[*rigid].pose;
                         self.kinematics.add_rigid_point(self.rigid[*rigid].block, pose.to_local(position));
                     }
-                    (None, _) => {
+                    Some(_) => {
                         let (target, entries) = &embeddings[&node];
-                        let weights: Option<Vec<(u32, f64)>> = entries
-                            .iter()
-                            .map(|&(n, w)| unknown_of[*target][n as usize].map(|unknown| (unknown, w)))
-                            .collect();
-                        let weights = weights.ok_or_else(|| ModelError::BindToBound {
-                            body: body.name.clone(),
-                            target: self.parts.bodies[*target].name.clone(),
+                        let flesh = &self.parts.bodies[*target];
+                        let place = |n: u32| flesh.mesh.positions()[n as usize];
+                        let weights = unknowns[*target].weights_between(entries, place).ok_or_else(|| {
+                            ModelError::BindToBound { body: body.name.clone(), target: flesh.name.clone() }
                         })?;
                         self.kinematics.add_weighted_point(&weights);
                     }
                 }
-                self.masses.push(0.0);
-                self.velocities.push(body.velocities.get(node as usize).copied().unwrap_or(Vec3::zero()));
             }
         }
         Ok(())

@@ -12,7 +12,6 @@ use super::super::backend::SolveFailure;
 use super::super::contact_operator::{ContactOperator, ContactsWithin};
 use super::super::plan::AssemblyPlan;
 use crate::force::{Anchor, Attachment};
-use crate::kinematics::PointMap;
 use crate::lattice::LatticeBlock;
 use crate::model::Model;
 
@@ -147,18 +146,15 @@ fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
     let node_of =
         |unknown: u32| block.unknowns().contains(&(unknown as usize)).then(|| unknown - block.unknowns().start as u32);
     for spring in model.forces_of::<Attachment>().flat_map(|attachment| &attachment.springs) {
-        if let PointMap::Weighted { start, end } = kinematics.map(spring.point as usize) {
-            let nodes =
-                kinematics.weights(start, end).iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));
+        if let Some(weights) = kinematics.weighted_sum(spring.point as usize) {
+            let nodes = weights.iter().map(|&(unknown, weight)| Some((node_of(unknown)?, weight)));
             if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
                 ties.add(spring.stiffness, entries);
             }
         }
         if let Anchor::Points(points) = &spring.anchor {
-            let nodes = points.iter().map(|&(point, weight)| match kinematics.map(point as usize) {
-                PointMap::Free(unknown) => Some((node_of(unknown)?, weight)),
-                _ => None,
-            });
+            let node = |point: u32| node_of(kinematics.own_unknown(point as usize)?);
+            let nodes = points.iter().map(|&(point, weight)| Some((node(point)?, weight)));
             if let Some(entries) = nodes.collect::<Option<Vec<_>>>() {
                 ties.add(spring.stiffness, entries);
             }
