@@ -76,7 +76,8 @@ hint: for instance `fibers = { along = [1, 0, 0] }`"#
             "`extension` must be one of \"energy\", \"constant\"",
         ),
         (rubber.replace("1 MPa", "0 MPa"), "", "`bulk` must be positive"),
-        (rubber.replace("1 kPa", "-1 kPa"), "", "`c10` must be positive"),
+        (rubber.replace("1 kPa", "-1 kPa"), "", "`c10` must not be negative"),
+        (rubber.replace("1 kPa", "0 kPa"), "", "c10 + c01 must be positive, got 0"),
         (neo.replace("0.4", "0.5"), "", "Poisson's ratio must be below 0.5"),
         (neo.replace("30 kPa", "0 kPa"), "", "Young's modulus must be positive"),
     ] {

@@ -1,102 +1,21 @@
 //! What a body is made of.
 
-use sinew_cell::material::{self, ElasticModuli, MaterialSpec};
-use sinew_math::Vec3;
+use sinew_cell::material::{Law, MaterialSpec, POISSON, YOUNG};
 
+use super::law::{Inversion, LawTable, ParameterOverrides, codec};
 use crate::{
     decode::{
-        codec::{Quantity, length, number, quantity, text, whole, word},
+        codec::{Context, Quantity, length, number, quantity, text, whole, word},
         compound::{direction, fixed, list, vector},
-        table::{one_of, table},
+        shape::{self, Definitions, Variant},
+        table::{Alternatives, Table as _, one_of, read_tag, table, variant},
+        tree::{Node, Value},
     },
     value::Dimension,
 };
 
 const fn pressure() -> Quantity {
     quantity(Dimension::PRESSURE)
-}
-
-const fn young() -> Quantity {
-    pressure().positive().titled("Young's modulus")
-}
-
-const fn poisson() -> Quantity {
-    number()
-        .above(-1.0)
-        .below(0.5)
-        .titled("Poisson's ratio")
-        .hinted("for incompressible tissue use `type = \"mooney_rivlin\"` with `bulk`, or `poisson = 0.49`")
-}
-
-table! {
-    /// Stiffness of an isotropic law by Young's modulus and Poisson's ratio at small strains.
-    pub struct Elastic as "elastic" {
-        /// Young's modulus [Pa].
-        young: f64 = young(), required, example("30 kPa");
-        /// Poisson's ratio.
-        poisson: f64 = poisson(), required, example(0.45);
-    }
-}
-
-words! {
-    /// How a law goes on where a principal stretch is below the threshold.
-    pub enum Extension {
-        /// By an energy of its own, twice differentiable: the solver keeps its line search.
-        "energy" => Energy,
-        /// By the stress at the threshold, as Sifakis 2007 does it: bounded, but without an energy, so steps are judged by the work of the forces along them.
-        "constant" => Constant,
-    }
-}
-
-table! {
-    /// What a law with ln J, which has no value there, does in flat and inverted cells.
-    pub struct Inversion as "inversion" {
-        /// Principal stretch below which the law is extended; above it nothing changes.
-        threshold: f64 = number().above(0.0).below(1.0).titled("the threshold of inversion").hinted("1 is the stretch at rest, which must not change; 0.25 to 0.4 suit flesh"), default(0.3);
-        /// How it goes on below.
-        extension: Extension = word(), default("energy");
-    }
-}
-
-table! {
-    /// Stiffness of a law with ln J by Young's modulus and Poisson's ratio at small strains.
-    pub struct NeoHookean as "neo-hookean" {
-        /// Young's modulus [Pa].
-        young: f64 = young(), required, example("30 kPa");
-        /// Poisson's ratio.
-        poisson: f64 = poisson(), required, example(0.45);
-        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
-        inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
-    }
-}
-
-table! {
-    /// Stiffness of the Mooney–Rivlin law ψ = c10 (Ī₁ − 3) + c01 (Ī₂ − 3) + bulk/2 (ln J)².
-    pub struct MooneyRivlin as "mooney-rivlin" {
-        /// Coefficient of the first invariant [Pa].
-        c10: f64 = pressure().positive(), required, example("20 kPa");
-        /// Coefficient of the second invariant [Pa].
-        c01: f64 = pressure().at_least(0.0), default(0), example("10 kPa");
-        /// Bulk modulus [Pa].
-        bulk: f64 = pressure().positive(), required, example("1 MPa");
-        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
-        inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
-    }
-}
-
-table! {
-    /// Flesh with fibers that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibers of stretch l > 1, linear
-    /// beyond 1.4. The body says by `fibers` where they run.
-    pub struct FiberReinforced as "fiber-reinforced" {
-        /// Young's modulus of the matrix between the fibers [Pa].
-        young: f64 = young(), required, example("30 kPa");
-        /// Poisson's ratio of the matrix.
-        poisson: f64 = poisson(), required, example(0.45);
-        /// Modulus of the fibers when they become taut [Pa].
-        fiber_stiffness: f64 = pressure().at_least(0.0), required, example("100 kPa");
-        /// Exponent c of their stiffening; 0 keeps the modulus.
-        fiber_stiffening: f64 = number().at_least(0.0).below(100.0), default(6.6);
-    }
 }
 
 words! {
@@ -148,49 +67,93 @@ impl Preset {
 }
 
 impl MuscleFlesh {
-    /// The constants given, else these.
-    pub fn constants(&self, [c10, c01, bulk]: [f64; 3]) -> [f64; 3] {
-        [self.c10.unwrap_or(c10), self.c01.unwrap_or(c01), self.bulk.unwrap_or(bulk)]
+    /// The material with the given constants, else these.
+    fn spec(&self, [c10, c01, bulk]: [f64; 3]) -> MaterialSpec {
+        let spec =
+            MaterialSpec::mooney_rivlin(self.c10.unwrap_or(c10), self.c01.unwrap_or(c01), self.bulk.unwrap_or(bulk));
+        self.inversion.as_ref().map_or(spec, |inversion| inversion.extend(spec))
     }
 }
 
-table! {
-    /// Flesh that shears along its fibers and across them with moduli of their own. The body says by `fibers` where they run, and by `muscle` how they pull.
-    pub struct TransverselyIsotropic as "transversely isotropic" {
-        /// Modulus of shear along the fibers [Pa]; small shears have twice that.
-        along_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of shear across the fibers [Pa]; small shears have twice that.
-        cross_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of stretch along the fibers at constant volume, besides what they pull [Pa]; the sum of the other two when left out.
-        stretch: Option<f64> = pressure().positive(), optional, example("1 kPa");
-        /// Bulk modulus [Pa].
-        bulk: f64 = pressure().positive(), required, example("1 MPa");
+/// The elastic law of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Material {
+    /// A law with its parameters.
+    Law(LawTable),
+    /// Flesh of muscle.
+    Muscle(MuscleFlesh),
+    /// Tendon.
+    Tendon(MuscleFlesh),
+}
+
+/// The key that names the law.
+const TYPE: &str = "type";
+const MUSCLE: &str = "muscle";
+const TENDON: &str = "tendon";
+
+impl Material {
+    /// A law with parameters by their keys.
+    pub fn new(law: Law, values: &[(&str, f64)]) -> Self {
+        Self::Law(LawTable::new(law, values))
+    }
+
+    /// The word for this material in a scene.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Law(table) => table.law.name(),
+            Self::Muscle(_) => MUSCLE,
+            Self::Tendon(_) => TENDON,
+        }
+    }
+
+    /// The law, with the extension to inverted cells where the scene has it.
+    pub fn law(&self) -> Law {
+        material_spec(self).law()
     }
 }
 
-tagged! {
-    /// The elastic law of a body.
-    pub enum Material as "material" by "type" {
-        /// Linear elasticity: small rotations and strains only.
-        "linear" => Linear(Elastic),
-        /// Fixed corotated elasticity: large rotations, finite under inversion.
-        "corotated" => Corotated(Elastic),
-        /// St. Venant–Kirchhoff: large rotations, weak in compression.
-        "stvk" => StVenantKirchhoff(Elastic),
-        /// Neo-Hookean with ln J: large strains; no inversion unless `inversion` is given.
-        "neo_hookean" => NeoHookean(NeoHookean),
-        /// Stable neo-Hookean: large strains, finite under inversion.
-        "stable_neo_hookean" => StableNeoHookean(Elastic),
-        /// Mooney–Rivlin with a bulk modulus: nearly incompressible tissue.
-        "mooney_rivlin" => MooneyRivlin(MooneyRivlin),
-        /// Stable neo-Hookean with fibers that resist only when pulled; needs `fibers` of the body.
-        "fiber_reinforced" => FiberReinforced(FiberReinforced),
-        /// Shears along and across fibers with moduli of their own; needs `fibers` of the body.
-        "transversely_isotropic" => TransverselyIsotropic(TransverselyIsotropic),
-        /// Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.
-        "muscle" => Muscle(MuscleFlesh),
-        /// Tendon: as flesh of muscle, with constants of its own.
-        "tendon" => Tendon(MuscleFlesh),
+impl Alternatives for Material {
+    const NAME: &'static str = "material";
+
+    fn doc() -> String {
+        "The elastic law of a body.".into()
+    }
+
+    fn body(defs: &mut Definitions) -> shape::Body {
+        let mut variants: Vec<Variant> = Vec::new();
+        for law in Law::plain() {
+            let fields = LawTable::fields(law, defs);
+            variants.push(Variant { word: law.name(), doc: law.doc().into(), fields });
+        }
+        let muscle = "Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.";
+        let tendon = "Tendon: as flesh of muscle, with constants of its own.";
+        variants.push(variant::<MuscleFlesh>(MUSCLE, &[muscle], defs));
+        variants.push(variant::<MuscleFlesh>(TENDON, &[tendon], defs));
+        shape::Body::Tagged { tag: TYPE, variants }
+    }
+
+    fn decode_alternative(node: &Node, cx: &mut Context) -> Self {
+        let words: Vec<&'static str> = Law::plain().map(Law::name).chain([MUSCLE, TENDON]).collect();
+        match read_tag(node, cx, TYPE, &words) {
+            Some(MUSCLE) => Self::Muscle(MuscleFlesh::decode_fields(node, cx, Some(TYPE))),
+            Some(TENDON) => Self::Tendon(MuscleFlesh::decode_fields(node, cx, Some(TYPE))),
+            Some(word) => {
+                Law::named(word).map_or_else(Self::first, |law| Self::Law(LawTable::decode(law, node, cx, TYPE)))
+            }
+            None => Self::first(),
+        }
+    }
+
+    fn encode_alternative(&self) -> Node {
+        let fields = match self {
+            Self::Law(table) => table.encode(),
+            Self::Muscle(flesh) | Self::Tendon(flesh) => flesh.encode_fields(),
+        };
+        Node::table(std::iter::once((TYPE.to_string(), Node::new(Value::Text(self.word().into())))).chain(fields))
+    }
+
+    fn first() -> Self {
+        Self::Law(LawTable::fallback(Law::ALL[0]))
     }
 }
 
@@ -285,9 +248,9 @@ table! {
         /// The values that stand for the first and the second value of the parameters below; what is beyond is taken to the nearer one.
         range: [f64; 2] = fixed(number()), default([0, 1]);
         /// Young's modulus at both ends of the range [Pa].
-        young: Option<[f64; 2]> = fixed(young()), optional, example(["10 kPa", "100 kPa"]);
+        young: Option<[f64; 2]> = fixed(codec(&YOUNG)), optional, example(["10 kPa", "100 kPa"]);
         /// Poisson's ratio at both ends of the range.
-        poisson: Option<[f64; 2]> = fixed(poisson()), optional, example([0.3, 0.45]);
+        poisson: Option<[f64; 2]> = fixed(codec(&POISSON)), optional, example([0.3, 0.45]);
     }
 }
 
@@ -296,22 +259,14 @@ table! {
     pub struct MaterialRegion as "material region" {
         /// The region: cells whose center lies in it, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("stiff");
-        /// Young's modulus [Pa].
-        young: Option<f64> = young(), optional, example("300 kPa");
-        /// Poisson's ratio.
-        poisson: Option<f64> = poisson(), optional, example(0.3);
-        /// Coefficient of the first invariant [Pa].
-        c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant [Pa].
-        c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus [Pa].
-        bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
-        /// Modulus of the fibers when they become taut [Pa].
-        fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
-        /// Another law altogether, to which the parameters above then belong.
+        /// Another law altogether, to which the parameters below then belong.
         material: Option<Material> = one_of(), optional, example({ type = "tendon" });
         /// A factor on the stiffness that varies in space.
         gradient: Option<Gradient> = table(), optional;
+    }
+    with {
+        /// Parameters of the law.
+        parameters: ParameterOverrides
     }
 }
 
@@ -333,45 +288,9 @@ pub const FIBER_FIELD: &str = "fiber";
 
 /// The law of a material, with its parameters.
 pub fn material_spec(material: &Material) -> MaterialSpec {
-    let moduli = |young, poisson| ElasticModuli::YoungPoisson { young, poisson };
-    let elastic = |e: &Elastic| moduli(e.young, e.poisson);
     match material {
-        Material::Linear(e) => MaterialSpec::Linear(elastic(e)),
-        Material::Corotated(e) => MaterialSpec::Corotated(elastic(e)),
-        Material::StVenantKirchhoff(e) => MaterialSpec::StVenantKirchhoff(elastic(e)),
-        Material::NeoHookean(m) => extended(MaterialSpec::NeoHookean(moduli(m.young, m.poisson)), m.inversion.as_ref()),
-        Material::StableNeoHookean(e) => MaterialSpec::StableNeoHookean(elastic(e)),
-        Material::MooneyRivlin(m) => {
-            extended(MaterialSpec::MooneyRivlin { c10: m.c10, c01: m.c01, bulk: m.bulk }, m.inversion.as_ref())
-        }
-        Material::FiberReinforced(m) => MaterialSpec::FiberReinforced {
-            moduli: moduli(m.young, m.poisson),
-            fiber_stiffness: m.fiber_stiffness,
-            fiber_stiffening: m.fiber_stiffening,
-            // The compiler turns it to where it belongs.
-            fiber: Vec3::unit(0),
-        },
-        Material::TransverselyIsotropic(m) => MaterialSpec::TransverselyIsotropic {
-            along_shear: m.along_shear,
-            cross_shear: m.cross_shear,
-            stretch: m.stretch.unwrap_or(m.along_shear + m.cross_shear),
-            bulk: m.bulk,
-            fiber: Vec3::unit(0),
-        },
-        Material::Muscle(m) => rubber(m.constants(m.preset.muscle()), m.inversion.as_ref()),
-        Material::Tendon(m) => rubber(m.constants(m.preset.tendon()), m.inversion.as_ref()),
+        Material::Law(table) => table.spec(),
+        Material::Muscle(flesh) => flesh.spec(flesh.preset.muscle()),
+        Material::Tendon(flesh) => flesh.spec(flesh.preset.tendon()),
     }
-}
-
-fn rubber([c10, c01, bulk]: [f64; 3], inversion: Option<&Inversion>) -> MaterialSpec {
-    extended(MaterialSpec::MooneyRivlin { c10, c01, bulk }, inversion)
-}
-
-fn extended(spec: MaterialSpec, inversion: Option<&Inversion>) -> MaterialSpec {
-    let Some(inversion) = inversion else { return spec };
-    let extension = match inversion.extension {
-        Extension::Energy => material::Extension::Energy,
-        Extension::Constant => material::Extension::Constant,
-    };
-    spec.extended(material::Inversion { threshold: inversion.threshold, extension })
 }

@@ -7,6 +7,7 @@ pub mod body;
 pub mod contact;
 pub mod expect;
 pub mod lab;
+pub mod law;
 pub mod layer;
 pub mod material;
 pub mod mesh;

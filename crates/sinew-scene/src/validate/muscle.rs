@@ -5,7 +5,7 @@ use sinew_geometry::procedural::MuscleError;
 use super::Checker;
 use crate::decode::tree::Value;
 use crate::spec::body::Body;
-use crate::spec::material::{Between, Fibers, Material, material_spec};
+use crate::spec::material::{Between, Fibers, Material};
 use crate::spec::mesh::{Element, MAX_CELLS_PER_AXIS, Mesh, MuscleMesh};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
 use crate::value::format_number;
@@ -14,17 +14,9 @@ use crate::value::format_number;
 pub(super) const MUSCLE_REGIONS: [&str; 10] =
     ["origin", "insertion", "belly", "tendon", "aponeurosis", "filling", "origin-1", "origin-2", "head-1", "head-2"];
 
-/// Whether a law has Young's modulus and Poisson's ratio.
-pub(super) fn has_young(material: &Material) -> bool {
-    !matches!(
-        material,
-        Material::MooneyRivlin(_) | Material::Muscle(_) | Material::Tendon(_) | Material::TransverselyIsotropic(_)
-    )
-}
-
 /// Whether cells of a law may have fibers that pull.
 fn takes_fibers(material: &Material) -> bool {
-    material_spec(material).law().takes_fibers()
+    material.law().takes_fibers()
 }
 
 impl Checker<'_> {
@@ -35,7 +27,7 @@ impl Checker<'_> {
         if word != Some(body.material.word()) {
             return;
         }
-        let needs_fibers = matches!(body.material, Material::FiberReinforced(_) | Material::TransverselyIsotropic(_));
+        let needs_fibers = body.material.law().needs_fibers();
         let has_fibers = body.fibers.is_some() || matches!(body.mesh, Mesh::Muscle(_));
         if needs_fibers && !has_fibers {
             let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
