@@ -68,8 +68,8 @@ hint: for instance `fibers = { along = [1, 0, 0] }`"#
             "fibers = { along = [1, 0, 0] }",
             "`fiber_stiffness` must not be negative",
         ),
-        (format!("{neo}, inversion = {{ threshold = 1 }}"), "", "the threshold of inversion must be below 1"),
-        (format!("{neo}, inversion = {{ threshold = 0 }}"), "", "the threshold of inversion must be positive"),
+        (format!("{neo}, inversion = {{ threshold = 1 }}"), "", "the inversion threshold must be below 1"),
+        (format!("{neo}, inversion = {{ threshold = 0 }}"), "", "the inversion threshold must be positive"),
         (
             format!("{neo}, inversion = {{ extension = \"linear\" }}"),
             "",

@@ -16,21 +16,22 @@ use crate::{
 };
 
 words! {
-    /// How a law goes on where a principal stretch is below the threshold.
+    /// How a law continues where a principal stretch is below the threshold.
     pub enum Extension {
-        /// By an energy of its own, twice differentiable: the solver keeps its line search.
+        /// By a twice differentiable energy: the solver keeps its line search.
         "energy" => Energy,
-        /// By the stress at the threshold, as Sifakis 2007 does it: bounded, but without an energy, so steps are judged by the work of the forces along them.
+        /// By the stress at the threshold, as in Sifakis 2007. It is bounded but has no energy, so the solver judges
+        /// steps by the work of the forces along them.
         "constant" => Constant,
     }
 }
 
 table! {
-    /// What a law without a meaningful value there does in flat and inverted cells.
+    /// How a law treats flat and inverted cells, where it is undefined (ln J for J ≤ 0) or offers no resistance.
     pub struct Inversion as "inversion" {
-        /// Principal stretch below which the law is extended; above it nothing changes.
-        threshold: f64 = number().above(0.0).below(1.0).titled("the threshold of inversion").hinted("1 is the stretch at rest, which must not change; 0.25 to 0.4 suit flesh"), default(0.3);
-        /// How it goes on below.
+        /// Principal stretch below which the law is extended; above it the law is unchanged.
+        threshold: f64 = number().above(0.0).below(1.0).titled("the inversion threshold").hinted("the law must stay unchanged at rest, where the stretch is 1; 0.25 to 0.4 suit flesh"), default(0.3);
+        /// How the law continues below the threshold.
         extension: Extension = word(), default("energy");
     }
 }
@@ -47,8 +48,8 @@ impl Inversion {
 }
 
 /// Doc of the key `inversion`.
-const INVERSION: &str = "Lets cells become flat and inverted, and recover; without it an energy that grows to infinity holds them back, or \
-     nothing does.";
+const INVERSION: &str = "Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that, or \
+                         nothing brings the cells back.";
 
 /// A law with the values of its parameters.
 #[derive(Clone, Debug, PartialEq)]

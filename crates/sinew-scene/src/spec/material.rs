@@ -1,4 +1,4 @@
-//! What a body is made of.
+//! Materials and fibers of a body.
 
 use sinew_cell::material::{Law, MaterialSpec, POISSON, YOUNG};
 
@@ -19,29 +19,31 @@ const fn pressure() -> Quantity {
 }
 
 words! {
-    /// Constants of muscle and tendon by their source.
+    /// Constants of muscle and tendon, by their source.
     pub enum Preset {
-        /// Those of Teran 2005 with a bulk modulus of 20 MPa, which keeps the volume; tendon ten times as stiff as muscle.
+        /// Constants of Teran 2005 with a bulk modulus of 20 MPa, which preserves volume; tendon is ten times as stiff
+        /// as muscle.
         "quasi_incompressible" => QuasiIncompressible,
-        /// Those of Teran 2005, whose bulk modulus of 60 kPa lets loaded flesh swell.
+        /// Constants of Teran 2005, with a bulk modulus of 60 kPa: loaded flesh swells.
         "paper" => Paper,
-        /// The same constants as Sifakis 2007 reads them: half the stiffness against shear.
+        /// The same constants as interpreted by Sifakis 2007: half the shear stiffness.
         "paper_sifakis" => PaperSifakis,
     }
 }
 
 table! {
-    /// Flesh of muscle between its fibers: Mooney–Rivlin with constants from the literature. The fibers come from `muscle` of the body.
+    /// Muscle flesh between the fibers: Mooney–Rivlin with constants from the literature. The fibers come from `muscle`
+    /// of the body.
     pub struct MuscleFlesh as "muscle flesh" {
         /// Where the constants come from.
         preset: Preset = word(), default("quasi_incompressible"), example("paper");
-        /// Coefficient of the first invariant, in place of that of the preset [Pa].
+        /// Coefficient of the first invariant [Pa]. Default: that of the preset.
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant, in place of that of the preset [Pa].
+        /// Coefficient of the second invariant [Pa]. Default: that of the preset.
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus, in place of that of the preset [Pa].
+        /// Bulk modulus [Pa]. Default: that of the preset.
         bulk: Option<f64> = pressure().positive(), optional, example("5 MPa");
-        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
     }
 }
@@ -80,7 +82,7 @@ impl MuscleFlesh {
 pub enum Material {
     /// A law with its parameters.
     Law(LawTable),
-    /// Flesh of muscle.
+    /// Muscle flesh.
     Muscle(MuscleFlesh),
     /// Tendon.
     Tendon(MuscleFlesh),
@@ -125,8 +127,9 @@ impl Alternatives for Material {
             let fields = LawTable::fields(law, defs);
             variants.push(Variant { word: law.name(), doc: law.doc().into(), fields });
         }
-        let muscle = "Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.";
-        let tendon = "Tendon: as flesh of muscle, with constants of its own.";
+        let muscle =
+            "Muscle flesh: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.";
+        let tendon = "Tendon: the same law as muscle flesh, with constants of tendon.";
         variants.push(variant::<MuscleFlesh>(MUSCLE, &[muscle], defs));
         variants.push(variant::<MuscleFlesh>(TENDON, &[tendon], defs));
         shape::Body::Tagged { tag: TYPE, variants }
@@ -160,9 +163,9 @@ impl Alternatives for Material {
 table! {
     /// A line.
     pub struct Axis as "axis" {
-        /// A point of the line, in body coordinates [m].
+        /// A point on the line, in body coordinates [m].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
-        /// Its direction; any length.
+        /// Direction of the line; any length.
         direction: [f64; 3] = direction(), required, example([0, 0, 1]);
     }
 }
@@ -170,15 +173,15 @@ table! {
 keyed! {
     /// Where the fibers of a body run at rest, in body coordinates.
     pub enum Fibers as "fibers" {
-        /// Everywhere along one direction; any length.
+        /// Along one direction everywhere; any length.
         "along" => Along([f64; 3]) = direction(), example([1, 0, 0]);
         /// In circles around a line, as in a sphincter.
         "around" => Around(Axis) = table(), example({ direction = [0, 0, 1] });
-        /// From the nodes of one region to those of another, along the gradient of a potential that runs smoothly between them.
+        /// From the nodes of one region to those of another, along the gradient of a harmonic potential.
         "between" => Between(Between) = table(), example({ from = "x-min", to = "x-max" });
         /// Along a direction of a B-spline solid that covers the body.
         "spline" => Spline(Spline) = table(), example({ points = [[0, 0, 0], [0, 0, "1 cm"], [0, "1 cm", 0], [0, "1 cm", "1 cm"], ["5 cm", 0, 0], ["5 cm", 0, "1 cm"], ["5 cm", "1 cm", 0], ["5 cm", "1 cm", "1 cm"]], counts = [2, 2, 2], degree = [1, 1, 1] });
-        /// As a field of the cells of the mesh says that has three numbers per cell; procedural muscles have `fiber`.
+        /// Given by a field of the mesh with three numbers per cell; procedural muscles have the field `fiber`.
         "field" => Field(String) = text("name of a field"), example("fiber");
     }
 }
@@ -186,15 +189,17 @@ keyed! {
 table! {
     /// Fibers from one region to another.
     pub struct Between as "between" {
-        /// Where they start.
+        /// Where the fibers start.
         from: String = text("name of a region"), required, example("x-min");
-        /// Where they end.
+        /// Where the fibers end.
         to: String = text("name of a region"), required, example("x-max");
-        /// How far they lean from that line towards `lean` [rad]; away from it when negative.
-        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
-        /// The direction towards which they lean; any length.
+        /// Angle by which the fibers lean from the line between the regions toward `lean` [rad]; away from it when
+        /// negative.
+        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), default(0), example("20 deg");
+        /// The direction toward which the fibers lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
-        /// A point of a plane across `lean`, in body coordinates [m]: given, fibers lean towards the plane from both sides, as in a feather.
+        /// A point on a plane perpendicular to `lean`, in body coordinates [m]. If given, fibers lean toward the plane
+        /// from both sides, as in a feather.
         plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
     }
 }
@@ -202,11 +207,11 @@ table! {
 words! {
     /// A direction of a B-spline solid.
     pub enum SplineAxis {
-        /// The first, whose control points are furthest apart in the list.
+        /// The first, which varies slowest in the list of control points.
         "u" => U,
         /// The second.
         "v" => V,
-        /// The third, whose control points follow each other in the list.
+        /// The third, which varies fastest in the list of control points.
         "w" => W,
     }
 }
@@ -214,7 +219,7 @@ words! {
 table! {
     /// A B-spline solid with clamped uniform knots.
     pub struct Spline as "spline" {
-        /// Control points in body coordinates [m]: those of the last direction follow each other.
+        /// Control points in body coordinates [m]; the last direction varies fastest.
         points: Vec<[f64; 3]> = list(vector(length())), required, example([[0, 0, 0]]);
         /// Number of control points along the three directions.
         counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
@@ -226,7 +231,7 @@ table! {
 }
 
 table! {
-    /// A factor on stiffness that runs linearly from one point to another and holds beyond them.
+    /// A stiffness factor that varies linearly between two points and is constant beyond them.
     pub struct Gradient as "gradient" {
         /// The point of the first factor, in body coordinates [m].
         from: [f64; 3] = vector(length()), required, example([0, 0, 0]);
@@ -238,14 +243,18 @@ table! {
 }
 
 table! {
-    /// Material parameters painted on a body: each cell has those of the nearest place of its surface, or of its own nodes where the mesh is a file of cells. Later entries win, and
-    /// `material_regions` over all of them.
+    /// Material parameters painted on a body. Each cell takes the value at the nearest point of the surface, or at its
+    /// own nodes if the mesh is a file of cells. Later entries override earlier ones, and `material_regions` overrides
+    /// all of them.
     pub struct MaterialMap as "material map" {
-        /// An attribute of the vertices of the surface, or a field of the mesh: its first component. Either this or `texture`.
+        /// A vertex attribute of the surface, or a field of the mesh; the first component counts. Either this or
+        /// `texture`.
         attribute: Option<String> = text("name of an attribute"), optional, example("stiffness");
-        /// A picture (.png) on the surface, which must be a glTF file with TEXCOORD_0: its brightness, from 0 to 1. Either this or `attribute`.
+        /// An image (.png) on the surface, which must be a glTF file with TEXCOORD_0. Its brightness counts, from 0 to
+        /// 1. Either this or `attribute`.
         texture: Option<String> = text("path of a file"), optional, example("meshes/paint.png");
-        /// The values that stand for the first and the second value of the parameters below; what is beyond is taken to the nearer one.
+        /// The painted values that map to the first and the second value of the parameters below; values beyond are
+        /// clamped.
         range: [f64; 2] = fixed(number()), default([0, 1]);
         /// Young's modulus at both ends of the range [Pa].
         young: Option<[f64; 2]> = fixed(codec(&YOUNG)), optional, example(["10 kPa", "100 kPa"]);
@@ -255,11 +264,11 @@ table! {
 }
 
 table! {
-    /// Other material parameters for the cells of a region; later entries win.
+    /// Other material parameters for the cells of a region; later entries override earlier ones.
     pub struct MaterialRegion as "material region" {
         /// The region: cells whose center lies in it, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("stiff");
-        /// Another law altogether, to which the parameters below then belong.
+        /// Another law; the parameters below then belong to it.
         material: Option<Material> = one_of(), optional, example({ type = "tendon" });
         /// A factor on the stiffness that varies in space.
         gradient: Option<Gradient> = table(), optional;
@@ -271,19 +280,19 @@ table! {
 }
 
 table! {
-    /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, with K the stiffness at the start of a step and D that of the rest
-    /// state, turned with the flesh.
+    /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, where K is the stiffness at the start of a step, and
+    /// D is that of the rest state, rotated with the flesh.
     pub struct Damping as "damping" {
-        /// Mass-proportional rate [1/s]: slows everything, also free flight.
+        /// Mass-proportional rate [1/s]: slows all motion, including free flight.
         mass: f64 = quantity(Dimension::FREQUENCY).at_least(0.0), default(0), example("0.5 1/s");
-        /// Stiffness-proportional time [s]: slows deformation, the faster the more.
+        /// Stiffness-proportional time [s]: slows deformation, fast deformation most.
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
-        /// Rest-state time [s]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
+        /// Rest-state time [s]: as `stiffness`, but does not slow rotations and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
 }
 
-/// The field of cells that says where fibers run: procedural muscles bring it, and bodies with muscles get it.
+/// The cell field of fiber directions. Procedural muscles have it, and bodies with muscles get it.
 pub const FIBER_FIELD: &str = "fiber";
 
 /// The law of a material, with its parameters.
