@@ -127,8 +127,7 @@ impl Alternatives for Material {
             let fields = LawTable::fields(law, defs);
             variants.push(Variant { word: law.name(), doc: law.doc().into(), fields });
         }
-        let muscle =
-            "Muscle flesh: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.";
+        let muscle = "Muscle flesh: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.";
         let tendon = "Tendon: the same law as muscle flesh, with constants of tendon.";
         variants.push(variant::<MuscleFlesh>(MUSCLE, &[muscle], defs));
         variants.push(variant::<MuscleFlesh>(TENDON, &[tendon], defs));

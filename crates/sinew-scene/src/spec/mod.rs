@@ -322,13 +322,9 @@ impl Scene {
 
     /// Mesh files that the scene names.
     pub fn files(&self) -> Vec<std::path::PathBuf> {
-        let named = self.body.iter().filter_map(|body| match &body.mesh {
-            mesh::Mesh::File(mesh) => Some(&mesh.file),
-            mesh::Mesh::Fill(mesh) => Some(&mesh.surface),
-            _ => None,
-        });
+        let named = self.body.iter().filter_map(|body| body.mesh.source().file().map(|(_, file)| file));
         let rigs = self.body.iter().filter_map(|body| body.rig.as_ref());
-        let bones = rigs.flat_map(|rig| &rig.bones).filter_map(|bone| bone.mesh.as_ref());
+        let bones = rigs.flat_map(|rig| &rig.bones).filter_map(|bone| bone.mesh.as_deref());
         let files = named.chain(bones).filter(|file| self.source.attached(file).is_none());
         files.map(|file| self.source.resolve(file)).collect()
     }
