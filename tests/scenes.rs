@@ -4,9 +4,10 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+use sinew::fem::material::Unit;
 use sinew::prelude::*;
 use sinew::scene::Override;
-use sinew::scene::spec::material::Material;
+use sinew::scene::spec::material::material_spec;
 
 /// Scenes of `scenes/validation/` whose expectations do not depend on Young's modulus, and why.
 const INDEPENDENT_OF_STIFFNESS: &[(&str, &str)] = &[
@@ -59,34 +60,12 @@ fn stiffer(scene: &Scene) -> Vec<Override> {
         let mut set = |key: &str, value: f64| {
             overrides.push(Override::new(&format!("body.{}.material.{key}", body.name), &format!("{:e}", 1.1 * value)));
         };
-        match &body.material {
-            Material::MooneyRivlin(law) => {
-                set("c10", law.c10);
-                set("c01", law.c01);
-                set("bulk", law.bulk);
-            }
-            Material::TransverselyIsotropic(law) => {
-                set("along_shear", law.along_shear);
-                set("cross_shear", law.cross_shear);
-                set("bulk", law.bulk);
-            }
-            Material::Muscle(law) => set_constants(&mut set, law.constants(law.preset.muscle())),
-            Material::Tendon(law) => set_constants(&mut set, law.constants(law.preset.tendon())),
-            Material::NeoHookean(law) => set("young", law.young),
-            Material::FiberReinforced(law) => set("young", law.young),
-            Material::Linear(law)
-            | Material::Corotated(law)
-            | Material::StVenantKirchhoff(law)
-            | Material::StableNeoHookean(law) => set("young", law.young),
+        let spec = material_spec(&body.material);
+        for (key, &value) in spec.law().keys().iter().zip(spec.values()).filter(|(key, _)| key.unit == Unit::Pascal) {
+            set(key.key, value);
         }
     }
     overrides
-}
-
-fn set_constants(set: &mut impl FnMut(&str, f64), [c10, c01, bulk]: [f64; 3]) {
-    set("c10", c10);
-    set("c01", c01);
-    set("bulk", bulk);
 }
 
 /// A test that passes with wrong physics is none: Young's modulus × 1.1 must make validation scenes fail.

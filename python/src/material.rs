@@ -5,6 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sinew_elastic::{Points, Response, ResponseError};
+use sinew_fem::material::Law;
 use sinew_math::{Mat3, Vec3};
 use toml::Value as Toml;
 
@@ -44,7 +45,7 @@ impl Material {
             ("cell".to_string(), Toml::Float(1.0)),
         ]);
         body.insert("mesh".into(), Toml::Table(mesh));
-        let has_direction = muscle.is_some() || matches!(law, "fiber_reinforced" | "transversely_isotropic");
+        let has_direction = muscle.is_some() || Law::named(law).is_some_and(Law::needs_fibers);
         if has_direction {
             // A placeholder: each call supplies its own direction.
             let along = Toml::Array([1, 0, 0].map(Toml::Integer).to_vec());

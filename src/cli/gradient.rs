@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sinew_fem::linearization::{Gradient, Gradients, Input, Parameter};
+use sinew_fem::material::Law;
 use sinew_fem::{Interrupt, Simulation};
 use sinew_run::compile::compile;
 use sinew_scene::{Override, Scene, format_number, nearest};
@@ -149,10 +150,10 @@ fn missing_parameter(simulation: &Simulation, name: &str) -> Option<String> {
     let (body, parameter) = name.rsplit_once('.')?;
     let model = simulation.model();
     let index = model.find_body(body)?;
-    Parameter::ALL.iter().find(|known| known.name() == parameter)?;
+    Law::plain().flat_map(Parameter::of_law).find(|known| known.name() == parameter)?;
     let own: Vec<&str> = Parameter::of(model, index).into_iter().map(Parameter::name).collect();
     let reason = if own == ["density"] {
-        "its cells have several materials, or a law without moduli to differentiate by".to_string()
+        "its cells have several materials, or none".to_string()
     } else {
         format!("its law has {}", own.join(", "))
     };

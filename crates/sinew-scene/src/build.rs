@@ -21,6 +21,7 @@ use std::ops::{Index, IndexMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sinew_cell::material::Law;
 use sinew_io::MeshData;
 
 use crate::diagnostic::SceneError;
@@ -29,7 +30,7 @@ use crate::spec::Scene;
 use crate::spec::body::{Body, Pin};
 use crate::spec::contact::{Contact, ContactMode};
 use crate::spec::expect::Expectation;
-use crate::spec::material::{Elastic, Fibers, Material};
+use crate::spec::material::{Fibers, Material};
 use crate::spec::mesh::{BoxMesh, FileMesh, FillMesh, Mesh, SphereMesh};
 use crate::spec::muscle::Muscle;
 use crate::spec::region::Region;
@@ -248,12 +249,12 @@ impl Mesh {
 impl Material {
     /// Stable neo-Hookean flesh by Young's modulus \[Pa\] and Poisson's ratio.
     pub fn stable_neo_hookean(young: f64, poisson: f64) -> Self {
-        Self::StableNeoHookean(Elastic { young, poisson })
+        Self::new(Law::StableNeoHookean, &[("young", young), ("poisson", poisson)])
     }
 
     /// Fixed corotated flesh by Young's modulus \[Pa\] and Poisson's ratio.
     pub fn corotated(young: f64, poisson: f64) -> Self {
-        Self::Corotated(Elastic { young, poisson })
+        Self::new(Law::Corotated, &[("young", young), ("poisson", poisson)])
     }
 }
 

@@ -97,12 +97,11 @@ fn samples_of<M: Material>() -> Vec<Mat3> {
 fn points(law: Law) -> Vec<MaterialPoint> {
     let mut specs = vec![MaterialSpec::with_young(law, 30e3, 0.4), MaterialSpec::with_young(law, 2.0, 0.0)];
     if law == Law::MooneyRivlin {
-        specs.push(MaterialSpec::MooneyRivlin { c10: 700.0, c01: 120.0, bulk: 9e3 });
+        specs.push(MaterialSpec::mooney_rivlin(700.0, 120.0, 9e3));
     }
     if law == Law::FiberReinforced {
         let fiber = Vec3::new(2.0, -1.0, 2.0) / 3.0;
-        let moduli = ElasticModuli::YoungPoisson { young: 5e3, poisson: 0.45 };
-        specs.push(MaterialSpec::FiberReinforced { moduli, fiber_stiffness: 4e4, fiber_stiffening: 10.0, fiber });
+        specs.push(MaterialSpec::fiber_reinforced(5e3, 0.45, 4e4, 10.0).with_fiber(fiber));
     }
     specs.iter().map(MaterialSpec::point).collect()
 }

@@ -5,6 +5,7 @@
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Shape, transform};
+use super::declaration::{DeclaredLaw, Values, lame_of};
 use super::law::{Material, MaterialPoint};
 use super::polar::Polar;
 use super::principal::{
@@ -134,5 +135,16 @@ impl IsotropicLaw for Corotated {
             flip: Vec3::splat(two_mu) - pressure,
             twist: rotation + pressure,
         }
+    }
+}
+
+impl DeclaredLaw for Corotated {
+    const DOC: &'static str = "Fixed corotated elasticity: large rotations, finite under inversion.";
+
+    fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let (mu, lambda) = lame_of::<S>(values);
+        let one = S::one();
+        let volume = stretches[0] * stretches[1] * stretches[2];
+        stretches.map(|s| S::splat(2.0) * mu * (s - one) + lambda * (volume - one) * volume / s)
     }
 }

@@ -6,9 +6,11 @@ use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::StableNeoHookean;
 use super::blocks::{BlockSink, Kept, MAX_NODES, SelectBlocks, Shape};
+use super::declaration::{DeclaredLaw, FiberRole, POISSON, Parameter, Range, Values, YOUNG};
 use super::invariant::{InvariantDerivatives, InvariantLaw, Invariants};
 use super::law::{Material, MaterialPoint};
 use super::principal::PrincipalTangent;
+use super::spec::{Law, MaterialSpec};
 use super::strain::{add_to_diagonal, displacement_gradient};
 use super::tangent::Tangent9;
 use super::volume::VolumeTerm;
@@ -273,6 +275,61 @@ impl InvariantLaw for FiberReinforced {
         out.second[2][2] = (bulk * J - pressure) * quarter / (J * J * J);
         out.second[3][3] = (curve.stiffness - curve.tension * inverse) * quarter * inverse * inverse;
         out
+    }
+}
+
+impl DeclaredLaw for FiberReinforced {
+    const DOC: &'static str = "Stable neo-Hookean with fibers that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for \
+         fibers of stretch l > 1, linear beyond 1.4; needs `fibers` of the body.";
+
+    const KEYS: &'static [Parameter] = &[
+        YOUNG.documented("Young's modulus of the matrix between the fibers [Pa]."),
+        POISSON.documented("Poisson's ratio of the matrix."),
+        Parameter::stiffness("fiber_stiffness", "Modulus of the fibers when they become taut [Pa].", r#""100 kPa""#)
+            .or_zero(),
+        // e^(100 · 0.4) is still a finite number. The default is the passive curve of skeletal muscle [Weiss96].
+        Parameter::number(
+            "fiber_stiffening",
+            "Exponent c of their stiffening; 0 keeps the modulus.",
+            Range { low: 0.0, includes_low: true, high: 100.0 },
+            "6.6",
+        )
+        .default("6.6"),
+    ];
+
+    const FIBERS: FiberRole = FiberRole::AddedTension;
+
+    fn point<S: Scalar>(values: Values<S>) -> MaterialPoint<S> {
+        let [_, _, stiffness, stiffening] = values;
+        MaterialPoint {
+            extra: [stiffness, stiffening, S::zero(), S::zero()],
+            ..<StableNeoHookean as DeclaredLaw>::point(values)
+        }
+    }
+
+    /// Fibers have the modulus E.
+    fn typical(young: f64, poisson: f64) -> Values {
+        [young, poisson, young, 6.6]
+    }
+
+    fn principal_stresses<S: Scalar>(values: Values, fiber: Vec3, stretches: [S; 3]) -> [S; 3] {
+        <StableNeoHookean as DeclaredLaw>::principal_stresses(values, fiber, stretches)
+    }
+
+    /// Zero, then k (exp(c (l − 1)) − 1)/c, and its tangent beyond 1.4.
+    fn fiber_tension<S: Scalar>([_, _, k, c]: Values, length: S) -> S {
+        let most = S::splat(1.4);
+        let curved = length.min(most).max(S::one()) - S::one();
+        let slope = (curved * S::splat(c)).exp() * S::splat(k);
+        let tension = if c == 0.0 { curved * S::splat(k) } else { (slope - S::splat(k)) / S::splat(c) };
+        tension + slope * (length - most).max(S::zero())
+    }
+}
+
+impl MaterialSpec {
+    /// A fiber-reinforced material: matrix with (E, ν), modulus k of the fibers [Pa], exponent c of their stiffening.
+    pub fn fiber_reinforced(young: f64, poisson: f64, fiber_stiffness: f64, fiber_stiffening: f64) -> Self {
+        Self::new(Law::FiberReinforced, [young, poisson, fiber_stiffness, fiber_stiffening])
     }
 }
 

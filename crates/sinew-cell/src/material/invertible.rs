@@ -6,6 +6,7 @@ use sinew_math::svd3::svd3_apart;
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Kept, SelectBlocks, Shape};
+use super::declaration::{DeclaredLaw, MaterialError, Parameter, Values};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PLANES, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, symmetric,
@@ -325,6 +326,30 @@ impl<L: IsotropicLaw> Material for Invertible<L> {
     }
 
     definite_by_principal_stretches!();
+}
+
+/// Declared as the law itself: the extension is an option of it.
+impl<L: IsotropicLaw + DeclaredLaw> DeclaredLaw for Invertible<L> {
+    const DOC: &'static str = L::DOC;
+    const KEYS: &'static [Parameter] = L::KEYS;
+    const EXTENDED: bool = true;
+
+    fn point<S: Scalar>(values: Values<S>) -> MaterialPoint<S> {
+        L::point(values)
+    }
+
+    fn typical(young: f64, poisson: f64) -> Values {
+        L::typical(young, poisson)
+    }
+
+    fn check(values: Values) -> Result<(), MaterialError> {
+        L::check(values)
+    }
+
+    /// Those of the law without extension, which [`closed_form`](super::closed_form) adds.
+    fn principal_stresses<S: Scalar>(values: Values, fiber: Vec3, stretches: [S; 3]) -> [S; 3] {
+        L::principal_stresses(values, fiber, stretches)
+    }
 }
 
 #[cfg(test)]

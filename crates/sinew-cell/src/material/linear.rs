@@ -2,9 +2,10 @@
 
 #![allow(non_snake_case)]
 
-use sinew_math::{Mat3, Scalar};
+use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Shape};
+use super::declaration::{DeclaredLaw, Values, lame_of};
 use super::law::{Material, MaterialPoint};
 use super::strain::{add_to_diagonal, displacement_gradient};
 use super::tangent::Tangent9;
@@ -85,5 +86,15 @@ impl Material for Linear {
         sink: &mut impl BlockSink<S>,
     ) {
         self.nodal_blocks(F, point, shape, sink);
+    }
+}
+
+impl DeclaredLaw for Linear {
+    const DOC: &'static str = "Linear elasticity: small rotations and strains only.";
+
+    fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let (mu, lambda) = lame_of::<S>(values);
+        let sum = stretches[0] + stretches[1] + stretches[2] - S::splat(3.0);
+        stretches.map(|s| S::splat(2.0) * mu * (s - S::one()) + lambda * sum)
     }
 }

@@ -16,14 +16,16 @@
 //! Muscle is one of these with fibers that pull ([`StretchedFiber`]).
 //!
 //! A law is a zero-sized type with ψ, P and δP at one point ([`Material`]); parameters come in a [`MaterialPoint`] and may
-//! vary from cell to cell. Scenes name laws by [`MaterialSpec`], and loops over cells dispatch once per block by
-//! [`Law::visit`]. Every law of [`Law::ALL`] runs through the tests of `battery.rs`.
+//! vary from cell to cell. Its [`DeclaredLaw`] says which parameters it has and what they mean. A [`MaterialSpec`] is a law
+//! with values, and loops over cells dispatch once per block by [`Law::visit`]. Every law of [`Law::ALL`] runs through the
+//! tests of `battery.rs`.
 //!
-//! To add a law: write ψ in a new file, add one variant to [`Law`] and one to [`MaterialSpec`], and let the compiler point out
-//! the rest; then replace the complex step defaults by closed forms where speed matters.
+//! To add a law: write ψ and the declaration in a new file, and add it to the list at the end of this file; then replace the
+//! complex step defaults by closed forms where speed matters.
 
 mod blocks;
 mod corotated;
+mod declaration;
 mod fiber_pull;
 mod fiber_reinforced;
 mod invariant;
@@ -51,6 +53,9 @@ mod battery;
 
 pub use blocks::{BlockSink, ElementBlocks, MAX_NODES, MAX_PAIRS, Shape, ShapeRoom, pair};
 pub use corotated::Corotated;
+pub use declaration::{
+    DeclaredLaw, FiberRole, KeyDefault, MAX_KEYS, MaterialError, POISSON, Parameter, Range, Unit, Values, YOUNG,
+};
 pub use fiber_pull::{FiberStretch, PullBlocks, StretchedFiber};
 pub use fiber_reinforced::{FiberCurve, FiberReinforced};
 pub use invariant::{ByInvariants, InvariantDerivatives, InvariantLaw, InvariantTangent, Invariants};
@@ -61,9 +66,34 @@ pub use mooney_rivlin::MooneyRivlin;
 pub use neo_hookean::NeoHookean;
 pub use principal::{IsotropicLaw, PrincipalHessian, PrincipalTangent};
 pub use rest_state::{RestDefect, check_rest_state};
-pub use spec::{DEFAULT_FIBER_STIFFENING, ElasticModuli, Law, MaterialError, MaterialSpec, MaterialVisitor};
+pub use spec::{ElasticModuli, MaterialSpec, MaterialVisitor};
 pub use st_venant_kirchhoff::StVenantKirchhoff;
 pub use stable_neo_hookean::StableNeoHookean;
 pub use tangent::{ProjectionExcess, Tangent, Tangent9, projection_excess};
 pub use transversely_isotropic::TransverselyIsotropic;
 pub use volume::{CellVolume, VolumeForm, VolumeTerm};
+
+spec::laws! {
+    /// [`Linear`]
+    Linear = Linear,
+    /// [`Corotated`]
+    Corotated = Corotated,
+    /// [`StVenantKirchhoff`]
+    StVenantKirchhoff = StVenantKirchhoff,
+    /// [`NeoHookean`]
+    NeoHookean = NeoHookean,
+    /// [`StableNeoHookean`]
+    StableNeoHookean = StableNeoHookean,
+    /// [`MooneyRivlin`]
+    MooneyRivlin = MooneyRivlin,
+    /// [`Invertible`] over [`StVenantKirchhoff`]
+    InvertibleStVenantKirchhoff = Invertible(StVenantKirchhoff),
+    /// [`Invertible`] over [`NeoHookean`]
+    InvertibleNeoHookean = Invertible(NeoHookean),
+    /// [`Invertible`] over [`MooneyRivlin`]
+    InvertibleMooneyRivlin = Invertible(MooneyRivlin),
+    /// [`FiberReinforced`]
+    FiberReinforced = FiberReinforced,
+    /// [`TransverselyIsotropic`]
+    TransverselyIsotropic = ByInvariants(TransverselyIsotropic),
+}

@@ -5,12 +5,16 @@
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Shape, transform};
+use super::declaration::{
+    DeclaredLaw, MaterialError, Parameter, Range, Values, bulk_modulus, check_range, lame, zero_point,
+};
 use super::law::{Material, MaterialPoint};
 use super::neo_hookean::inverse_stretches;
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others,
     sums_of_others,
 };
+use super::spec::{Law, MaterialSpec};
 use super::strain::{Volume, add_to_diagonal, green_strain, second_invariant};
 use super::tangent::Tangent9;
 use super::volume::{VolumeTerm, pointwise_lambda};
@@ -251,5 +255,54 @@ impl IsotropicLaw for MooneyRivlin {
         let even = Vec3::splat(w) - sums_of_others(squares) * w2;
         let odd = products_of_others(s) * w2 + products_of_others(r) * q;
         PrincipalHessian { scaling: coupling + Mat3::diagonal(own), flip: even - odd, twist: even + odd }
+    }
+}
+
+impl DeclaredLaw for MooneyRivlin {
+    const DOC: &'static str = "Mooney–Rivlin with a bulk modulus: nearly incompressible tissue.";
+
+    const KEYS: &'static [Parameter] = &[
+        Parameter::stiffness("c10", "Coefficient of the first invariant [Pa].", r#""20 kPa""#).or_zero(),
+        Parameter::stiffness("c01", "Coefficient of the second invariant [Pa].", r#""10 kPa""#).or_zero().default("0"),
+        Parameter::stiffness("bulk", "Bulk modulus [Pa].", r#""1 MPa""#),
+    ];
+
+    fn point<S: Scalar>([c10, c01, bulk, _]: Values<S>) -> MaterialPoint<S> {
+        let sum = c10 + c01;
+        let (mu, lambda) = (S::splat(2.0) * sum, bulk - S::splat(4.0 / 3.0) * sum);
+        MaterialPoint { mu, lambda, extra: [c01, bulk, S::zero(), S::zero()], ..zero_point() }
+    }
+
+    /// Half of the shear modulus comes from each invariant: c₁₀ = c₀₁ = μ/4.
+    fn typical(young: f64, poisson: f64) -> Values {
+        let quarter = lame(young, poisson).0 / 4.0;
+        [quarter, quarter, bulk_modulus(young, poisson), 0.0]
+    }
+
+    fn check([c10, c01, ..]: Values) -> Result<(), MaterialError> {
+        check_range("c10 + c01", Range::POSITIVE, c10 + c01)
+    }
+
+    /// Deviatoric Kirchhoff stresses of the isochoric stretches, plus the pressure.
+    fn principal_stresses<S: Scalar>([c10, c01, bulk, _]: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let volume = stretches[0] * stretches[1] * stretches[2];
+        let scale = volume.powf(-1.0 / 3.0);
+        let squares = stretches.map(|s| (s * scale) * (s * scale));
+        let third = S::splat(1.0 / 3.0);
+        let first = (squares[0] + squares[1] + squares[2]) * third;
+        let second = (squares[0].recip() + squares[1].recip() + squares[2].recip()) * third;
+        let pressure = S::splat(bulk) * volume.ln();
+        [0, 1, 2].map(|i| {
+            let distortion =
+                S::splat(2.0 * c10) * (squares[i] - first) - S::splat(2.0 * c01) * (squares[i].recip() - second);
+            (distortion + pressure) / stretches[i]
+        })
+    }
+}
+
+impl MaterialSpec {
+    /// A Mooney–Rivlin material with c₁₀, c₀₁ and bulk modulus κ [Pa].
+    pub fn mooney_rivlin(c10: f64, c01: f64, bulk: f64) -> Self {
+        Self::new(Law::MooneyRivlin, [c10, c01, bulk, 0.0])
     }
 }

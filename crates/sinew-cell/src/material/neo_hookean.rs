@@ -5,6 +5,7 @@
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Shape, transform};
+use super::declaration::{DeclaredLaw, Values, lame_of};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others, symmetric,
@@ -118,5 +119,15 @@ impl IsotropicLaw for NeoHookean {
             flip: mu + others * swap,
             twist: mu - others * swap,
         }
+    }
+}
+
+impl DeclaredLaw for NeoHookean {
+    const DOC: &'static str = "Neo-Hookean with ln J: large strains; no inversion unless `inversion` is given.";
+
+    fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let (mu, lambda) = lame_of::<S>(values);
+        let volume = stretches[0] * stretches[1] * stretches[2];
+        stretches.map(|s| mu * (s - S::one() / s) + lambda * volume.ln() / s)
     }
 }

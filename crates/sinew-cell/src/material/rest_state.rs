@@ -8,9 +8,10 @@
 use sinew_math::Mat3;
 use thiserror::Error;
 
+use super::declaration::MaterialError;
 use super::jacobi::SymmetricEigen;
 use super::law::{Material, MaterialPoint};
-use super::spec::{Law, MaterialError, MaterialVisitor};
+use super::spec::{Law, MaterialVisitor};
 use super::tangent::Tangent9;
 
 /// What is wrong with a rest state.

@@ -1,27 +1,27 @@
-//! Materials as plain data: which law, with which parameters.
+//! Materials as plain data: a law and the values of its parameters.
 
-use sinew_math::Vec3;
-use thiserror::Error;
+use sinew_math::{ComplexStep, Scalar, Vec3};
 
-use super::law::{Material, MaterialPoint};
-use super::rest_state::RestDefect;
-use super::volume::VolumeTerm;
-use super::{
-    ByInvariants, Corotated, Extension, FiberReinforced, Inversion, Invertible, Linear, MooneyRivlin, NeoHookean,
-    StVenantKirchhoff, StableNeoHookean, TransverselyIsotropic,
+use super::declaration::{
+    DeclaredLaw, FiberRole, KeyDefault, MAX_KEYS, MaterialError, Parameter, Range, Unit, Values, check_range, lame,
 };
+use super::invertible::{Extension, Inversion};
+use super::law::MaterialPoint;
+use super::volume::VolumeTerm;
+
+pub use super::Law;
 
 /// Two moduli of isotropic elasticity in the small-strain limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ElasticModuli {
-    /// What a tension test measures.
+    /// Measured in a tension test.
     YoungPoisson {
         /// Young's modulus E [Pa], positive.
         young: f64,
         /// Poisson's ratio ν, between −1 and 0.5 exclusive.
         poisson: f64,
     },
-    /// What the formulas use.
+    /// Used in the formulas.
     Lame {
         /// Shear modulus μ [Pa], positive.
         mu: f64,
@@ -34,9 +34,7 @@ impl ElasticModuli {
     /// Lamé parameters (μ, λ) [Pa]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
     pub fn lame(&self) -> (f64, f64) {
         match *self {
-            Self::YoungPoisson { young, poisson } => {
-                (young / (2.0 * (1.0 + poisson)), young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)))
-            }
+            Self::YoungPoisson { young, poisson } => lame(young, poisson),
             Self::Lame { mu, lambda } => (mu, lambda),
         }
     }
@@ -50,363 +48,281 @@ impl ElasticModuli {
             }
         }
     }
+}
 
-    /// Checks that both moduli are finite and the energy is positive definite.
-    pub fn validate(&self) -> Result<(), MaterialError> {
-        match *self {
-            Self::YoungPoisson { young, poisson } => {
-                positive("young", young)?;
-                // Written so that NaN fails too.
-                if poisson > -1.0 && poisson < 0.5 { Ok(()) } else { Err(MaterialError::Poisson { value: poisson }) }
+/// A computation with a law whose type is known only at run time; generic inside, so that loops are compiled for each law
+/// and dispatched once.
+pub trait MaterialVisitor {
+    /// Result of the computation.
+    type Output;
+    /// Called with the law.
+    fn visit<M: DeclaredLaw>(self, material: M) -> Self::Output;
+}
+
+/// Makes [`Law`] of a list of laws: one variant for each, and the expression of its type.
+macro_rules! laws {
+    ($( $(#[$doc:meta])* $Variant:ident = $law:expr, )*) => {
+        /// The laws by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Law { $( $(#[$doc])* $Variant, )* }
+
+        impl Law {
+            /// All laws.
+            pub const ALL: [Self; [$(stringify!($Variant)),*].len()] = [$(Self::$Variant),*];
+
+            /// Calls the visitor with the type of this law.
+            #[inline(always)]
+            pub fn visit<V: MaterialVisitor>(self, visitor: V) -> V::Output {
+                match self { $( Self::$Variant => visitor.visit($law), )* }
             }
-            Self::Lame { mu, lambda } => {
-                positive("mu", mu)?;
-                finite("lambda", lambda)?;
-                positive("bulk modulus lambda + 2 mu / 3", lambda + 2.0 / 3.0 * mu)
+        }
+    };
+}
+pub(super) use laws;
+
+/// The constants of a law.
+struct Facts {
+    name: &'static str,
+    doc: &'static str,
+    keys: &'static [Parameter],
+    parameter_count: usize,
+    is_objective: bool,
+    is_isotropic: bool,
+    is_extended: bool,
+    has_barrier: bool,
+    has_volume_term: bool,
+    takes_fibers: bool,
+    fiber_role: FiberRole,
+}
+
+struct FactsOf;
+
+impl MaterialVisitor for FactsOf {
+    type Output = &'static Facts;
+    fn visit<M: DeclaredLaw>(self, _: M) -> &'static Facts {
+        const {
+            &Facts {
+                name: M::NAME,
+                doc: M::DOC,
+                keys: M::KEYS,
+                parameter_count: M::PARAMETERS,
+                is_objective: M::OBJECTIVE,
+                is_isotropic: M::ISOTROPIC,
+                is_extended: M::EXTENDED,
+                has_barrier: M::BARRIER,
+                has_volume_term: !matches!(M::VOLUME_TERM, VolumeTerm::Inseparable),
+                takes_fibers: M::TAKES_FIBERS,
+                fiber_role: M::FIBERS,
             }
         }
     }
 }
 
-/// The laws by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Law {
-    /// [`Linear`]
-    Linear,
-    /// [`Corotated`]
-    Corotated,
-    /// [`StVenantKirchhoff`]
-    StVenantKirchhoff,
-    /// [`NeoHookean`]
-    NeoHookean,
-    /// [`StableNeoHookean`]
-    StableNeoHookean,
-    /// [`MooneyRivlin`]
-    MooneyRivlin,
-    /// [`Invertible`] over [`NeoHookean`]
-    InvertibleNeoHookean,
-    /// [`Invertible`] over [`MooneyRivlin`]
-    InvertibleMooneyRivlin,
-    /// [`FiberReinforced`]
-    FiberReinforced,
-    /// [`TransverselyIsotropic`]
-    TransverselyIsotropic,
-}
-
-/// Something to be done with a law whose type is known only at run time; generic inside, so that loops are compiled for
-/// each law and dispatched once.
-pub trait MaterialVisitor {
-    /// What comes out.
-    type Output;
-    /// Called with the law.
-    fn visit<M: Material>(self, material: M) -> Self::Output;
-}
-
 impl Law {
-    /// All laws.
-    pub const ALL: [Self; 10] = [
-        Self::Linear,
-        Self::Corotated,
-        Self::StVenantKirchhoff,
-        Self::NeoHookean,
-        Self::StableNeoHookean,
-        Self::MooneyRivlin,
-        Self::InvertibleNeoHookean,
-        Self::InvertibleMooneyRivlin,
-        Self::FiberReinforced,
-        Self::TransverselyIsotropic,
-    ];
+    fn facts(self) -> &'static Facts {
+        self.visit(FactsOf)
+    }
 
-    /// Calls the visitor with the type of this law.
-    #[inline(always)]
-    pub fn visit<V: MaterialVisitor>(self, visitor: V) -> V::Output {
-        match self {
-            Self::Linear => visitor.visit(Linear),
-            Self::Corotated => visitor.visit(Corotated),
-            Self::StVenantKirchhoff => visitor.visit(StVenantKirchhoff),
-            Self::NeoHookean => visitor.visit(NeoHookean),
-            Self::StableNeoHookean => visitor.visit(StableNeoHookean),
-            Self::MooneyRivlin => visitor.visit(MooneyRivlin),
-            Self::InvertibleNeoHookean => visitor.visit(Invertible(NeoHookean)),
-            Self::InvertibleMooneyRivlin => visitor.visit(Invertible(MooneyRivlin)),
-            Self::FiberReinforced => visitor.visit(FiberReinforced),
-            Self::TransverselyIsotropic => visitor.visit(ByInvariants(TransverselyIsotropic)),
-        }
+    /// The laws that scenes name: all but the extensions to inverted cells, which are an option of a law.
+    pub fn plain() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.into_iter().filter(|law| !law.is_extended())
+    }
+
+    /// The law that scenes know by this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::plain().find(|law| law.name() == name)
     }
 
     /// Name in scene files and reports.
     pub fn name(self) -> &'static str {
-        struct Name;
-        impl MaterialVisitor for Name {
-            type Output = &'static str;
-            fn visit<M: Material>(self, _: M) -> &'static str {
-                M::NAME
-            }
-        }
-        self.visit(Name)
+        self.facts().name
+    }
+
+    /// One sentence for the reference page.
+    pub fn doc(self) -> &'static str {
+        self.facts().doc
+    }
+
+    /// Parameters of the law.
+    pub fn keys(self) -> &'static [Parameter] {
+        self.facts().keys
+    }
+
+    /// Index of a parameter among [`keys`](Self::keys).
+    pub fn key_index(self, key: &str) -> Option<usize> {
+        self.keys().iter().position(|parameter| parameter.key == key)
+    }
+
+    /// Whether Young's modulus and Poisson's ratio are parameters of the law.
+    pub fn has_young(self) -> bool {
+        self.key_index("young") == Some(0)
     }
 
     /// Whether ψ(QF) = ψ(F) for rotations Q.
     pub fn is_objective(self) -> bool {
-        struct Objective;
-        impl MaterialVisitor for Objective {
-            type Output = bool;
-            fn visit<M: Material>(self, _: M) -> bool {
-                M::OBJECTIVE
-            }
-        }
-        self.visit(Objective)
+        self.facts().is_objective
     }
 
     /// Whether ψ(FQ) = ψ(F) for rotations Q.
     pub fn is_isotropic(self) -> bool {
-        struct Isotropic;
-        impl MaterialVisitor for Isotropic {
-            type Output = bool;
-            fn visit<M: Material>(self, _: M) -> bool {
-                M::ISOTROPIC
-            }
-        }
-        self.visit(Isotropic)
+        self.facts().is_isotropic
+    }
+
+    /// Whether this is the extension of a law to inverted cells ([`Invertible`](super::Invertible)).
+    pub fn is_extended(self) -> bool {
+        self.facts().is_extended
+    }
+
+    /// Extension of the law to inverted cells, where there is one.
+    pub fn extended(self) -> Option<Self> {
+        Self::ALL.into_iter().find(|law| law.is_extended() && law.name() == self.name())
     }
 
     /// How many numbers of [`MaterialPoint::into_array`] the law reads.
     pub fn parameter_count(self) -> usize {
-        struct Count;
-        impl MaterialVisitor for Count {
-            type Output = usize;
-            fn visit<M: Material>(self, _: M) -> usize {
-                M::PARAMETERS
-            }
-        }
-        self.visit(Count)
+        self.facts().parameter_count
     }
 
     /// Whether the law has a volume term that may be evaluated with the mean over a cell.
     pub fn has_volume_term(self) -> bool {
-        struct Volume;
-        impl MaterialVisitor for Volume {
-            type Output = bool;
-            fn visit<M: Material>(self, _: M) -> bool {
-                M::VOLUME_TERM != VolumeTerm::Inseparable
-            }
-        }
-        self.visit(Volume)
+        self.facts().has_volume_term
     }
 
     /// Whether cells of this law may have fibers that pull.
     pub fn takes_fibers(self) -> bool {
-        struct Takes;
-        impl MaterialVisitor for Takes {
-            type Output = bool;
-            fn visit<M: Material>(self, _: M) -> bool {
-                M::TAKES_FIBERS
-            }
-        }
-        self.visit(Takes)
+        self.facts().takes_fibers
+    }
+
+    /// Role of the fiber direction in the law.
+    pub fn fiber_role(self) -> FiberRole {
+        self.facts().fiber_role
+    }
+
+    /// Whether the law needs a fiber direction.
+    pub fn needs_fibers(self) -> bool {
+        self.fiber_role() != FiberRole::None
     }
 
     /// Whether ψ = +∞ where det F ≤ 0.
     pub fn has_barrier(self) -> bool {
-        struct Barrier;
-        impl MaterialVisitor for Barrier {
-            type Output = bool;
-            fn visit<M: Material>(self, _: M) -> bool {
-                M::BARRIER
+        self.facts().has_barrier
+    }
+
+    /// Values of all parameters from those that are given; `None` where one is missing that has no default.
+    pub fn complete(self, given: [Option<f64>; MAX_KEYS]) -> Option<Values> {
+        let keys = self.keys();
+        let mut values = [0.0; MAX_KEYS];
+        for (k, parameter) in keys.iter().enumerate() {
+            values[k] = match (given[k], parameter.default) {
+                (Some(value), _) => value,
+                (None, KeyDefault::Text(text)) => text.parse().ok()?,
+                (None, KeyDefault::Derived(_)) => 0.0,
+                (None, KeyDefault::Required) => return None,
+            };
+        }
+        for (k, parameter) in keys.iter().enumerate() {
+            if let (None, KeyDefault::Derived(from)) = (given[k], parameter.default) {
+                values[k] = from(values);
             }
         }
-        self.visit(Barrier)
+        Some(values)
     }
 }
 
-/// A material as a user describes it: a law and its parameters.
+/// A material as a user describes it: a law and the values of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MaterialSpec {
-    /// [`Linear`]
-    Linear(ElasticModuli),
-    /// [`Corotated`]
-    Corotated(ElasticModuli),
-    /// [`StVenantKirchhoff`]
-    StVenantKirchhoff(ElasticModuli),
-    /// [`NeoHookean`]
-    NeoHookean(ElasticModuli),
-    /// [`StableNeoHookean`]
-    StableNeoHookean(ElasticModuli),
-    /// [`MooneyRivlin`]
-    MooneyRivlin {
-        /// Coefficient c₁₀ of the first invariant [Pa], not negative.
-        c10: f64,
-        /// Coefficient c₀₁ of the second invariant [Pa], not negative; c₁₀ + c₀₁ positive.
-        c01: f64,
-        /// Bulk modulus κ [Pa], positive.
-        bulk: f64,
-    },
-    /// [`Invertible`] over [`NeoHookean`]
-    InvertibleNeoHookean {
-        /// Moduli of the small-strain limit.
-        moduli: ElasticModuli,
-        /// From where on the law is extended.
-        inversion: Inversion,
-    },
-    /// [`Invertible`] over [`MooneyRivlin`]
-    InvertibleMooneyRivlin {
-        /// Coefficient c₁₀ of the first invariant [Pa], not negative.
-        c10: f64,
-        /// Coefficient c₀₁ of the second invariant [Pa], not negative; c₁₀ + c₀₁ positive.
-        c01: f64,
-        /// Bulk modulus κ [Pa], positive.
-        bulk: f64,
-        /// From where on the law is extended.
-        inversion: Inversion,
-    },
-    /// [`FiberReinforced`]
-    FiberReinforced {
-        /// Moduli of the matrix in the small-strain limit.
-        moduli: ElasticModuli,
-        /// Modulus k of the fibers when they become taut [Pa], not negative.
-        fiber_stiffness: f64,
-        /// Exponent c of their stiffening, not negative.
-        fiber_stiffening: f64,
-        /// Unit vector along the fibers at rest.
-        fiber: Vec3,
-    },
-    /// [`TransverselyIsotropic`]
-    TransverselyIsotropic {
-        /// Modulus G₁ of shear along the fibers [Pa], positive.
-        along_shear: f64,
-        /// Modulus G₂ of shear across the fibers [Pa], positive.
-        cross_shear: f64,
-        /// Modulus μ₃ of stretch along the fibers at constant volume [Pa], positive.
-        stretch: f64,
-        /// Bulk modulus κ [Pa], positive.
-        bulk: f64,
-        /// Unit vector along the fibers at rest.
-        fiber: Vec3,
-    },
+pub struct MaterialSpec {
+    law: Law,
+    values: Values,
+    /// Unit vector along the fibers at rest, for laws that need one.
+    fiber: Vec3,
+    inversion: Option<Inversion>,
 }
-
-/// Exponent of the stiffening of passive fibers: that of the passive curve of skeletal muscle [Weiss96].
-pub const DEFAULT_FIBER_STIFFENING: f64 = 6.6;
 
 impl MaterialSpec {
-    /// A material of this law with the small-strain limit (E, ν). For Mooney–Rivlin half of the shear modulus comes from
-    /// each invariant: c₁₀ = c₀₁ = μ/4, and κ = E/(3(1 − 2ν)); the transversely isotropic law has G₁ = G₂ = μ/2 and μ₃ = μ. Fibers run along x and have the
-    /// modulus E.
+    /// A material of a law with these values in the order of [`Law::keys`]. Fibers run along x; a law that is extended to
+    /// inverted cells has the default [`Inversion`].
+    pub fn new(law: Law, values: Values) -> Self {
+        let inversion = law.is_extended().then(Inversion::default);
+        Self { law, values, fiber: Vec3::unit(0), inversion }
+    }
+
+    /// A material of this law with typical parameters and the small-strain limit (E, ν).
     pub fn with_young(law: Law, young: f64, poisson: f64) -> Self {
-        let moduli = ElasticModuli::YoungPoisson { young, poisson };
-        match law {
-            Law::Linear => Self::Linear(moduli),
-            Law::Corotated => Self::Corotated(moduli),
-            Law::StVenantKirchhoff => Self::StVenantKirchhoff(moduli),
-            Law::NeoHookean => Self::NeoHookean(moduli),
-            Law::StableNeoHookean => Self::StableNeoHookean(moduli),
-            Law::MooneyRivlin => {
-                let quarter = moduli.lame().0 / 4.0;
-                Self::MooneyRivlin { c10: quarter, c01: quarter, bulk: young / (3.0 * (1.0 - 2.0 * poisson)) }
-            }
-            Law::InvertibleNeoHookean => Self::NeoHookean(moduli).extended(Inversion::default()),
-            Law::InvertibleMooneyRivlin => {
-                Self::with_young(Law::MooneyRivlin, young, poisson).extended(Inversion::default())
-            }
-            Law::FiberReinforced => Self::FiberReinforced {
-                moduli,
-                fiber_stiffness: young,
-                fiber_stiffening: DEFAULT_FIBER_STIFFENING,
-                fiber: Vec3::unit(0),
-            },
-            Law::TransverselyIsotropic => {
-                let half = moduli.lame().0 / 2.0;
-                Self::TransverselyIsotropic {
-                    along_shear: half,
-                    cross_shear: half,
-                    stretch: 2.0 * half,
-                    bulk: young / (3.0 * (1.0 - 2.0 * poisson)),
-                    fiber: Vec3::unit(0),
-                }
+        struct Typical(f64, f64);
+        impl MaterialVisitor for Typical {
+            type Output = Values;
+            fn visit<M: DeclaredLaw>(self, _: M) -> Values {
+                M::typical(self.0, self.1)
             }
         }
+        Self::new(law, law.visit(Typical(young, poisson)))
     }
 
-    /// The same material, extended to flat and inverted cells. Laws that bear them by themselves stay as they are.
+    /// The same material, extended to flat and inverted cells. Laws without such an extension stay as they are.
     pub fn extended(self, inversion: Inversion) -> Self {
-        match self {
-            Self::NeoHookean(moduli) | Self::InvertibleNeoHookean { moduli, .. } => {
-                Self::InvertibleNeoHookean { moduli, inversion }
-            }
-            Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
-                Self::InvertibleMooneyRivlin { c10, c01, bulk, inversion }
-            }
-            other => other,
+        match self.law.extended() {
+            Some(law) => Self { law, inversion: Some(inversion), ..self },
+            None => self,
         }
     }
 
-    /// How the law is extended to flat and inverted cells, where it is.
-    pub fn inversion(&self) -> Option<Inversion> {
-        match *self {
-            Self::InvertibleNeoHookean { inversion, .. } | Self::InvertibleMooneyRivlin { inversion, .. } => {
-                Some(inversion)
-            }
-            _ => None,
-        }
+    /// The same material with fibers along a unit vector.
+    pub fn with_fiber(self, fiber: Vec3) -> Self {
+        Self { fiber, ..self }
     }
 
-    /// Whether the stress is the derivative of the energy; see [`Extension::Constant`].
-    pub fn has_potential(&self) -> bool {
-        self.inversion().is_none_or(|inversion| inversion.extension == Extension::Energy)
+    /// The same material with another value of one parameter; unchanged where the law has no such parameter.
+    pub fn with(mut self, key: &str, value: f64) -> Self {
+        if let Some(k) = self.law.key_index(key) {
+            self.values[k] = value;
+        }
+        self
     }
 
     /// The same material with other moduli, for laws that have Young's modulus and Poisson's ratio.
     pub fn with_moduli(self, new: ElasticModuli) -> Self {
-        match self {
-            Self::Linear(_) => Self::Linear(new),
-            Self::Corotated(_) => Self::Corotated(new),
-            Self::StVenantKirchhoff(_) => Self::StVenantKirchhoff(new),
-            Self::NeoHookean(_) => Self::NeoHookean(new),
-            Self::StableNeoHookean(_) => Self::StableNeoHookean(new),
-            Self::InvertibleNeoHookean { inversion, .. } => Self::InvertibleNeoHookean { moduli: new, inversion },
-            Self::FiberReinforced { fiber_stiffness, fiber_stiffening, fiber, .. } => {
-                Self::FiberReinforced { moduli: new, fiber_stiffness, fiber_stiffening, fiber }
-            }
-            Self::MooneyRivlin { .. } | Self::InvertibleMooneyRivlin { .. } | Self::TransverselyIsotropic { .. } => {
-                self
-            }
-        }
+        let (young, poisson) = new.young_poisson();
+        if self.law.has_young() { self.with("young", young).with("poisson", poisson) } else { self }
     }
 
     /// The law.
     pub fn law(&self) -> Law {
-        match self {
-            Self::Linear(_) => Law::Linear,
-            Self::Corotated(_) => Law::Corotated,
-            Self::StVenantKirchhoff(_) => Law::StVenantKirchhoff,
-            Self::NeoHookean(_) => Law::NeoHookean,
-            Self::StableNeoHookean(_) => Law::StableNeoHookean,
-            Self::MooneyRivlin { .. } => Law::MooneyRivlin,
-            Self::InvertibleNeoHookean { .. } => Law::InvertibleNeoHookean,
-            Self::InvertibleMooneyRivlin { .. } => Law::InvertibleMooneyRivlin,
-            Self::FiberReinforced { .. } => Law::FiberReinforced,
-            Self::TransverselyIsotropic { .. } => Law::TransverselyIsotropic,
-        }
+        self.law
+    }
+
+    /// Values of the parameters in the order of [`Law::keys`].
+    pub fn values(&self) -> &[f64] {
+        &self.values[..self.law.keys().len()]
+    }
+
+    /// Value of a parameter, where the law has it.
+    pub fn value(&self, key: &str) -> Option<f64> {
+        self.law.key_index(key).map(|k| self.values[k])
+    }
+
+    /// Unit vector along the fibers at rest; without meaning for laws that need none.
+    pub fn fiber(&self) -> Vec3 {
+        self.fiber
+    }
+
+    /// Extension to flat and inverted cells, where there is one.
+    pub fn inversion(&self) -> Option<Inversion> {
+        self.inversion
+    }
+
+    /// Whether the stress is the derivative of the energy; see [`Extension::Constant`].
+    pub fn has_potential(&self) -> bool {
+        self.inversion.is_none_or(|inversion| inversion.extension == Extension::Energy)
     }
 
     /// Moduli of the small-strain limit.
     pub fn moduli(&self) -> ElasticModuli {
-        match *self {
-            Self::Linear(moduli)
-            | Self::Corotated(moduli)
-            | Self::StVenantKirchhoff(moduli)
-            | Self::NeoHookean(moduli)
-            | Self::StableNeoHookean(moduli)
-            | Self::InvertibleNeoHookean { moduli, .. }
-            | Self::FiberReinforced { moduli, .. } => moduli,
-            Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
-                ElasticModuli::Lame { mu: 2.0 * (c10 + c01), lambda: bulk - 4.0 / 3.0 * (c10 + c01) }
-            }
-            Self::TransverselyIsotropic { along_shear, cross_shear, bulk, .. } => {
-                let mu = along_shear + cross_shear;
-                ElasticModuli::Lame { mu, lambda: bulk - 2.0 / 3.0 * mu }
-            }
+        if self.law.has_young() {
+            return ElasticModuli::YoungPoisson { young: self.values[0], poisson: self.values[1] };
         }
+        let MaterialPoint { mu, lambda, .. } = self.law.visit(PointOf(self.values));
+        ElasticModuli::Lame { mu, lambda }
     }
 
     /// Lamé parameters (μ, λ) of the small-strain limit [Pa].
@@ -416,187 +332,82 @@ impl MaterialSpec {
 
     /// The parameters as the law reads them.
     pub fn point(&self) -> MaterialPoint<f64> {
-        let (mu, lambda) = self.lame();
-        let mut point = MaterialPoint { mu, lambda, ..MaterialPoint::default() };
-        match *self {
-            Self::MooneyRivlin { c01, bulk, .. } | Self::InvertibleMooneyRivlin { c01, bulk, .. } => {
-                (point.extra[0], point.extra[1]) = (c01, bulk);
-            }
-            Self::FiberReinforced { fiber_stiffness, fiber_stiffening, fiber, .. } => {
-                (point.extra[0], point.extra[1]) = (fiber_stiffness, fiber_stiffening);
-                point.fiber = fiber;
-            }
-            Self::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber } => {
-                point.extra = [along_shear, cross_shear, bulk, stretch];
-                point.fiber = fiber;
-            }
-            _ => {}
+        let mut point = self.law.visit(PointOf(self.values));
+        if self.law.needs_fibers() {
+            point.fiber = self.fiber;
         }
-        if let Some(inversion) = self.inversion() {
+        if let Some(inversion) = self.inversion {
             [point.extra[2], point.extra[3]] = inversion.parameters();
         }
         point
     }
 
+    /// Derivative of [`point`](Self::point) with respect to a parameter; `None` where the law has no such parameter.
+    pub fn point_slope(&self, key: &str) -> Option<MaterialPoint<f64>> {
+        let index = self.law.key_index(key)?;
+        let mut values = self.values.map(ComplexStep::constant);
+        values[index] = ComplexStep::moving(self.values[index], 1.0);
+        Some(self.law.visit(PointOf(values)).map(ComplexStep::derivative))
+    }
+
     /// The same material with all stiffnesses multiplied by `factor`.
-    pub fn scaled(&self, factor: f64) -> Self {
-        let scale = |moduli| match moduli {
-            ElasticModuli::YoungPoisson { young, poisson } => {
-                ElasticModuli::YoungPoisson { young: young * factor, poisson }
+    pub fn scaled(mut self, factor: f64) -> Self {
+        for (value, parameter) in self.values.iter_mut().zip(self.law.keys()) {
+            if parameter.unit == Unit::Pascal {
+                *value *= factor;
             }
-            ElasticModuli::Lame { mu, lambda } => ElasticModuli::Lame { mu: mu * factor, lambda: lambda * factor },
-        };
-        match *self {
-            Self::MooneyRivlin { c10, c01, bulk } => {
-                Self::MooneyRivlin { c10: c10 * factor, c01: c01 * factor, bulk: bulk * factor }
-            }
-            Self::InvertibleMooneyRivlin { c10, c01, bulk, inversion } => {
-                Self::MooneyRivlin { c10: c10 * factor, c01: c01 * factor, bulk: bulk * factor }.extended(inversion)
-            }
-            Self::FiberReinforced { moduli, fiber_stiffness, fiber_stiffening, fiber } => Self::FiberReinforced {
-                moduli: scale(moduli),
-                fiber_stiffness: fiber_stiffness * factor,
-                fiber_stiffening,
-                fiber,
-            },
-            Self::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber } => {
-                Self::TransverselyIsotropic {
-                    along_shear: along_shear * factor,
-                    cross_shear: cross_shear * factor,
-                    stretch: stretch * factor,
-                    bulk: bulk * factor,
-                    fiber,
-                }
-            }
-            other => other.with_moduli(scale(other.moduli())),
         }
+        self
     }
 
     /// Checks that the parameters are finite and describe a stable rest state.
     pub fn validate(&self) -> Result<(), MaterialError> {
-        if let Some(Inversion { threshold, .. }) = self.inversion()
-            && !(threshold > 0.0 && threshold < 1.0)
-        {
-            return Err(MaterialError::Threshold { value: threshold });
+        if let Some(Inversion { threshold, .. }) = self.inversion {
+            check_range("the threshold of inversion", THRESHOLD, threshold)?;
         }
-        match *self {
-            Self::MooneyRivlin { c10, c01, bulk } | Self::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
-                not_negative("c10", c10)?;
-                not_negative("c01", c01)?;
-                positive("c10 + c01", c10 + c01)?;
-                positive("bulk", bulk)
-            }
-            Self::FiberReinforced { moduli, fiber_stiffness, fiber_stiffening, fiber } => {
-                moduli.validate()?;
-                not_negative("fiber_stiffness", fiber_stiffness)?;
-                if !(0.0..MAX_FIBER_STIFFENING).contains(&fiber_stiffening) {
-                    return Err(MaterialError::Stiffening { value: fiber_stiffening });
-                }
-                unit_fiber(fiber)
-            }
-            Self::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber } => {
-                positive("along_shear", along_shear)?;
-                positive("cross_shear", cross_shear)?;
-                positive("stretch", stretch)?;
-                positive("bulk", bulk)?;
-                unit_fiber(fiber)
-            }
-            _ => self.moduli().validate(),
+        for (parameter, &value) in self.law.keys().iter().zip(&self.values) {
+            parameter.check(value)?;
+        }
+        self.law.visit(CheckOf(self.values))?;
+        // Written so that NaN fails too.
+        let length = self.fiber.norm();
+        match self.law.needs_fibers() && !((length - 1.0).abs() <= 1e-9) {
+            true => Err(MaterialError::Fiber { length }),
+            false => Ok(()),
         }
     }
 
     /// Calls the visitor with the type of the law.
     #[inline(always)]
     pub fn visit<V: MaterialVisitor>(&self, visitor: V) -> V::Output {
-        self.law().visit(visitor)
+        self.law.visit(visitor)
     }
 }
 
-/// Bound of the exponent of the stiffening of fibers: e^(100 · 0.4) is still a number to compute with.
-const MAX_FIBER_STIFFENING: f64 = 100.0;
+/// Thresholds of [`Inversion`]: from 1 on the extension would change the rest state.
+const THRESHOLD: Range = Range { low: 0.0, includes_low: false, high: 1.0 };
 
-/// A parameter or a rest state that no material can have.
-#[derive(Clone, Copy, Debug, Error, PartialEq)]
-pub enum MaterialError {
-    /// NaN or infinite.
-    #[error("{parameter} must be finite, got {value}")]
-    NotFinite {
-        /// Which parameter.
-        parameter: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// A stiffness that must be positive.
-    #[error("{parameter} must be positive, got {value} Pa")]
-    NotPositive {
-        /// Which parameter.
-        parameter: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// A stiffness that may be zero but not negative.
-    #[error("{parameter} must not be negative, got {value} Pa")]
-    Negative {
-        /// Which parameter.
-        parameter: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// Poisson's ratio outside (−1, 0.5).
-    #[error("Poisson's ratio must be above -1 and below 0.5, got {value}")]
-    Poisson {
-        /// Its value.
-        value: f64,
-    },
-    /// The threshold of [`Inversion`] outside (0, 1): at 1 and above the extension would change the rest state.
-    #[error("the threshold of inversion must be above 0 and below 1, the stretch at rest, got {value}")]
-    Threshold {
-        /// Its value.
-        value: f64,
-    },
-    /// The exponent of fibers outside [0, 100).
-    #[error("fiber_stiffening must be at least 0 and below 100, got {value}")]
-    Stiffening {
-        /// Its value.
-        value: f64,
-    },
-    /// A fiber direction that is no unit vector.
-    #[error("the direction of the fibres must have length 1, got {length}; give every cell of the body a direction")]
-    Fiber {
-        /// Its length.
-        length: f64,
-    },
-    /// A law whose rest shape is not at rest.
-    #[error("the law `{law}` is not at rest in its rest shape: {defect}")]
-    Rest {
-        /// The law.
-        law: &'static str,
-        /// What is wrong, and what to do.
-        defect: RestDefect,
-    },
+struct PointOf<S>(Values<S>);
+
+impl<S: Scalar> MaterialVisitor for PointOf<S> {
+    type Output = MaterialPoint<S>;
+    fn visit<M: DeclaredLaw>(self, _: M) -> MaterialPoint<S> {
+        M::point(self.0)
+    }
 }
 
-fn unit_fiber(fiber: Vec3) -> Result<(), MaterialError> {
-    // Written so that NaN fails too.
-    if (fiber.norm() - 1.0).abs() <= 1e-9 { Ok(()) } else { Err(MaterialError::Fiber { length: fiber.norm() }) }
-}
+struct CheckOf(Values);
 
-fn finite(parameter: &'static str, value: f64) -> Result<(), MaterialError> {
-    if value.is_finite() { Ok(()) } else { Err(MaterialError::NotFinite { parameter, value }) }
-}
-
-fn positive(parameter: &'static str, value: f64) -> Result<(), MaterialError> {
-    finite(parameter, value)?;
-    if value > 0.0 { Ok(()) } else { Err(MaterialError::NotPositive { parameter, value }) }
-}
-
-fn not_negative(parameter: &'static str, value: f64) -> Result<(), MaterialError> {
-    finite(parameter, value)?;
-    if value >= 0.0 { Ok(()) } else { Err(MaterialError::Negative { parameter, value }) }
+impl MaterialVisitor for CheckOf {
+    type Output = Result<(), MaterialError>;
+    fn visit<M: DeclaredLaw>(self, _: M) -> Self::Output {
+        M::check(self.0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::declaration::{POISSON, YOUNG};
     use super::*;
 
     #[test]
@@ -621,17 +432,22 @@ mod tests {
     #[test]
     fn impossible_parameters_are_named() {
         let spec = |young, poisson| MaterialSpec::with_young(Law::NeoHookean, young, poisson).validate();
+        let out_of = |parameter: Parameter, value| {
+            Err(MaterialError::Range { parameter: parameter.title(), range: parameter.range, value })
+        };
         assert_eq!(spec(1e4, 0.3), Ok(()));
-        assert_eq!(spec(1e4, 0.5), Err(MaterialError::Poisson { value: 0.5 }));
-        assert_eq!(spec(1e4, -1.0), Err(MaterialError::Poisson { value: -1.0 }));
-        assert!(matches!(spec(1e4, f64::NAN), Err(MaterialError::Poisson { .. })));
-        assert_eq!(spec(0.0, 0.3), Err(MaterialError::NotPositive { parameter: "young", value: 0.0 }));
+        assert_eq!(spec(1e4, 0.5), out_of(POISSON, 0.5));
+        assert_eq!(spec(1e4, -1.0), out_of(POISSON, -1.0));
+        assert!(matches!(spec(1e4, f64::NAN), Err(MaterialError::NotFinite { .. })));
+        assert_eq!(spec(0.0, 0.3), out_of(YOUNG, 0.0));
+        assert_eq!(spec(0.0, 0.3).unwrap_err().to_string(), "Young's modulus must be positive, got 0");
         assert!(matches!(spec(f64::INFINITY, 0.3), Err(MaterialError::NotFinite { .. })));
-        let rubber = |c10, c01, bulk| MaterialSpec::MooneyRivlin { c10, c01, bulk }.validate();
+        let rubber = |c10, c01, bulk| MaterialSpec::mooney_rivlin(c10, c01, bulk).validate().map_err(|e| e.to_string());
         assert_eq!(rubber(1e3, 0.0, 1e5), Ok(()));
-        assert_eq!(rubber(-1.0, 2.0, 1e5), Err(MaterialError::Negative { parameter: "c10", value: -1.0 }));
-        assert_eq!(rubber(0.0, 0.0, 1e5), Err(MaterialError::NotPositive { parameter: "c10 + c01", value: 0.0 }));
-        let lame = MaterialSpec::Linear(ElasticModuli::Lame { mu: 1.0, lambda: -0.7 });
+        assert_eq!(rubber(-1.0, 2.0, 1e5), Err("c10 must be at least 0, got -1".into()));
+        assert_eq!(rubber(0.0, 0.0, 1e5), Err("c10 + c01 must be positive, got 0".into()));
+        let lame = MaterialSpec::with_young(Law::Linear, 1.0, 0.0);
+        let lame = lame.with_moduli(ElasticModuli::Lame { mu: 1.0, lambda: -0.7 });
         assert!(lame.validate().is_err(), "negative bulk modulus");
     }
 
@@ -643,5 +459,46 @@ mod tests {
             assert!((b.mu - 1.1 * a.mu).abs() < 1e-10 && (b.lambda - 1.1 * a.lambda).abs() < 1e-10);
             assert_eq!(spec.scaled(1.1).law(), law);
         }
+    }
+
+    /// Declarations are whole: few enough keys, sentences, names of their own, defaults that are numbers.
+    #[test]
+    fn declarations_are_complete() {
+        for law in Law::ALL {
+            assert!(law.keys().len() <= MAX_KEYS && law.doc().ends_with('.'), "{}", law.name());
+            assert_eq!(Law::ALL.into_iter().filter(|l| l.name() == law.name() && !l.is_extended()).count(), 1);
+            assert!(law.parameter_count() <= if law.is_extended() { 6 } else { MaterialPoint::<f64>::LEN });
+            let spec = MaterialSpec::with_young(law, 1e4, 0.3);
+            assert_eq!(spec.validate(), Ok(()), "{}", law.name());
+            let given: [Option<f64>; MAX_KEYS] = std::array::from_fn(|k| {
+                let required = law.keys().get(k).is_some_and(|key| matches!(key.default, KeyDefault::Required));
+                required.then(|| spec.values[k])
+            });
+            let values = law.complete(given).expect("every other key has a default");
+            assert!(MaterialSpec::new(law, values).validate().is_ok(), "{}: {values:?}", law.name());
+        }
+    }
+
+    /// ∂(μ, λ, …)/∂θ against differences.
+    #[test]
+    fn slopes_of_points_are_their_derivatives() {
+        for law in Law::ALL {
+            let spec = MaterialSpec::with_young(law, 1.3, 0.3);
+            for key in law.keys() {
+                let h = 1e-6;
+                let at = |s: f64| spec.with(key.key, spec.value(key.key).unwrap() + s).point().into_array();
+                let (plus, minus, slope) = (at(h), at(-h), spec.point_slope(key.key).unwrap().into_array());
+                for k in 0..MaterialPoint::<f64>::LEN {
+                    let difference = (plus[k] - minus[k]) / (2.0 * h);
+                    assert!(
+                        (difference - slope[k]).abs() < 1e-8 * (1.0 + slope[k].abs()),
+                        "{} {}",
+                        law.name(),
+                        key.key
+                    );
+                }
+            }
+        }
+        assert!(MaterialSpec::with_young(Law::Linear, 1.0, 0.3).point_slope("c10").is_none());
     }
 }

@@ -5,6 +5,7 @@
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Shape, transform};
+use super::declaration::{DeclaredLaw, Values, lame_of};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others, symmetric,
@@ -28,7 +29,7 @@ fn second_piola<S: Scalar>(E: &Mat3<S>, point: &MaterialPoint<S>) -> Mat3<S> {
 }
 
 impl Material for StVenantKirchhoff {
-    const NAME: &'static str = "st_venant_kirchhoff";
+    const NAME: &'static str = "stvk";
 
     #[inline(always)]
     fn energy_density<S: Scalar>(&self, F: &Mat3<S>, point: &MaterialPoint<S>) -> S {
@@ -99,5 +100,18 @@ impl IsotropicLaw for StVenantKirchhoff {
             flip: even + others * mu,
             twist: even - others * mu,
         }
+    }
+}
+
+impl DeclaredLaw for StVenantKirchhoff {
+    const DOC: &'static str =
+        "St. Venant–Kirchhoff: large rotations, weak in compression; collapses unless `inversion` is given.";
+
+    fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let (mu, lambda) = lame_of::<S>(values);
+        let two = S::splat(2.0);
+        let green = stretches.map(|s| (s * s - S::one()) / two);
+        let sum = green[0] + green[1] + green[2];
+        [0, 1, 2].map(|i| stretches[i] * (two * mu * green[i] + lambda * sum))
     }
 }

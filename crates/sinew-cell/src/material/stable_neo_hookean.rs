@@ -5,6 +5,7 @@
 use sinew_math::{Mat3, Scalar, Vec3};
 
 use super::blocks::{BlockSink, Shape, transform};
+use super::declaration::{DeclaredLaw, Values, lame_of};
 use super::law::{Material, MaterialPoint};
 use super::principal::{
     IsotropicLaw, PrincipalHessian, PrincipalTangent, definite_by_principal_stretches, products_of_others, symmetric,
@@ -111,5 +112,17 @@ impl IsotropicLaw for StableNeoHookean {
             flip: mu - s * pressure,
             twist: mu + s * pressure,
         }
+    }
+}
+
+impl DeclaredLaw for StableNeoHookean {
+    const DOC: &'static str = "Stable neo-Hookean: large strains, finite under inversion.";
+
+    /// With α of [Smith18], the volume at which the volume term alone would rest.
+    fn principal_stresses<S: Scalar>(values: Values, _: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let (mu, lambda) = lame_of::<S>(values);
+        let alpha = S::one() + mu / (lambda + mu);
+        let volume = stretches[0] * stretches[1] * stretches[2];
+        stretches.map(|s| mu * s + (lambda + mu) * (volume - alpha) * volume / s)
     }
 }

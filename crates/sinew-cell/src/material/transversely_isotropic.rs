@@ -4,8 +4,10 @@
 
 use sinew_math::{Mat3, Scalar, Vec3};
 
-use super::invariant::{InvariantDerivatives, InvariantLaw, Invariants};
+use super::declaration::{DeclaredLaw, FiberRole, Parameter, Values, bulk_modulus, lame, zero_point};
+use super::invariant::{ByInvariants, InvariantDerivatives, InvariantLaw, Invariants};
 use super::law::MaterialPoint;
+use super::spec::{Law, MaterialSpec};
 use super::strain::{Volume, green_strain};
 use super::volume::{VolumeTerm, pointwise_lambda};
 
@@ -238,16 +240,77 @@ impl InvariantLaw for TransverselyIsotropic {
     }
 }
 
+impl DeclaredLaw for ByInvariants<TransverselyIsotropic> {
+    const DOC: &'static str = "Shears along and across fibers with moduli of their own; needs `fibers` of the body, and `muscle` lets them pull.";
+
+    const KEYS: &'static [Parameter] = &[
+        Parameter::stiffness(
+            "along_shear",
+            "Modulus of shear along the fibers [Pa]; small shears have twice that.",
+            r#""500 Pa""#,
+        ),
+        Parameter::stiffness(
+            "cross_shear",
+            "Modulus of shear across the fibers [Pa]; small shears have twice that.",
+            r#""500 Pa""#,
+        ),
+        Parameter::stiffness(
+            "stretch",
+            "Modulus of stretch along the fibers at constant volume, in addition to their tension [Pa]; by default the \
+             sum of the other two.",
+            r#""1 kPa""#,
+        )
+        .derived(|[along_shear, cross_shear, ..]| along_shear + cross_shear),
+        Parameter::stiffness("bulk", "Bulk modulus [Pa].", r#""1 MPa""#),
+    ];
+
+    const FIBERS: FiberRole = FiberRole::Inseparable;
+
+    fn point<S: Scalar>([along, across, stretch, bulk]: Values<S>) -> MaterialPoint<S> {
+        let mu = along + across;
+        let lambda = bulk - S::splat(2.0 / 3.0) * mu;
+        MaterialPoint { mu, lambda, extra: [along, across, bulk, stretch], ..zero_point() }
+    }
+
+    /// G₁ = G₂ = μ/2 and μ₃ = μ.
+    fn typical(young: f64, poisson: f64) -> Values {
+        let half = lame(young, poisson).0 / 2.0;
+        [half, half, 2.0 * half, bulk_modulus(young, poisson)]
+    }
+
+    /// Fibers along an axis i are not sheared: ψ = G₂ ln²(s_j/s_k) + 3/2 μ₃ ln²(s_i J^(−1/3)) + κ/2 ln² J.
+    fn principal_stresses<S: Scalar>([_, across, stretch, bulk]: Values, fiber: Vec3, stretches: [S; 3]) -> [S; 3] {
+        let along = (0..3).max_by(|&i, &j| fiber[i].abs().total_cmp(&fiber[j].abs())).unwrap_or(0);
+        let volume = stretches[0] * stretches[1] * stretches[2];
+        let third = S::splat(1.0 / 3.0);
+        let pull = S::splat(3.0 * stretch) * (stretches[along].ln() - volume.ln() * third);
+        let pressure = S::splat(bulk) * volume.ln() - pull * third;
+        [0, 1, 2].map(|i| {
+            if i == along {
+                return (pressure + pull) / stretches[i];
+            }
+            let other = 3 - along - i;
+            (S::splat(2.0 * across) * (stretches[i] / stretches[other]).ln() + pressure) / stretches[i]
+        })
+    }
+}
+
+impl MaterialSpec {
+    /// A transversely isotropic material with G₁, G₂, μ₃ and bulk modulus κ [Pa].
+    pub fn transversely_isotropic(along_shear: f64, cross_shear: f64, stretch: f64, bulk: f64) -> Self {
+        Self::new(Law::TransverselyIsotropic, [along_shear, cross_shear, stretch, bulk])
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Material;
     use super::super::battery::Random;
-    use super::super::{ByInvariants, Material, MaterialSpec};
     use super::*;
     use sinew_math::{ComplexStep, complex_step};
 
     fn point(fiber: Vec3) -> MaterialPoint {
-        let (along_shear, cross_shear, stretch) = (500.0, 700.0, 300.0);
-        MaterialSpec::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk: 1e5, fiber }.point()
+        MaterialSpec::transversely_isotropic(500.0, 700.0, 300.0, 1e5).with_fiber(fiber).point()
     }
 
     const LAW: ByInvariants<TransverselyIsotropic> = ByInvariants(TransverselyIsotropic);
@@ -274,8 +337,7 @@ mod tests {
     fn terms_see_their_own_deformation_only() {
         let a = Vec3::unit(0);
         let only = |along_shear, cross_shear| {
-            let (bulk, stretch) = (1e-30, 1e-30);
-            MaterialSpec::TransverselyIsotropic { along_shear, cross_shear, stretch, bulk, fiber: a }.point()
+            MaterialSpec::transversely_isotropic(along_shear, cross_shear, 1e-30, 1e-30).with_fiber(a).point()
         };
         let stretched = Mat3::diagonal(Vec3::new(1.4, 0.9, 0.8));
         assert!(LAW.energy_density(&stretched, &only(1.0, 1e-30)).abs() < 1e-14);

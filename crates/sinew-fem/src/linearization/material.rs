@@ -13,104 +13,58 @@ use crate::control::Control;
 use crate::elastic::ElasticBlock;
 use crate::force::Gravity;
 use crate::lattice::VOLUME_LAW;
-use crate::material::{CellVolume, ElasticModuli, Material, MaterialPoint, MaterialSpec, MaterialVisitor, VolumeForm};
+use crate::material::{CellVolume, Law, Material, MaterialPoint, MaterialSpec, MaterialVisitor, VolumeForm};
 use crate::model::Model;
 use crate::state::State;
 
 /// A parameter of the material of a body, the others staying as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// Young's modulus at constant Poisson's ratio [Pa].
-    Young,
-    /// Poisson's ratio at constant Young's modulus.
-    Poisson,
-    /// Shear modulus μ at constant λ [Pa].
+    /// A parameter of the law by its key in scenes.
+    Law(&'static str),
+    /// Shear modulus μ at constant λ [Pa], of laws with Young's modulus.
     Mu,
-    /// Second Lamé parameter λ at constant μ [Pa].
+    /// Second Lamé parameter λ at constant μ [Pa], of laws with Young's modulus.
     Lambda,
-    /// c₁₀ of Mooney–Rivlin [Pa].
-    C10,
-    /// c₀₁ of Mooney–Rivlin [Pa].
-    C01,
-    /// Bulk modulus of laws that have one [Pa].
-    Bulk,
     /// Density [kg/m³].
     Density,
 }
 
 impl Parameter {
-    /// All parameters.
-    pub const ALL: [Self; 8] =
-        [Self::Young, Self::Poisson, Self::Mu, Self::Lambda, Self::C10, Self::C01, Self::Bulk, Self::Density];
-
     /// Name, as in scenes.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Young => "young",
-            Self::Poisson => "poisson",
+            Self::Law(key) => key,
             Self::Mu => "mu",
             Self::Lambda => "lambda",
-            Self::C10 => "c10",
-            Self::C01 => "c01",
-            Self::Bulk => "bulk",
             Self::Density => "density",
         }
     }
 
-    /// Those that the material of a body has: density, and where all of its cells have one material those of its law.
+    /// All parameters of a law, and density.
+    pub fn of_law(law: Law) -> Vec<Self> {
+        let lame = if law.has_young() { &[Self::Mu, Self::Lambda][..] } else { &[] };
+        let keys = law.keys().iter().map(|parameter| Self::Law(parameter.key));
+        keys.chain(lame.iter().copied()).chain([Self::Density]).collect()
+    }
+
+    /// Those of the material of a body: density, and the parameters of its law where all of its cells have one material.
     pub fn of(model: &Model, body: usize) -> Vec<Self> {
-        let body = &model.bodies[body];
-        let one = body.materials.first().filter(|first| body.materials.iter().all(|other| is_same(first, other)));
-        Self::ALL
-            .into_iter()
-            .filter(|&parameter| match one {
-                _ if parameter == Self::Density => true,
-                Some(spec) => parameter.slope(spec).is_some(),
-                None => false,
-            })
-            .collect()
+        let materials = &model.bodies[body].materials;
+        match materials.first().filter(|first| materials.iter().all(|other| is_same(first, other))) {
+            Some(spec) => Self::of_law(spec.law()),
+            None => vec![Self::Density],
+        }
     }
 
     /// ∂(μ, λ, …)/∂θ; `None` where the law has no such parameter.
     fn slope(self, spec: &MaterialSpec) -> Option<MaterialPoint<f64>> {
         let zero = MaterialPoint::<f64>::default();
-        match *spec {
-            MaterialSpec::MooneyRivlin { c10, c01, bulk }
-            | MaterialSpec::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
-                // All numbers of the law are affine in its parameters: a difference is exact.
-                let with = |c10: f64, c01: f64, bulk: f64| match spec.inversion() {
-                    Some(inversion) => MaterialSpec::MooneyRivlin { c10, c01, bulk }.extended(inversion).point(),
-                    None => MaterialSpec::MooneyRivlin { c10, c01, bulk }.point(),
-                };
-                let (step, moved) = match self {
-                    Self::C10 => (bulk, with(c10 + bulk, c01, bulk)),
-                    Self::C01 => (bulk, with(c10, c01 + bulk, bulk)),
-                    Self::Bulk => (bulk, with(c10, c01, 2.0 * bulk)),
-                    _ => return None,
-                };
-                let (from, to) = (spec.point().into_array(), moved.into_array());
-                Some(MaterialPoint::from_array(std::array::from_fn(|k| (to[k] - from[k]) / step)))
-            }
-            MaterialSpec::TransverselyIsotropic { .. } => None,
-            _ => {
-                let [mu, lambda] = self.lame_slope(spec.moduli())?;
-                Some(MaterialPoint { mu, lambda, ..zero })
-            }
-        }
-    }
-
-    /// ∂(μ, λ)/∂θ of laws with two moduli.
-    fn lame_slope(self, moduli: ElasticModuli) -> Option<[f64; 2]> {
-        let ((mu, lambda), (young, poisson)) = (moduli.lame(), moduli.young_poisson());
         match self {
-            Self::Young => Some([mu / young, lambda / young]),
-            Self::Poisson => {
-                let (sum, difference) = (1.0 + poisson, 1.0 - 2.0 * poisson);
-                Some([-mu / sum, young * (1.0 + 2.0 * poisson * poisson) / (sum * difference).powi(2)])
-            }
-            Self::Mu => Some([1.0, 0.0]),
-            Self::Lambda => Some([0.0, 1.0]),
-            Self::C10 | Self::C01 | Self::Bulk | Self::Density => None,
+            Self::Law(key) => spec.point_slope(key),
+            Self::Mu => spec.law().has_young().then_some(MaterialPoint { mu: 1.0, ..zero }),
+            Self::Lambda => spec.law().has_young().then_some(MaterialPoint { lambda: 1.0, ..zero }),
+            Self::Density => None,
         }
     }
 }
@@ -145,7 +99,7 @@ pub(super) fn add_parameter_gradient(
     }
     let Some(lattice) = model.lattice_of(body) else { return Source::ComplexStep };
     let lame: Vec<[f64; 2]> =
-        materials.iter().map(|spec| parameter.lame_slope(spec.moduli()).unwrap_or([0.0; 2])).collect();
+        materials.iter().map(|spec| parameter.slope(spec).map_or([0.0; 2], |slope| [slope.mu, slope.lambda])).collect();
     let elastic = LatticeElastic::new(lattice.lattice(), &lame, ModeStiffness::EXACT, VOLUME_LAW);
     let elastic = if lattice.resists() { elastic.with_inversion_barrier(lattice.lattice()) } else { elastic };
     elastic.add_gradient(&state.positions[lattice.points()], &[], scale, &mut forces[lattice.points()]);

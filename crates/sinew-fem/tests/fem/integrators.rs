@@ -295,7 +295,7 @@ fn the_stable_step_of_a_lattice_tetrahedron_is_the_known_one() {
         let mesh = CellMesh::from_tets(nodes.to_vec(), &[[0, 1, 2, 3]]).unwrap().0;
         let moduli = ElasticModuli::Lame { mu, lambda: bulk - 2.0 / 3.0 * mu };
         let mut builder = ModelBuilder::new();
-        builder.add_body(body("tet", mesh, MaterialSpec::Linear(moduli)));
+        builder.add_body(body("tet", mesh, MaterialSpec::with_young(Law::Linear, 1.0, 0.0).with_moduli(moduli)));
         let model = builder.build().unwrap();
         let mut solver = ExplicitSolver::new(&model).unwrap();
         let step = solver.stable_step(&model, &model.initial_state(), &model.initial_control()).unwrap();

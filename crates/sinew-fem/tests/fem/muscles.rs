@@ -16,7 +16,7 @@ use crate::models::{Noise, Run, body, hexes, nodes_where, pin, tets};
 /// Soft flesh, so that fibers of 300 kPa matter as much as they do in muscle.
 fn flesh(law: Law) -> MaterialSpec {
     match law {
-        Law::MooneyRivlin => MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e6 },
+        Law::MooneyRivlin => MaterialSpec::mooney_rivlin(6e4, 2e4, 2e6),
         law => MaterialSpec::with_young(law, 2e5, 0.45),
     }
 }
@@ -334,7 +334,7 @@ fn muscles_that_cannot_be_are_refused() {
 /// TER facts 7 and 8: a nearly incompressible bar pulls with 2 (l − l⁻²)(c₁₀ + c₀₁/l) less what its bulk modulus of 60 MPa gives, and small shears meet 160 kPa.
 #[test]
 fn flesh_of_muscle_has_the_stresses_of_the_extract() {
-    let flesh = MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 6e7 };
+    let flesh = MaterialSpec::mooney_rivlin(6e4, 2e4, 6e7);
     for (stretch, stress) in [(1.2, 77_440.0), (1.5, 154_610.0), (0.8, -129_515.0)] {
         let found = uniaxial(&flesh, stretch).unwrap().nominal_stress;
         assert!((found / stress - 1.0).abs() < 1e-4, "{stretch}: {found}");

@@ -2,7 +2,7 @@
 
 use sinew_fem::report::StepTiming;
 use sinew_scene::spec::contact::ContactMode;
-use sinew_scene::spec::material::Material;
+use sinew_scene::spec::material::material_spec;
 use sinew_scene::spec::mesh::Mesh;
 use sinew_scene::spec::rig::Hold;
 use sinew_scene::spec::solver::Substeps;
@@ -81,14 +81,7 @@ impl Settings {
     pub fn of(scene: &Scene, timing: StepTiming) -> Self {
         let bodies = scene.body.iter().filter_map(|body| {
             let (Some(rig), Mesh::Fill(_)) = (&body.rig, &body.mesh) else { return None };
-            let poisson = match &body.material {
-                Material::Linear(law)
-                | Material::Corotated(law)
-                | Material::StVenantKirchhoff(law)
-                | Material::StableNeoHookean(law) => Some(law.poisson),
-                Material::NeoHookean(law) => Some(law.poisson),
-                _ => None,
-            };
+            let poisson = material_spec(&body.material).value("poisson");
             Some(BodySettings { poisson, hold: rig.hold })
         });
         let contact = scene.contact.as_ref().filter(|contact| contact.mode != ContactMode::None);

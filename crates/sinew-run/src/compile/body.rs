@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sinew_fem::force::NodalForceParams;
 use sinew_fem::manufactured::ManufacturedField;
-use sinew_fem::material::{ElasticModuli, Law, MaterialSpec, VolumeForm};
+use sinew_fem::material::{ElasticModuli, MaterialSpec, VolumeForm};
 use sinew_fem::model::PinParams;
 use sinew_fem::start::{Start, scrambled};
 use sinew_fem::{BodyParams, Deformation, Interrupt};
@@ -73,7 +73,7 @@ impl Compiler<'_> {
         let painting = surface.as_ref().map(|(surface, _)| Painting { surface, fields: &corner_fields });
         let canvas = Canvas { mesh: &mesh, surface: painting };
         let mut materials = self.materials(index, body, &canvas, &regions, &inside)?;
-        if materials.iter().any(|spec| spec.law() != Law::Linear && spec.lame().1 < 0.0) {
+        if materials.iter().any(|spec| spec.law().is_objective() && spec.lame().1 < 0.0) {
             self.notes.push(format!(
                 "body \"{}\" widens when stretched (Poisson's ratio below zero): large strains lower the energy of such a law without end",
                 body.name
@@ -279,24 +279,8 @@ impl UniqueNames {
 
 /// A material with the parameters that a region gives replaced.
 fn overridden(spec: &MaterialSpec, part: &MaterialRegion) -> MaterialSpec {
-    let mut spec = part.material.as_ref().map_or(*spec, material_spec);
-    match &mut spec {
-        MaterialSpec::MooneyRivlin { c10, c01, bulk } | MaterialSpec::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
-            for (parameter, value) in [(c10, part.c10), (c01, part.c01), (bulk, part.bulk)] {
-                *parameter = value.unwrap_or(*parameter);
-            }
-            return spec;
-        }
-        MaterialSpec::FiberReinforced { fiber_stiffness, .. } => {
-            *fiber_stiffness = part.fiber_stiffness.unwrap_or(*fiber_stiffness);
-        }
-        _ => {}
-    }
-    let (young, poisson) = spec.moduli().young_poisson();
-    spec.with_moduli(ElasticModuli::YoungPoisson {
-        young: part.young.unwrap_or(young),
-        poisson: part.poisson.unwrap_or(poisson),
-    })
+    let spec = part.material.as_ref().map_or(*spec, material_spec);
+    part.parameters.0.iter().fold(spec, |spec, (key, &value)| spec.with(key, value))
 }
 
 /// Least part of its stiffness that a cell keeps: what is softer would slow the solver and show nothing.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use sinew_geometry::embedding::Embedding;
 use sinew_geometry::fill::{FillOptions, Repair, fill_surface};
 use sinew_geometry::lattice::{HexLattice, LatticeCell, LatticeOptions};
-use sinew_geometry::procedural::{self, TetPattern};
 use sinew_geometry::{CellMesh, TriMesh};
 use sinew_io::memory::{self, gibibytes};
 use sinew_io::{Field, SurfaceParts, VolumeParts};
@@ -14,7 +13,7 @@ use sinew_math::Vec3;
 use sinew_scene::import::{load_surface, load_volume};
 use sinew_scene::spec::Scene;
 use sinew_scene::spec::body::Body;
-use sinew_scene::spec::mesh::{self, Element, Mesh, Pattern};
+use sinew_scene::spec::mesh::{self, Element, GeneratedMesh, Mesh, MeshProblem};
 use sinew_scene::{Diagnostic, Dimension, format_number, format_quantity};
 
 use super::Compiler;
@@ -54,7 +53,7 @@ impl Compiler<'_> {
     pub(super) fn mesh(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
         self.check_fits(index, body)?;
         let parts = self.mesh_as_given(index, body)?;
-        if body.mesh.order() < 2 {
+        if body.mesh.source().order() < 2 {
             return Ok(parts);
         }
         let scene = self.scene;
@@ -74,12 +73,9 @@ impl Compiler<'_> {
     /// Refuses a generated mesh that could not be simulated here, before it is made: that alone may take minutes.
     fn check_fits(&self, index: usize, body: &Body) -> Result<(), Diagnostic> {
         // Lattices take less, and tell which one fits.
-        let Some(cells) = body.mesh.generated_cells().filter(|_| !body.mesh.is_lattice()) else { return Ok(()) };
-        let has_tets = match &body.mesh {
-            Mesh::Box(mesh) => mesh.element == Element::Tet4,
-            Mesh::Muscle(mesh) => mesh.element == Element::Tet4,
-            _ => true,
-        };
+        let source = body.mesh.source();
+        let Some(cells) = source.cell_count().filter(|_| !source.is_lattice()) else { return Ok(()) };
+        let has_tets = source.element() == Element::Tet4;
         let needed = cells * if has_tets { BYTES_PER_TET } else { BYTES_PER_HEX };
         memory::require(needed as u64).map_err(|short| {
             let message = format!("{cells:.3e} cells: simulating them {short}; hint: choose larger cells");
@@ -91,42 +87,8 @@ impl Compiler<'_> {
     fn mesh_as_given(&mut self, index: usize, body: &Body) -> Result<MeshParts, Diagnostic> {
         let scene = self.scene;
         let problem = |key: &str, message: String| located(scene, &format!("body[{index}].mesh{key}"), &message);
-        let generated = |result: Result<CellMesh, procedural::ProceduralError>| {
-            result.map(MeshParts::from).map_err(|error| problem("", error.to_string()))
-        };
-        let parts = match &body.mesh {
+        let GeneratedMesh { mesh, note } = match &body.mesh {
             Mesh::Box(mesh) if mesh.element == Element::Lattice => return self.cubes(index, body, mesh),
-            Mesh::Box(mesh) => {
-                let (size, cells) = (Vec3::from(mesh.size), mesh.cell_counts());
-                let even = generated(match mesh.element {
-                    Element::Hex8 | Element::Lattice => procedural::box_hexes(size, cells),
-                    Element::Tet4 => procedural::box_tets(size, cells, pattern(mesh.pattern)),
-                })?;
-                if mesh.grading == [1.0; 3] {
-                    even
-                } else {
-                    let graded = even.mesh.mapped(|p| graded(p, size, cells, mesh.grading));
-                    MeshParts::from(graded.map_err(|error| problem(".grading", error.to_string()))?.0)
-                }
-            }
-            Mesh::Sphere(mesh) => generated(procedural::sphere(mesh.radius, mesh.cell))?,
-            Mesh::Cylinder(mesh) => generated(procedural::cylinder(mesh.radius, mesh.length, mesh.cell))?,
-            Mesh::Torus(mesh) => generated(procedural::torus(mesh.radius, mesh.tube, mesh.cell))?,
-            Mesh::Fusiform(mesh) => {
-                generated(procedural::fusiform(mesh.length, mesh.radius, mesh.end_radius, mesh.cell))?
-            }
-            Mesh::Muscle(mesh) => {
-                let made = procedural::muscle(&mesh.params()).map_err(|error| problem("", error.to_string()))?;
-                let scale = body.scale;
-                self.notes.push(format!(
-                    "body \"{}\": fibres {} long on average, physiological cross-section {}",
-                    body.name,
-                    format_quantity(made.fiber_length * scale, Dimension::LENGTH),
-                    format_quantity(made.pcsa * scale * scale, Dimension::AREA)
-                ));
-                MeshParts::from(made.mesh)
-            }
-            Mesh::Figure(mesh) => generated(procedural::figure(mesh.height, mesh.cells))?,
             Mesh::File(mesh) => {
                 let loaded = load_volume(&self.scene.source, &mesh.file, &mesh::cell_shapes(&mesh.skip));
                 let VolumeParts { mesh: cells, report, notes } =
@@ -138,9 +100,12 @@ impl Compiler<'_> {
                 return scaled(cells, body.scale).map(MeshParts::from).map_err(|error| problem(".file", error));
             }
             Mesh::Fill(mesh) => return self.filled(index, body, mesh),
+            generated => generated.source().generate(body.scale).map_err(|MeshProblem { key, message, .. }| {
+                problem(&if key.is_empty() { String::new() } else { format!(".{key}") }, message)
+            })?,
         };
-        let mesh = scaled(parts.mesh, body.scale).map_err(|error| problem("", error))?;
-        Ok(MeshParts { mesh, ..parts })
+        self.notes.extend(note.map(|note| format!("body \"{}\": {note}", body.name)));
+        scaled(mesh, body.scale).map(MeshParts::from).map_err(|error| problem("", error))
     }
 
     /// A box of cubes.
@@ -148,8 +113,7 @@ impl Compiler<'_> {
         let scene = self.scene;
         let problem = |message: String| located(scene, &format!("body[{index}].mesh"), &message);
         let cells = mesh.cell_counts();
-        let edges: [f64; 3] = std::array::from_fn(|axis| mesh.size[axis] / cells[axis] as f64);
-        let cell = edges[0] * body.scale;
+        let cell = mesh.cell_edges()[0] * body.scale;
         let count: f64 = cells.iter().map(|&count| count as f64).product();
         check_memory(|size| count * (cell / size).powi(3), cell, memory::free()).map_err(problem)?;
         let lattice = HexLattice::dense(Vec3::zero(), cell, cells).map_err(|error| problem(error.to_string()))?;
@@ -291,30 +255,11 @@ pub(super) fn located(scene: &Scene, path: &str, message: &str) -> Diagnostic {
     }
 }
 
-fn pattern(pattern: Pattern) -> TetPattern {
-    match pattern {
-        Pattern::Kuhn => TetPattern::Kuhn,
-        Pattern::Bcc => TetPattern::Bcc,
-    }
-}
-
 fn scaled(mesh: CellMesh, scale: f64) -> Result<CellMesh, String> {
     if scale == 1.0 {
         return Ok(mesh);
     }
     mesh.mapped(|p| p * scale).map(|(mesh, _)| mesh).map_err(|error| error.to_string())
-}
-
-/// A point of an even block where the cells of each axis grow by equal ratios, the last to `grading` times the first.
-fn graded(p: Vec3, size: Vec3, cells: [usize; 3], grading: [f64; 3]) -> Vec3 {
-    Vec3::from(std::array::from_fn(|axis| {
-        let (count, length) = (cells[axis] as f64, size[axis]);
-        if count < 2.0 || grading[axis] == 1.0 {
-            return p[axis];
-        }
-        let ln_ratio = grading[axis].ln() / (count - 1.0);
-        length * (ln_ratio * count * p[axis] / length).exp_m1() / (ln_ratio * count).exp_m1()
-    }))
 }
 
 #[cfg(test)]

@@ -33,10 +33,8 @@ impl Compiler<'_> {
         place: &Pose,
         materials: &mut [MaterialSpec],
     ) -> Result<(), Diagnostic> {
-        let needs = |spec: &MaterialSpec| {
-            matches!(spec, MaterialSpec::FiberReinforced { .. } | MaterialSpec::TransverselyIsotropic { .. })
-        };
-        let cells: Vec<u32> = (0..materials.len() as u32).filter(|&cell| needs(&materials[cell as usize])).collect();
+        let needs = |cell: &u32| materials[*cell as usize].law().needs_fibers();
+        let cells: Vec<u32> = (0..materials.len() as u32).filter(needs).collect();
         if cells.is_empty() {
             return Ok(());
         }
@@ -48,12 +46,8 @@ impl Compiler<'_> {
         };
         let directions = directions.map_err(|problem| self.scene.problem(&problem.path(&path), problem.message))?;
         for (&cell, direction) in cells.iter().zip(directions) {
-            match &mut materials[cell as usize] {
-                MaterialSpec::FiberReinforced { fiber, .. } | MaterialSpec::TransverselyIsotropic { fiber, .. } => {
-                    *fiber = place.rotation.rotate(direction);
-                }
-                _ => {}
-            }
+            let spec = &mut materials[cell as usize];
+            *spec = spec.with_fiber(place.rotation.rotate(direction));
         }
         Ok(())
     }

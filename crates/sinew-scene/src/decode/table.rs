@@ -29,6 +29,18 @@ pub(crate) trait Table: Sized {
     }
 }
 
+/// Keys that a table takes over from a list elsewhere; `with { … }` of `table!`.
+pub(crate) trait KeySet: Default {
+    /// The keys.
+    fn keys() -> Vec<&'static str>;
+    /// The keys described.
+    fn fields(defs: &mut Definitions) -> Vec<FieldShape>;
+    /// Reads the keys.
+    fn decode(fields: &mut Fields<'_>) -> Self;
+    /// The keys with their values.
+    fn encode(&self) -> Vec<(String, Node)>;
+}
+
 /// A table whose keys depend on a word; made by `tagged!`. Also a table with exactly one key; made by `keyed!`.
 pub(crate) trait Alternatives: Sized {
     /// The name in schema and reference.
@@ -353,12 +365,14 @@ macro_rules! table {
                 $field:ident $(as $key:literal)? : $ty:ty = $codec:expr, $mode:ident $(($($arg:tt)+))? $(, example($($example:tt)+))? ;
             )*
         }
+        $(with { $(#[doc = $wdoc:literal])* $wfield:ident : $wty:ty })?
         $(plus { $( $(#[doc = $pdoc:literal])* $pfield:ident : $pty:ty ),* $(,)? })?
     ) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $Name {
             $( $(#[doc = $fdoc])* pub $field: $ty, )*
+            $( $(#[doc = $wdoc])* pub $wfield: $wty, )?
             $($( $(#[doc = $pdoc])* pub $pfield: $pty, )*)?
         }
 
@@ -370,14 +384,17 @@ macro_rules! table {
             }
 
             fn fields(defs: &mut $crate::decode::shape::Definitions) -> Vec<$crate::decode::shape::FieldShape> {
-                vec![ $( table!(@describe $mode, $ty)(
+                #[allow(unused_mut)]
+                let mut fields = vec![ $( table!(@describe $mode, $ty)(
                     table!(@key $field $($key)?),
                     &[$($fdoc),*],
                     &$codec,
                     table!(@required $mode),
                     [table!(@text $($($arg)+)?), table!(@text $($($example)+)?)],
                     defs,
-                ), )* ]
+                ), )* ];
+                $( fields.extend(<$wty as $crate::decode::table::KeySet>::fields(defs)); )?
+                fields
             }
 
             fn decode_fields(
@@ -385,11 +402,14 @@ macro_rules! table {
                 cx: &mut $crate::decode::Context,
                 tag: Option<&'static str>,
             ) -> Self {
-                let keys = [ $( table!(@key $field $($key)?), )* ];
+                #[allow(unused_mut)]
+                let mut keys = vec![ $( table!(@key $field $($key)?), )* ];
+                $( keys.extend(<$wty as $crate::decode::table::KeySet>::keys()); )?
                 let mut fields = $crate::decode::table::Fields::open(node, cx, &keys, tag);
                 Self {
                     $( $field: table!(@read fields, table!(@key $field $($key)?), $codec, $mode,
                         ($($($arg)+)?), ($($($example)+)?)), )*
+                    $( $wfield: <$wty as $crate::decode::table::KeySet>::decode(&mut fields), )?
                     $($( $pfield: Default::default(), )*)?
                 }
             }
@@ -400,6 +420,7 @@ macro_rules! table {
                     let node = table!(@write &$codec, &self.$field, $mode, ($($($arg)+)?));
                     fields.extend(node.map(|node| (table!(@key $field $($key)?).to_string(), node)));
                 )*
+                $( fields.extend($crate::decode::table::KeySet::encode(&self.$wfield)); )?
                 fields
             }
         }

@@ -1,9 +1,10 @@
 //! Bodies: what their tables say together.
 
+use sinew_cell::material::Law;
+
 use super::Checker;
-use super::muscle::has_young;
 use crate::spec::body::{Body, VolumeTerm};
-use crate::spec::material::Material;
+use crate::spec::material::material_spec;
 use crate::spec::mesh::Mesh;
 
 impl Checker<'_> {
@@ -12,6 +13,7 @@ impl Checker<'_> {
         if body.mesh.is_lattice() {
             self.check_lattice_body(body, path);
         }
+        self.check_parameters(body, path);
         self.check_volume_term(body, path);
         self.check_regions(body, path);
         self.check_fibers(body, path);
@@ -42,16 +44,19 @@ impl Checker<'_> {
         }
     }
 
+    /// Conditions of a law on several parameters.
+    fn check_parameters(&mut self, body: &Body, path: &str) {
+        if let Err(error) = material_spec(&body.material).validate() {
+            let problem = self.at(&format!("{path}.material"), error.to_string());
+            self.report(problem);
+        }
+    }
+
     /// The mean of a volume term needs a law that has one.
     fn check_volume_term(&mut self, body: &Body, path: &str) {
-        let without_volume_term = match &body.material {
-            Material::StVenantKirchhoff(_) => Some(""),
-            Material::NeoHookean(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
-            Material::MooneyRivlin(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
-            Material::Muscle(law) | Material::Tendon(law) => law.inversion.as_ref().map(|_| " with `inversion`"),
-            _ => None,
-        };
-        if let (Some(VolumeTerm::Mean), Some(how)) = (body.volume, without_volume_term) {
+        let law = body.material.law();
+        if body.volume == Some(VolumeTerm::Mean) && !law.has_volume_term() {
+            let how = if law.is_extended() { " with `inversion`" } else { "" };
             let message = format!("the law `{}`{how} has no volume term to take the mean of", body.material.word());
             let problem = self.at(&format!("{path}.volume"), message);
             self.report(problem.hint("leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"));
@@ -74,7 +79,7 @@ impl Checker<'_> {
                 let problem = self.at(&format!("{at}.range"), "the two values of a range must differ");
                 self.report(problem);
             }
-            if !has_young(&body.material) {
+            if !body.material.law().has_young() {
                 let message = format!("the law `{}` has no Young's modulus to paint", body.material.word());
                 let problem = self.at(&at, message);
                 self.report(problem);
@@ -87,24 +92,12 @@ impl Checker<'_> {
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
             self.check_region(body, &entry.region, &format!("{at}.region"));
-            let law = entry.material.as_ref().unwrap_or(&body.material);
-            let mooney = matches!(law, Material::MooneyRivlin(_) | Material::Muscle(_) | Material::Tendon(_));
-            let young = !mooney && !matches!(law, Material::TransverselyIsotropic(_));
-            let fibers = matches!(law, Material::FiberReinforced(_));
-            let given = [
-                ("young", entry.young, young),
-                ("poisson", entry.poisson, young),
-                ("c10", entry.c10, mooney),
-                ("c01", entry.c01, mooney),
-                ("bulk", entry.bulk, mooney),
-                ("fiber_stiffness", entry.fiber_stiffness, fibers),
-            ];
-            for (key, value, is_parameter) in given {
-                if value.is_some() && !is_parameter {
-                    let message = format!("`{key}` is no parameter of the law `{}`", law.word());
-                    let problem = self.at(&format!("{at}.{key}"), message);
-                    self.report(problem);
-                }
+            let material = entry.material.as_ref().unwrap_or(&body.material);
+            let law = material.law();
+            for key in entry.parameters.0.keys().filter(|key| law.key_index(key).is_none()) {
+                let message = format!("`{key}` is no parameter of the law `{}`", material.word());
+                let problem = self.at(&format!("{at}.{key}"), message);
+                self.report(problem);
             }
             if let Some(gradient) = entry.gradient.as_ref().filter(|gradient| gradient.from == gradient.to) {
                 let problem = self.at(&format!("{at}.gradient.to"), "`from` and `to` of a gradient must differ");
@@ -140,7 +133,7 @@ impl Checker<'_> {
     /// What flesh on a lattice cannot be or have.
     fn check_lattice_body(&mut self, body: &Body, path: &str) {
         let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
-        if word == Some(body.material.word()) && !matches!(body.material, Material::Corotated(_)) {
+        if word == Some(body.material.word()) && body.material.law() != Law::Corotated {
             let message = format!("flesh on a lattice is corotated, not `{}`", body.material.word());
             let problem = self.at(&format!("{path}.material.type"), message);
             self.report(problem.hint("use `type = \"corotated\"`, or another `element`"));

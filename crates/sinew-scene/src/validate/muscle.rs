@@ -1,30 +1,16 @@
 //! Muscles and fibers: what their tables say.
 
-use sinew_geometry::procedural::MuscleError;
+use sinew_cell::material::Law;
 
 use super::Checker;
 use crate::decode::tree::Value;
 use crate::spec::body::Body;
-use crate::spec::material::{Between, Fibers, Material, material_spec};
-use crate::spec::mesh::{Element, MAX_CELLS_PER_AXIS, Mesh, MuscleMesh};
+use crate::spec::material::{Between, Fibers, Material};
 use crate::spec::muscle::{CurveSet, StretchMeasure};
-use crate::value::format_number;
-
-/// Regions that a procedural muscle brings; not every shape has all of them.
-pub(super) const MUSCLE_REGIONS: [&str; 10] =
-    ["origin", "insertion", "belly", "tendon", "aponeurosis", "filling", "origin-1", "origin-2", "head-1", "head-2"];
-
-/// Whether a law has Young's modulus and Poisson's ratio.
-pub(super) fn has_young(material: &Material) -> bool {
-    !matches!(
-        material,
-        Material::MooneyRivlin(_) | Material::Muscle(_) | Material::Tendon(_) | Material::TransverselyIsotropic(_)
-    )
-}
 
 /// Whether cells of a law may have fibers that pull.
 fn takes_fibers(material: &Material) -> bool {
-    material_spec(material).law().takes_fibers()
+    material.law().takes_fibers()
 }
 
 impl Checker<'_> {
@@ -35,8 +21,8 @@ impl Checker<'_> {
         if word != Some(body.material.word()) {
             return;
         }
-        let needs_fibers = matches!(body.material, Material::FiberReinforced(_) | Material::TransverselyIsotropic(_));
-        let has_fibers = body.fibers.is_some() || matches!(body.mesh, Mesh::Muscle(_));
+        let needs_fibers = body.material.law().needs_fibers();
+        let has_fibers = body.fibers.is_some() || body.mesh.source().has_fibers();
         if needs_fibers && !has_fibers {
             let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
             let problem = self.at(&format!("{path}.material"), message);
@@ -61,7 +47,13 @@ impl Checker<'_> {
         if !body.muscle.is_empty() && !body.mesh.is_lattice() && is_read && !is_taken {
             let message = format!("flesh of the law `{}` takes no muscle fibres", body.material.word());
             let problem = self.at(&format!("{path}.material.type"), message);
-            self.report(problem.hint("use `type = \"muscle\"`, `mooney_rivlin`, `stable_neo_hookean` or `transversely_isotropic`, or a mesh with `element = \"lattice\"`"));
+            let laws: Vec<&str> = Law::plain().filter(|law| law.takes_fibers()).map(Law::name).collect();
+            let laws = laws.join("`, `");
+            self.report(
+                problem.hint(format!(
+                    "use `type = \"muscle\"` or one of `{laws}`, or a mesh with `element = \"lattice\"`"
+                )),
+            );
         }
         for (i, muscle) in body.muscle.iter().enumerate() {
             let at = format!("{path}.muscle[{i}]");
@@ -112,40 +104,6 @@ impl Checker<'_> {
         self.check_region(body, &between.to, &format!("{fibers}.between.to"));
         if between.from == between.to && !between.from.is_empty() {
             let problem = self.at(&format!("{fibers}.between.to"), "fibres must end elsewhere than they start");
-            self.report(problem);
-        }
-    }
-
-    pub(super) fn check_muscle_mesh(&mut self, mesh: &MuscleMesh, path: &str) {
-        if mesh.element == Element::Lattice {
-            let problem = self.at(&format!("{path}.element"), "a procedural muscle has hexahedra or tetrahedra");
-            self.report(problem.hint("use `element = \"hex8\"` or `element = \"tet4\"`"));
-        }
-        if mesh.element != Element::Tet4 {
-            self.check_order(mesh.order, path);
-        }
-        for (key, cells) in ["length", "width", "thickness"].into_iter().zip(mesh.cells_along()) {
-            if cells > MAX_CELLS_PER_AXIS as f64 {
-                let problem = self.at(&format!("{path}.cell"), "the cells of this muscle are too small");
-                let count = format_number(cells.round());
-                self.report(
-                    problem.label(format!("gives {count} cells along its {key}, at most {MAX_CELLS_PER_AXIS}")),
-                );
-                return;
-            }
-        }
-        // All that can be told from the numbers alone; the rest shows when the cells are made.
-        if let Err(error) = mesh.params().check() {
-            let key = match &error {
-                MuscleError::TendonsTooLong { .. } | MuscleError::OriginTendonTooShort { .. } => ".tendon",
-                MuscleError::Pennation { .. } | MuscleError::FibersDoNotFit { .. } => ".pennation",
-                MuscleError::TendonTooWide { .. } => ".tendon_width",
-                MuscleError::BellyTooThin { .. } => ".width",
-                MuscleError::CellTooCoarse { .. } => ".cell",
-                _ => "",
-            };
-            let is_given = self.scene.source.node(&format!("{path}{key}")).is_some();
-            let problem = self.at(&format!("{path}{}", if is_given { key } else { "" }), error.to_string());
             self.report(problem);
         }
     }

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sinew_geometry::procedural::FIGURE_ENDS;
-
 use super::Checker;
-use super::muscle::MUSCLE_REGIONS;
 use crate::spec::body::Body;
-use crate::spec::mesh::Mesh;
 use crate::spec::region::{BUILTIN_REGIONS, Region};
 use crate::suggest;
 use crate::value::{Dimension, format_quantity};
@@ -75,14 +71,12 @@ impl Checker<'_> {
 
     /// Names that a mesh file may bring are only known when it is read.
     pub(super) fn check_region(&mut self, body: &Body, name: &str, path: &str) {
-        let own: &[&str] = match &body.mesh {
-            Mesh::Figure(_) => &FIGURE_ENDS,
-            Mesh::Muscle(_) => &MUSCLE_REGIONS,
-            _ => &[],
-        };
+        let own = body.mesh.source().regions();
+        let is_open = own.is_none();
+        let own = own.unwrap_or_default();
         let known = BUILTIN_REGIONS.contains(&name) || own.contains(&name) || body.regions.contains_key(name);
         // What a file brings is known only when it is read.
-        if known || name.is_empty() || matches!(body.mesh, Mesh::File(_) | Mesh::Fill(_)) {
+        if known || name.is_empty() || is_open {
             return;
         }
         let problem = self.at(path, format!("body `{}` has no region `{name}`", body.name));

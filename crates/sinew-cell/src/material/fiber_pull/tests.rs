@@ -124,7 +124,7 @@ fn definite_blocks_are_definite_on_the_descending_limb_too() {
         for measure in MEASURES {
             for (tension, stiffness) in [(3e5, 0.0), (3e5, -1e6), (1e4, 1e6), (0.0, 0.0), (3e5, 1e5)] {
                 let mut pull = PullBlocks::zero();
-                let point = MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e7 }.point();
+                let point = MaterialSpec::mooney_rivlin(6e4, 2e4, 2e7).point();
                 let stretched = StretchedFiber::at(&F, fiber, measure);
                 stretched.definite_beside(tension, stiffness, &point, &AXES, 1.0, &mut pull);
                 let found = tangent(&alone(&pull));
@@ -140,7 +140,7 @@ fn definite_blocks_are_definite_on_the_descending_limb_too() {
 #[test]
 fn pressures_of_flesh_and_fibers_cancel_in_the_definite_tangent() {
     let (tension, stiffness) = (3e5, 0.0);
-    let point = MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk: 2e7 }.point();
+    let point = MaterialSpec::mooney_rivlin(6e4, 2e4, 2e7).point();
     // Free sides: κ ln J = T/3 to first order.
     let F = Mat3::identity() * (tension / 3.0 / 2e7 / 3.0_f64).exp();
     let fiber = Vec3::unit(0);
@@ -231,7 +231,7 @@ fn stresses_equal_the_golden_ones() {
     let stretched = StretchedFiber::at(&F, fiber, FiberStretch::Isochoric);
     assert!((stretched.stretch() - 1.004_043_39).abs() < 1e-8);
     let check = |bulk: f64, tension: f64, expected: [[f64; 3]; 3]| {
-        let point = MaterialSpec::MooneyRivlin { c10: 6e4, c01: 2e4, bulk }.point();
+        let point = MaterialSpec::mooney_rivlin(6e4, 2e4, bulk).point();
         let found = MooneyRivlin.stress(&F, &point) + stretched.stress(tension);
         assert!((found - Mat3::new(expected)).norm() < 0.3, "{found:?}");
     };

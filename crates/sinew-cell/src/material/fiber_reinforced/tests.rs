@@ -1,17 +1,12 @@
 //! Fibers: the curve, pulls along and across in closed form, definiteness and what it costs.
 
 use super::super::battery::{Random, assert_close, brute_force_projection, distance9, norm9};
-use super::super::{ElasticModuli, InvariantTangent, MaterialSpec, Tangent, closed_form, projection_excess};
+use super::super::{InvariantTangent, Tangent, closed_form, projection_excess};
 use super::*;
 use sinew_math::complex_step;
 
 fn spec(fiber: Vec3) -> MaterialSpec {
-    MaterialSpec::FiberReinforced {
-        moduli: ElasticModuli::YoungPoisson { young: 3e4, poisson: 0.45 },
-        fiber_stiffness: 1e5,
-        fiber_stiffening: 6.6,
-        fiber,
-    }
+    MaterialSpec::fiber_reinforced(3e4, 0.45, 1e5, 6.6).with_fiber(fiber)
 }
 
 /// T = w′ and T′ by complex steps; the printed formula; nothing when slack; no kink at 1.4, and a straight line beyond.
@@ -50,7 +45,8 @@ fn pulls_along_and_across_equal_their_closed_forms() {
         let pulled = closed_form::uniaxial(&along, stretch).unwrap();
         let tension = 1e5 * f64::exp_m1(6.6 * (stretch.clamp(1.0, 1.4) - 1.0)) / 6.6
             + 1e5 * f64::exp(6.6 * 0.4) * (stretch - 1.4).max(0.0);
-        let matrix = closed_form::uniaxial(&MaterialSpec::StableNeoHookean(along.moduli()), stretch).unwrap();
+        let matrix =
+            closed_form::uniaxial(&MaterialSpec::with_young(Law::StableNeoHookean, 3e4, 0.45), stretch).unwrap();
         assert!((pulled.nominal_stress - matrix.nominal_stress - tension).abs() <= 1e-9 * (tension + 3e4));
         let expected = Mat3::diagonal(Vec3::new(pulled.nominal_stress, 0.0, 0.0));
         let found = FiberReinforced.stress(&F(pulled.lateral_stretch), &along.point());

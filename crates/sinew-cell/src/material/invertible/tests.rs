@@ -1,16 +1,17 @@
 //! Extended laws: the plain law above the threshold, an energy or a clamped stress below.
 
 use super::super::battery::{Random, assert_close, brute_force_projection, distance9, norm9};
-use super::super::{Law, MaterialSpec, MooneyRivlin, NeoHookean, Tangent};
+use super::super::{Law, MaterialSpec, MooneyRivlin, NeoHookean, StVenantKirchhoff, Tangent};
 use super::*;
 
 fn point(law: Law, threshold: f64, extension: Extension) -> MaterialPoint {
     MaterialSpec::with_young(law, 3e4, 0.4).extended(Inversion { threshold, extension }).point()
 }
 
-/// Runs a check for both barrier laws.
-fn for_both_laws(extension: Extension, check: impl Fn(&dyn Probe, &MaterialPoint)) {
+/// Runs a check for every law that scenes can extend.
+fn for_each_law(extension: Extension, check: impl Fn(&dyn Probe, &MaterialPoint)) {
     for threshold in [0.2, 0.3, 0.5] {
+        check(&Invertible(StVenantKirchhoff), &point(Law::StVenantKirchhoff, threshold, extension));
         check(&Invertible(NeoHookean), &point(Law::NeoHookean, threshold, extension));
         check(&Invertible(MooneyRivlin), &point(Law::MooneyRivlin, threshold, extension));
     }
@@ -75,7 +76,7 @@ fn extended_samples() -> Vec<Mat3> {
 /// P = ∂ψ/∂F by central differences: error h² ψ‴ and ε/h of the energy.
 #[test]
 fn stress_is_the_derivative_of_the_extended_energy() {
-    for_both_laws(Extension::Energy, |law, point| {
+    for_each_law(Extension::Energy, |law, point| {
         for F in extended_samples() {
             let h = 1e-6 * F.norm();
             let mut numeric = Mat3::zero();
@@ -91,7 +92,7 @@ fn stress_is_the_derivative_of_the_extended_energy() {
 /// δP by central differences of P, in random directions.
 #[test]
 fn differential_is_the_derivative_of_the_extended_stress() {
-    for_both_laws(Extension::Energy, |law, point| {
+    for_each_law(Extension::Energy, |law, point| {
         let mut random = Random(22);
         for F in extended_samples() {
             let dF = random.matrix();
@@ -105,7 +106,7 @@ fn differential_is_the_derivative_of_the_extended_stress() {
 
 #[test]
 fn definite_tangent_of_the_extended_energy_equals_brute_force_projection() {
-    for_both_laws(Extension::Energy, |law, point| {
+    for_each_law(Extension::Energy, |law, point| {
         for F in extended_samples() {
             let exact = law.tangent(&F, point, Tangent::Exact);
             let definite = law.tangent(&F, point, Tangent::Definite);
@@ -119,7 +120,7 @@ fn definite_tangent_of_the_extended_energy_equals_brute_force_projection() {
 #[test]
 fn rotations_change_nothing_in_inverted_cells() {
     for extension in [Extension::Energy, Extension::Constant] {
-        for_both_laws(extension, |law, point| {
+        for_each_law(extension, |law, point| {
             let mut random = Random(23);
             for F in extended_samples() {
                 let Q = random.rotation();
@@ -138,7 +139,7 @@ fn rotations_change_nothing_in_inverted_cells() {
 #[test]
 fn stress_is_continuous_and_pushes_out_of_inversion() {
     for extension in [Extension::Energy, Extension::Constant] {
-        for_both_laws(extension, |law, point| {
+        for_each_law(extension, |law, point| {
             let threshold = point.extra[2];
             let R = Random(24).rotation();
             let samples = 4281;
@@ -165,7 +166,7 @@ fn stress_is_continuous_and_pushes_out_of_inversion() {
 /// How far below the threshold a cell must be pushed for the force to point outwards, when the other two stretches blow up its area.
 #[test]
 fn the_force_opens_cells_of_tenfold_area_and_in_the_end_all() {
-    for_both_laws(Extension::Energy, |law, point| {
+    for_each_law(Extension::Energy, |law, point| {
         for area in [1.0f64, 4.0, 10.0, 100.0, 1e4] {
             let side = area.sqrt();
             let force = |t: f64| law.stress(&Mat3::diagonal(Vec3::new(side, side, t)), point)[(2, 2)];
@@ -183,7 +184,7 @@ fn the_force_opens_cells_of_tenfold_area_and_in_the_end_all() {
 #[test]
 fn above_the_threshold_nothing_changes() {
     for extension in [Extension::Energy, Extension::Constant] {
-        for_both_laws(extension, |law, point| {
+        for_each_law(extension, |law, point| {
             let mut random = Random(25);
             for stretches in [[1.0, 1.0, 1.0], [1.3, 0.9, 0.51], [4.0, 3.0, 0.505], [0.7, 0.6, 0.55], [9.0, 0.6, 0.51]]
             {
@@ -200,7 +201,7 @@ fn above_the_threshold_nothing_changes() {
 /// The document's extension: P = U diag(ψᵢ(max(σ, ε))) Vᵀ, constant below the threshold, and a definite tangent from there.
 #[test]
 fn constant_extension_is_the_plain_law_at_clamped_stretches() {
-    for_both_laws(Extension::Constant, |law, point| {
+    for_each_law(Extension::Constant, |law, point| {
         let threshold = point.extra[2];
         for F in extended_samples() {
             let svd = svd3_apart(&F);
@@ -222,7 +223,7 @@ fn constant_extension_is_the_plain_law_at_clamped_stretches() {
 #[test]
 fn collapsed_and_deeply_inverted_cells_give_finite_numbers() {
     for extension in [Extension::Energy, Extension::Constant] {
-        for_both_laws(extension, |law, point| {
+        for_each_law(extension, |law, point| {
             let mut random = Random(26);
             let mut samples = vec![Mat3::zero(), -Mat3::identity(), Mat3::diagonal(Vec3::new(1.0, 1.0, -1.0))];
             for stretches in [

@@ -76,7 +76,7 @@ impl Assembler {
         let wrong =
             |reason: String| Err(ModelError::Muscle { body: params.name.clone(), muscle: muscle.name.clone(), reason });
         if !law.takes_fibers() {
-            let able: Vec<&str> = Law::ALL.into_iter().filter(|law| law.takes_fibers()).map(Law::name).collect();
+            let able: Vec<&str> = Law::plain().filter(|law| law.takes_fibers()).map(Law::name).collect();
             return wrong(format!(
                 "cell {cell} has the law `{}`, which takes no fibres; those that do are {}",
                 law.name(),
