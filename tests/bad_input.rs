@@ -392,7 +392,7 @@ fn contact_that_cannot_be_is_refused() {
     let stranger = "pair = [{ between = [\"left\", \"rihgt\"], mode = \"none\" }]";
     complaint("stranger", &blocks("0.3", stranger), &[], &["rihgt", "right"]);
     let explicit = format!("{}[solver]\ntype = \"explicit\"\n", blocks("0.3", "mode = \"penalty\""));
-    complaint("explicit", &explicit, &[], &["explicit steps know contact with colliders only"]);
+    complaint("explicit", &explicit, &[], &["explicit steps support contact with colliders only"]);
 }
 
 /// Lattices that cannot be, each with its cause; and everything that flesh on one cannot have, all at once.

@@ -1,9 +1,11 @@
 //! Linear systems of models with bodies on lattices, whose stiffness is never assembled.
 //!
 //! $$A = B + \sum_l K_l,$$
-//! with a sparse matrix B of everything else (inertia, springs, contact, the cells of other bodies) and the lattices' K as a product ([`sinew_lattice`]).
-//! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the coarse grid
-//! elsewhere. Where f32 gets nowhere with a tangent known to be definite, vectors and products are f64, and only the preconditioner stays f32.
+//! where the sparse matrix B holds everything else (inertia, springs, contact, the cells of other bodies) and
+//! [`sinew_lattice`] applies the K of each lattice as a product. The solver is conjugate gradients in f32. The
+//! preconditioner is a V-cycle on each lattice, with the diagonal of B as nodal terms (MCA-46), and the coarse grid
+//! elsewhere. Where f32 fails with a definite tangent, vectors and products are f64, and only the preconditioner stays
+//! f32.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,45 +32,45 @@ use crate::material::Tangent;
 use crate::model::Model;
 use crate::state::History;
 
-/// Relative accuracy that f32 vectors can be asked for.
+/// Tightest relative accuracy of f32 vectors.
 const FINEST_FORCING: f64 = 1e-4;
-/// Iterations after which f32, and after which f64, has failed. Cycles that work take less than thirty.
+/// Iterations after which f32, and after which f64, fails. Cycles that work take fewer than thirty.
 const MAX_ITERATIONS: usize = 300;
 const MAX_WIDE_ITERATIONS: usize = 1000;
 
-/// How often sweeps are made shorter because a cycle was not definite.
+/// Maximum number of times that sweeps are shortened because a cycle was indefinite.
 const MAX_CALMINGS: usize = 4;
 
-/// What is left of a block without its springs, over the block, that f32 cannot tell from nothing.
+/// Norm of a block without its springs, relative to the block, that f32 cannot distinguish from zero.
 const TIED_ROUNDING: f32 = 1e-5;
 
-/// The solver with its memory.
+/// The solver with its scratch memory.
 pub(crate) struct LatticeSystem {
-    /// B, and in a solve, where there is a coarse grid, the mean diagonal of K besides.
+    /// B; during a solve with a coarse grid also the mean diagonal of K.
     pub matrix: BlockCsr<f32>,
     sliced: SlicedBlocks,
-    /// For what is not on a lattice; `None` where everything is.
+    /// Preconditioner of everything that is not on a lattice; `None` where everything is.
     coarse_grid: Option<CoarseGridPreconditioner>,
     parts: Mutex<Vec<LatticePart>>,
-    /// Mean of K's diagonal block of each unknown [N/m], of the last tangent; and at rest.
+    /// Mean of K's diagonal block of each unknown \[N/m\], at the last tangent and at rest.
     stiffness: Vec<f32>,
     rest_stiffness: Vec<f32>,
     scratch: CgScratch<f32>,
     rhs: Vec<Vec3<f32>>,
     solution: Vec<Vec3<f32>>,
     wide: Option<Box<Wide>>,
-    /// Why the tangent last assembled has no cycle.
+    /// Why the last assembled tangent has no cycle.
     failure: Option<SolveFailure>,
-    /// Iterations after which a solution is taken as it is.
+    /// Maximum number of iterations; the solver accepts the solution it has then.
     budget: Option<usize>,
-    /// Whether cycles may be nonlinear ones, which know of contacts only by what holds the nodes.
+    /// Whether cycles may be nonlinear. Those treat contacts as nodal terms only.
     has_nonlinear_cycles: bool,
     cell_count: usize,
-    /// Where there may be contacts.
+    /// Local solves, for models that may have contacts.
     mending: Option<Box<LocalSolve>>,
 }
 
-/// What the rare solve in f64 needs; allocated when it is needed first.
+/// Memory of the f64 solve, which is rare; allocated on first use.
 struct Wide {
     matrix: BlockCsr<f64>,
     scratch: CgScratch<f64>,
@@ -81,11 +83,11 @@ struct LatticePart {
     unknowns: Range<usize>,
     multigrid: Multigrid,
     rest: Vec<Vec3>,
-    /// One for components that may move, zero for others.
+    /// One for components that can move, zero for others.
     free: Vec<Vec3<f32>>,
-    /// What springs between nodes add to blocks of B, by slot: the cycle has them as they are.
+    /// Stiffness that embedded springs add to blocks of B, by slot; the cycle applies these springs exactly.
     tied: Vec<(u32, f32)>,
-    /// Unknowns that B couples to others before them.
+    /// Unknowns that B couples to earlier ones.
     coupled: Vec<u32>,
     displacements: Vec<Vec3>,
     anchors: Vec<Mat3<f32>>,
@@ -145,8 +147,9 @@ impl LatticePart {
         }
     }
 
-    /// What the sparse matrix has on the nodes, besides springs that the cycle knows: its diagonal blocks, and beside the diagonal what pulls both nodes the
-    /// same way, as flesh that is bound between them does. So a node is held no softer than by that itself.
+    /// Gathers nodal terms from the sparse matrix, without springs that the cycle applies itself: its diagonal blocks,
+    /// and off-diagonal blocks that pull both nodes the same way, such as those of flesh bound between them. So the
+    /// nodal term is never softer than B itself.
     fn gather_anchors(&mut self, matrix: &BlockCsr<f32>) {
         let pattern = matrix.pattern();
         let mut anchors = std::mem::take(&mut self.anchors);
@@ -169,7 +172,8 @@ impl LatticePart {
         self.anchors = anchors;
     }
 
-    /// Contacts of the lattice with itself go into its cycles, others hold its nodes; all of them where `takes_none`.
+    /// Adds contacts of the lattice with itself to its cycles and others to its nodal terms; with `takes_none`, all
+    /// contacts become nodal terms.
     fn gather_contacts(&mut self, couplings: &ContactOperator, takes_none: bool) {
         couplings.for_each_outer_diagonal(&self.unknowns, takes_none, |unknown, block| {
             self.anchors[unknown - self.unknowns.start] += Mat3::from_f64(block.symmetric_part());
@@ -180,7 +184,7 @@ impl LatticePart {
         }
     }
 
-    /// A block of B without springs that the cycle knows.
+    /// Returns a block of B without the springs that the cycle applies itself.
     fn untied(&self, matrix: &BlockCsr<f32>, slot: usize) -> Mat3<f32> {
         let block = matrix.values()[slot];
         if self.tied.is_empty() {
@@ -189,7 +193,7 @@ impl LatticePart {
         match self.tied.binary_search_by_key(&(slot as u32), |&(slot, _)| slot) {
             Ok(at) => {
                 let rest = block - Mat3::identity() * self.tied[at].1;
-                // Nothing but rounding, or something else besides.
+                // The remainder is rounding, or something other than springs.
                 if rest.norm() > TIED_ROUNDING * block.norm() { rest } else { Mat3::zero() }
             }
             Err(_) => block,
@@ -197,7 +201,7 @@ impl LatticePart {
     }
 }
 
-/// Springs at points of the flesh of a lattice between its nodes.
+/// Embedded springs of a lattice, at points of the flesh between its nodes.
 fn ties_of(model: &Model, block: &LatticeBlock) -> EmbeddedSprings {
     let mut ties = EmbeddedSprings::default();
     let kinematics = &model.kinematics;
@@ -257,14 +261,14 @@ impl LatticeSystem {
         system
     }
 
-    /// In words, for the report.
+    /// Describes the preconditioner, for the report.
     pub fn describe(&self) -> String {
         let levels: Vec<String> =
             lock(&self.parts).iter().map(|part| part.multigrid.level_count().to_string()).collect();
         format!("a V-cycle over {} lattice cells in {} levels", self.cell_count, levels.join(" and "))
     }
 
-    /// Fills B and the tangents of the lattices, the latter unless they are those of this place.
+    /// Fills B and the tangents of the lattices; skips the latter if they belong to this point already.
     pub fn assemble(
         &mut self,
         at: &TangentAt<'_, '_>,
@@ -295,7 +299,7 @@ impl LatticeSystem {
                 continue;
             }
             let vectors = &at.q.vectors[part.unknowns.clone()];
-            // Far from home f32 would see little else.
+            // Subtract the common displacement: far from the origin f32 would resolve little else.
             let shift = vectors[0] - part.rest[0];
             for ((u, &x), &rest) in part.displacements.iter_mut().zip(vectors).zip(&part.rest) {
                 *u = x - rest - shift;
@@ -320,7 +324,7 @@ impl LatticeSystem {
         if total > 0.0 { total / self.stiffness.len() as f64 } else { 1.0 }
     }
 
-    /// Makes the A just assembled ready to be solved with, `shift` times its diagonal added; the mean of its diagonal.
+    /// Prepares the assembled A for solves, with `shift` times its diagonal added; returns the mean of its diagonal.
     pub fn prepare(&mut self, at: &TangentAt<'_, '_>, frame: Frame<'_>, shift: f64) -> Result<f64, SolveFailure> {
         let scale = self.scale();
         frame.filter.apply(&mut self.matrix, scale as f32);
@@ -359,7 +363,7 @@ impl LatticeSystem {
         Ok(scale)
     }
 
-    /// Solves in f32, with shorter sweeps where cycles turn out not to be definite.
+    /// Solves in f32, with shorter sweeps where cycles turn out to be indefinite.
     fn solve_calmly(
         &mut self,
         couplings: &ContactOperator,
@@ -417,7 +421,7 @@ impl LatticeSystem {
         out: &mut [Vec3],
         task: Task,
     ) -> Result<usize, SolveFailure> {
-        // Right-hand sides of a nearly converged iteration underflow in f32: solve for the direction of unit size.
+        // Right-hand sides of a nearly converged iteration underflow in f32, so scale them to unit size.
         let size = norm(rhs);
         narrow(rhs, size, &mut self.rhs);
         if task.has_guess {
@@ -585,7 +589,7 @@ impl Backend for LatticeSystem {
     }
 }
 
-/// The coarse grid around what is not on a lattice, as it is at rest.
+/// Creates the coarse grid around everything that is not on a lattice, at rest.
 fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     let kinematics = &model.kinematics;
     let mut positions = vec![Vec3::zero(); kinematics.unknown_count()];
@@ -605,7 +609,7 @@ fn coarse_grid(model: &Model, plan: &AssemblyPlan) -> CoarseGridPreconditioner {
     })
 }
 
-/// Nobody panics while holding the lock, and if somebody did the numbers are still numbers.
+/// Locks the parts. A poisoned lock is harmless: the parts hold only numbers.
 fn lock(parts: &Mutex<Vec<LatticePart>>) -> MutexGuard<'_, Vec<LatticePart>> {
     parts.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -614,7 +618,7 @@ fn get(parts: &mut Mutex<Vec<LatticePart>>) -> &mut Vec<LatticePart> {
     parts.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tangent of a lattice at its displacements, held by its anchors; why not, if so.
+/// Computes the tangent of a lattice at its displacements, with its nodal terms; returns the failure, if any.
 fn linearize(part: &mut LatticePart, definite: f64, factor: f64) -> Option<SolveFailure> {
     let tangent = match definite {
         1.0 => TangentKind::Definite,
@@ -625,13 +629,13 @@ fn linearize(part: &mut LatticePart, definite: f64, factor: f64) -> Option<Solve
     part.multigrid.linearize(&part.displacements, tangent, factor).err().map(SolveFailure::Factor)
 }
 
-/// Holds the lattice by its anchors.
+/// Sets the nodal terms of the lattice.
 fn set_anchors(part: &mut LatticePart) {
     let has_anchors = part.anchors.iter().any(|anchor| *anchor != Mat3::zero());
     part.multigrid.set_anchors(has_anchors.then_some(&part.anchors));
 }
 
-/// Adds `shift` times the mean of each diagonal block of A, `scale` being the mean over all.
+/// Adds `shift` times the mean of each diagonal block of A, where `scale` is the mean over all blocks.
 fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, stiffness: &[f32], shift: f64, scale: f64) {
     for node in 0..stiffness.len() {
         let spring = Mat3::identity() * S::from_f64(shift_of(matrix, stiffness, node, shift, scale));
@@ -644,7 +648,8 @@ fn shift_of<S: Real>(matrix: &BlockCsr<S>, stiffness: &[f32], node: usize, shift
     shift * own.max(SHIFT_FLOOR * scale)
 }
 
-/// Iterations of a solve that led somewhere. An unfinished solution still descends; only one that is no better than nothing is refused.
+/// Returns the iterations of a solve. An unfinished solution is still a descent direction; it fails only if it is
+/// hardly better than zero.
 fn outcome(info: &CgInfo, has_budget: bool) -> Result<usize, SolveFailure> {
     let iterations = info.iterations;
     match info.outcome {
@@ -679,7 +684,7 @@ fn widen(narrow: &[Vec3<f32>], size: f64, wide: &mut [Vec3]) {
     });
 }
 
-/// A in f32. Directions are zero where components are fixed, so only rows are left out.
+/// A in f32. Directions are zero in fixed components, so only rows need a filter.
 struct Narrow<'a> {
     sliced: &'a SlicedBlocks,
     parts: &'a Mutex<Vec<LatticePart>>,
@@ -747,7 +752,7 @@ impl Preconditioner<f32> for Cycle<'_> {
     }
 }
 
-/// The same for vectors of f64.
+/// The same, applied to f64 vectors.
 struct Widened<'a> {
     cycle: Cycle<'a>,
     residual: &'a mut [Vec3<f32>],
