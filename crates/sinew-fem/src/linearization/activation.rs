@@ -1,7 +1,9 @@
-//! ∂g/∂a of the activations a of muscles in cells.
+//! ∂g/∂a by the activations a of muscles in cells.
 //!
-//! The stress of active fibers is a multiple of their activation, $P = a\, \frac{\sigma}{\lambda_o} f_a(l)\, \frac{\partial\bar\lambda}{\partial F}$, so its
-//! derivative is that of full activation. A cell has fibers of one muscle: one pass over the cells serves all activations.
+//! The stress of active fibers is proportional to their activation,
+//! $P = a\, \frac{\sigma}{\lambda_o} f_a(l)\, \frac{\partial\bar\lambda}{\partial F}$,
+//! so its derivative is the stress at full activation. A cell has fibers of one muscle only, so one pass over the cells
+//! gives the derivatives by all activations.
 
 #![allow(non_snake_case)]
 
@@ -10,7 +12,8 @@ use sinew_math::Vec3;
 use crate::elastic::ElasticBlock;
 use crate::material::StretchedFiber;
 
-/// Calls `add(target, point, force)` with what each cell adds to ∂g/∂a of its muscle; `wanted` pairs muscles and targets.
+/// Calls `add(target, point, force)` with the contribution of each cell to ∂g/∂a of its muscle; `wanted` pairs muscles
+/// and targets.
 pub(super) fn add_activation_gradients(
     block: &ElasticBlock,
     x: &[Vec3],

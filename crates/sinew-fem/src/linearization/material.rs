@@ -1,7 +1,8 @@
-//! ∂g/∂θ of the parameters θ of the material of a body.
+//! ∂g/∂θ by the parameters θ of the material of a body.
 //!
-//! Stress is evaluated once more with parameters that carry a complex step along ∂(μ, λ, …)/∂θ, so the derivative is exact to rounding for every law,
-//! linear in θ or not. The energy of a lattice is linear in its Lamé parameters: there their derivatives simply take their place.
+//! Stress is evaluated again with parameters that carry a complex step along ∂(μ, λ, …)/∂θ, so the derivative is exact
+//! to rounding for every law, linear in θ or not. The energy of a lattice is linear in its Lamé parameters, so the
+//! derivatives of these replace the parameters.
 
 #![allow(non_snake_case)]
 
@@ -16,24 +17,24 @@ use crate::material::{CellVolume, ElasticModuli, Material, MaterialPoint, Materi
 use crate::model::Model;
 use crate::state::State;
 
-/// A parameter of the material of a body, the others staying as they are.
+/// A parameter of the material of a body; a derivative keeps the others constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// Young's modulus at constant Poisson's ratio [Pa].
+    /// Young's modulus at constant Poisson's ratio \[Pa\].
     Young,
     /// Poisson's ratio at constant Young's modulus.
     Poisson,
-    /// Shear modulus μ at constant λ [Pa].
+    /// Shear modulus μ at constant λ \[Pa\].
     Mu,
-    /// Second Lamé parameter λ at constant μ [Pa].
+    /// Second Lamé parameter λ at constant μ \[Pa\].
     Lambda,
-    /// c₁₀ of Mooney–Rivlin [Pa].
+    /// c₁₀ of Mooney–Rivlin \[Pa\].
     C10,
-    /// c₀₁ of Mooney–Rivlin [Pa].
+    /// c₀₁ of Mooney–Rivlin \[Pa\].
     C01,
-    /// Bulk modulus of laws that have one [Pa].
+    /// Bulk modulus of laws that have one \[Pa\].
     Bulk,
-    /// Density [kg/m³].
+    /// Density \[kg/m³\].
     Density,
 }
 
@@ -56,7 +57,8 @@ impl Parameter {
         }
     }
 
-    /// Those that the material of a body has: density, and where all of its cells have one material those of its law.
+    /// Parameters of the material of a body: density, and those of its law where all of its cells have the same
+    /// material.
     pub fn of(model: &Model, body: usize) -> Vec<Self> {
         let body = &model.bodies[body];
         let one = body.materials.first().filter(|first| body.materials.iter().all(|other| is_same(first, other)));
@@ -76,7 +78,7 @@ impl Parameter {
         match *spec {
             MaterialSpec::MooneyRivlin { c10, c01, bulk }
             | MaterialSpec::InvertibleMooneyRivlin { c10, c01, bulk, .. } => {
-                // All numbers of the law are affine in its parameters: a difference is exact.
+                // All constants of the law are affine in its parameters, so a difference is exact.
                 let with = |c10: f64, c01: f64, bulk: f64| match spec.inversion() {
                     Some(inversion) => MaterialSpec::MooneyRivlin { c10, c01, bulk }.extended(inversion).point(),
                     None => MaterialSpec::MooneyRivlin { c10, c01, bulk }.point(),
@@ -114,13 +116,13 @@ impl Parameter {
     }
 }
 
-/// Whether two cells have the same law and moduli; the directions of fibers may differ.
+/// Whether two cells have the same law and moduli; fiber directions may differ.
 fn is_same(a: &MaterialSpec, b: &MaterialSpec) -> bool {
     let plain = |spec: &MaterialSpec| MaterialPoint { fiber: Vec3::zero(), ..spec.point() };
     a.law() == b.law() && plain(a) == plain(b)
 }
 
-/// forces += ∂g/∂θ over the points; how it was computed.
+/// forces += ∂g/∂θ over the points; returns how it was computed.
 pub(super) fn add_parameter_gradient(
     model: &Model,
     body: usize,
@@ -151,7 +153,7 @@ pub(super) fn add_parameter_gradient(
     Source::ClosedForm
 }
 
-/// The weight of a body per unit of its density.
+/// Adds the weight of a body per unit of its density.
 fn add_weight(model: &Model, body: usize, control: &Control, forces: &mut [Vec3]) {
     let body = &model.bodies[body];
     let density = body.mass / body.rest_volume;
@@ -161,7 +163,7 @@ fn add_weight(model: &Model, body: usize, control: &Control, forces: &mut [Vec3]
     }
 }
 
-/// Adds what the stress of one cell changes by.
+/// Adds the derivative of the stress of one cell.
 struct StressSlope<'a> {
     block: &'a ElasticBlock,
     cell: usize,

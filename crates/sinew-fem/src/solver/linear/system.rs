@@ -65,7 +65,7 @@ impl LinearSystem {
             LinearSolver::Auto | LinearSolver::Multigrid => choose(model, params.regime.is_dynamic()),
             LinearSolver::RestFactor if !RestFactor::serves(model) => (
                 LinearSolver::Cg,
-                "a factor of the rest state needs bodies without bound nodes and rigid parts".into(),
+                "a factor of the rest state needs bodies without bound nodes and without rigid parts".into(),
             ),
             solver => (solver, "as set".to_string()),
         };
