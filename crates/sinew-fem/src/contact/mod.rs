@@ -1,13 +1,13 @@
 //! Contact of bodies with each other, with themselves and with colliders.
 //!
-//! - [`ContactRule`]: who may touch whom, and how
+//! - [`ContactRule`]: which bodies may touch, and how
 //! - [`ContactModel`]: the surface of everything that can touch
 //! - `stage`: candidates, distances and forces of one step
-//! - `material_space`: the way out of other flesh, for penalty contact
+//! - `material_space`: exits from other flesh, for penalty contact
 //! - `barrier`: the potential that keeps surfaces apart, for barrier contact
 //! - `friction`: Coulomb's law
-//! - `restitution`: what is left of the speed of two that meet
-//! - `lagged`: both during a step, from the contacts of its start
+//! - `restitution`: ratio of speeds after and before an impact
+//! - `lagged`: friction and restitution during a step, from the contacts at its start
 
 mod barrier;
 mod check;

@@ -1,4 +1,4 @@
-//! What can be seen of contact: where, which way, how hard.
+//! Contact points for output: position, normal and force.
 
 use sinew_math::Vec3;
 
@@ -9,24 +9,24 @@ use crate::control::Control;
 use crate::model::Model;
 use crate::state::State;
 
-/// One place of contact.
+/// One point of contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactPoint {
-    /// The one that is pushed, and the one that pushes.
+    /// The body that is pushed, and the one that pushes.
     pub between: [Party; 2],
-    /// Where [m].
+    /// Position \[m\].
     pub place: Vec3,
     /// Unit vector towards the first of the two.
     pub normal: Vec3,
-    /// Force on the first, with friction [N].
+    /// Force on the first, including friction \[N\].
     pub force: Vec3,
-    /// Distance, below zero where they have sunk in [m].
+    /// Distance, negative where they penetrate \[m\].
     pub gap: f64,
-    /// Rest area that the place stands for [m²]; zero where another place stands for it already.
+    /// Rest area of the point \[m²\]; zero where another point already has this area.
     pub area: f64,
 }
 
-/// Lets bodies that start inside colliders come out slowly.
+/// Sets allowed depths so that bodies that start inside colliders come out slowly.
 pub(crate) fn allow_start(model: &mut Model, state: &State) {
     let cells: Vec<f64> = model.bodies.iter().map(|body| body.cell_size()).collect();
     for contact in &mut model.contacts {
@@ -36,15 +36,16 @@ pub(crate) fn allow_start(model: &mut Model, state: &State) {
     }
 }
 
-/// Places of contact that memory is kept for from the start.
+/// Maximum number of contact points to reserve memory for at the start.
 const MAX_RESERVED: usize = 1 << 16;
 
-/// Contacts with colliders to keep memory for at once, so that frames in which more points touch do not allocate; not for the rare model where all could.
+/// Number of contacts with colliders to reserve memory for, so that frames with more contacts do not allocate; limited
+/// for the rare model where all points could touch.
 pub(crate) fn most_touches(model: &Model) -> usize {
     model.contacts.iter().map(|contact| contact.point_count()).sum::<usize>().min(MAX_RESERVED)
 }
 
-/// Finds the places of contact of a state, with its own memory.
+/// Finds the contact points of a state, with scratch memory.
 #[derive(Default)]
 pub(crate) struct ContactFinder {
     stage: ContactStage,
@@ -53,7 +54,7 @@ pub(crate) struct ContactFinder {
 }
 
 impl ContactFinder {
-    /// Writes all places of contact in a fixed order.
+    /// Writes all contact points in a fixed order.
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, points: &mut Vec<ContactPoint>) {
         points.clear();
         let dt = if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 };
@@ -69,7 +70,7 @@ impl ContactFinder {
                     place: pose.to_world(touch.anchor),
                     normal: response.normal,
                     force: response.force_at_rest(contact.creep * dt),
-                    // Points without an area are pushed by nothing.
+                    // Points without area get no force.
                     gap: if area > 0.0 { -response.normal_force / (contact.stiffness * area) } else { 0.0 },
                     area,
                 }

@@ -1,11 +1,13 @@
-//! The collision stage of a step: candidates, distances, and what follows from them for energy, gradient and tangent.
+//! The collision stage of a step: candidates, distances, and contact energy, gradient and tangent.
 //!
-//! Each contact is a gap g(y) of up to four vertices whose derivative is wᵢ n: the weights of the closest points and the unit vector between them (for a
-//! closest-point distance the motion of the closest points themselves adds nothing). Energy φ(g), gradient φ' wᵢ n, tangent φ'' wᵢ wⱼ n nᵀ; the term
-//! φ' ∇²g is left out, which leaves the tangent positive semi-definite (SIF-034) and moves no equilibrium.
+//! Each contact is a gap g(y) of up to four vertices with derivative wᵢ n: the weights of the closest points and the
+//! unit vector between them (the motion of the closest points themselves does not change a closest-point distance to
+//! first order). Energy φ(g), gradient φ' wᵢ n, tangent φ'' wᵢ wⱼ n nᵀ. Omitting the term φ' ∇²g keeps the tangent
+//! positive semi-definite (SIF-034) and changes no equilibrium.
 //!
-//! In barrier mode one broad phase over the whole motion of an iteration serves its continuous collision detection and every evaluation on the way. In
-//! penalty mode exits are found at the first iterates of a step and then kept, so that the iteration ends.
+//! In barrier mode, one broad phase over the whole motion of an iteration serves its continuous collision detection and
+//! all evaluations along the way. In penalty mode, the first iterates of a step find exits, which are then fixed so
+//! that the iteration ends.
 
 mod speculative;
 mod touch;
@@ -28,43 +30,43 @@ use crate::state::{History, State};
 
 /// Pairs per parallel block.
 const BLOCK: usize = 512;
-/// Share of a distance that one step must leave.
+/// Minimum share of a distance that must remain after one step.
 const KEEP: f64 = 0.1;
-/// Stands for the missing vertices of a contact with a half-space.
+/// Marks the missing vertices of a contact with a half-space.
 const NO_VERTEX: u32 = u32::MAX;
 
-/// A contact that acts at the place last evaluated.
+/// A contact that acts at the last evaluated positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     pub vertices: [u32; 4],
     pub weights: [f64; 4],
     /// From the second towards the first.
     pub normal: Vec3,
-    /// Distance, or depth below zero [m].
+    /// Distance, or negative depth \[m\].
     pub gap: f64,
-    /// ∂E/∂y of each vertex [N].
+    /// ∂E/∂y of each vertex \[N\].
     gradient: [Vec3; 4],
-    /// φ', not positive [N].
+    /// φ', not positive \[N\].
     pub slope: f64,
-    /// φ'' [N/m], and stiffness across the normal.
+    /// φ'' \[N/m\], and stiffness across the normal.
     curvature: f64,
     across: f64,
     /// Coefficient of friction.
     friction: f64,
-    /// Whether it has a restitution.
+    /// Whether it has restitution.
     bounces: bool,
-    /// Groups of the first and of the second.
+    /// Groups of the first and the second.
     pub groups: [u32; 2],
 }
 
 impl Active {
-    /// Who touches, as the memory knows them.
+    /// Identity of the contact in the history.
     fn key(&self) -> [u32; 4] {
         let [first, second, ..] = self.vertices;
         if second == NO_VERTEX { [first, NO_VERTEX, self.groups[1], NO_VERTEX] } else { self.vertices }
     }
 
-    /// Index of its pair among those that bounce, and whether the pair names the two in this order (1) or the other (−1).
+    /// Index of its pair among those with restitution, and the sign of the order in which the pair names the two.
     fn pair(&self, contact: &ContactModel) -> Option<(usize, f64)> {
         let [g, h] = self.groups.map(|group| group as usize);
         let key = (g.min(h), g.max(h));
@@ -72,7 +74,7 @@ impl Active {
         Some((pair, if g <= h { 1.0 } else { -1.0 }))
     }
 
-    /// Whether it does more than push.
+    /// Whether it has friction or restitution.
     fn is_lagged(&self) -> bool {
         self.friction > 0.0 || self.bounces
     }
@@ -83,7 +85,7 @@ impl Active {
     }
 }
 
-/// The part Wᵀ B W of the tangent that belongs to one contact, W being the weights of its vertices.
+/// The part Wᵀ B W of the tangent of one contact, where W holds the weights of its vertices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContactTerm {
     pub vertices: [u32; 4],
@@ -92,7 +94,7 @@ pub(crate) struct ContactTerm {
 }
 
 impl ContactTerm {
-    /// Vertices that are missing get no weight.
+    /// Missing vertices get no weight.
     fn new(vertices: [u32; 4], weights: [f64; 4], block: Mat3) -> Self {
         Self { vertices: vertices.map(|v| if v == NO_VERTEX { 0 } else { v }), weights, block }
     }
@@ -105,7 +107,7 @@ struct Lagged {
     vertices: [u32; 4],
     weights: [f64; 4],
     response: Response,
-    /// Σ wᵢ yᵢ at the start of the step, moved along with a half-space [m].
+    /// Σ wᵢ yᵢ at the start of the step, carried along with a half-space \[m\].
     anchor: Vec3,
 }
 
@@ -137,7 +139,7 @@ impl WorldPlane {
     }
 }
 
-/// The stage with its memory; everything it knows of the past comes with the state.
+/// The stage with scratch memory; the past comes only from the state.
 #[derive(Default)]
 pub(crate) struct ContactStage {
     tree: Option<SurfaceTree>,
@@ -148,42 +150,43 @@ pub(crate) struct ContactStage {
     plane_vertices: Vec<[u32; 2]>,
     flesh: Option<MaterialSpace>,
     exits: Vec<Exit>,
-    /// Triangle that each vertex came out of last.
+    /// Last exit triangle of each vertex.
     memory: Vec<u32>,
     chunks: Vec<Chunk>,
     lagged: Vec<Lagged>,
-    /// Vertices at the start of the step, with colliders there and at its end.
+    /// Vertices at the start of the step, with colliders at its start and at its end.
     start: Vec<Vec3>,
     end: Vec<Vec3>,
     planes: [Vec<WorldPlane>; 2],
     poses: Vec<Pose>,
-    /// Share of their way that colliders have gone.
+    /// Share of their motion that colliders have completed.
     progress: f64,
     y: Vec<Vec3>,
     swept: Vec<Vec3>,
     placed: Vec<Vec3>,
-    /// Whether contacts are those at `y`, and nothing that they depend on has changed since.
+    /// Whether contacts are up to date at `y`.
     is_current: bool,
-    /// Whether candidates are those of an earlier step.
+    /// Whether candidates belong to an earlier step.
     is_stale: bool,
-    /// Whether contacts do more than push: then those at the start of a step matter.
+    /// Whether contacts have friction or restitution, so that those at the start of a step matter.
     has_lagged: bool,
-    /// Slip over which friction grows to its largest [m].
+    /// Slip at which friction reaches its maximum \[m\].
     epsilon: f64,
-    /// Pairs that have a restitution, with the speeds at which they met.
+    /// Pairs with restitution, and their impact speeds.
     meetings: Vec<Meeting>,
     meeting_speeds: Vec<f64>,
-    /// Depth that is allowed each vertex in this step [m]: whatever was found deeper than a moment before is pushed out slowly, or it would fly.
+    /// Allowed depth of each vertex in this step \[m\]. A vertex that suddenly is deeper than before is pushed out
+    /// slowly, or it would fly off.
     allowed: Vec<f64>,
-    /// Depth each was pushed from at the end of the last step [m].
+    /// Depth of each vertex at the end of the last step \[m\].
     depths: Vec<f64>,
-    /// Share of the allowed depth that is left at the end of the step.
+    /// Share of the allowed depth that remains at the end of the step.
     fading: f64,
     speculative: SpeculativeContacts,
 }
 
 impl ContactStage {
-    /// Whether there is anything to do.
+    /// Whether the model has no contact.
     pub fn is_idle(model: &Model) -> bool {
         model.contact.is_empty()
     }
@@ -232,7 +235,7 @@ impl ContactStage {
         }
     }
 
-    /// Looks at the start of a step: where everything is, where colliders go, and what friction there will be.
+    /// Starts a step: sets positions and the motion of colliders, and finds the contacts with friction or restitution.
     pub fn begin_step(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
         if Self::is_idle(model) {
             return;
@@ -279,12 +282,12 @@ impl ContactStage {
         }
         self.lagged.clear();
         self.allowed.fill(0.0);
-        // Most steps look for candidates of their first motion at once.
+        // Most steps find candidates of their first motion next.
         self.is_stale = true;
         if needs_contacts || self.flesh.is_some() {
             self.refresh(model, &state.positions);
         }
-        // Exits that were there before keep what they were pushed from.
+        // Vertices that had an exit before keep their depth.
         for exit in &self.exits {
             self.allowed[exit.vertex as usize] = self.excess(contact, exit);
             self.memory[exit.vertex as usize] = exit.triangle;
@@ -304,7 +307,7 @@ impl ContactStage {
         }
     }
 
-    /// What the contacts of the start do while the step lasts.
+    /// Creates the lagged contacts from those at the start of the step.
     fn lag(&mut self, contact: &ContactModel, state: &State) {
         let mut lagged = std::mem::take(&mut self.lagged);
         for active in self.active().filter(|active| active.is_lagged()) {
@@ -332,7 +335,7 @@ impl ContactStage {
         self.lagged = lagged;
     }
 
-    /// Looks at the pairs that have a restitution: who meets whom, and how fast.
+    /// Updates the pairs with restitution: who meets whom, and how fast.
     fn meet(&mut self, model: &Model, state: &State, dt: f64) {
         let contact = &model.contact;
         let mut meetings = std::mem::take(&mut self.meetings);
@@ -352,7 +355,7 @@ impl ContactStage {
         self.meetings = meetings;
     }
 
-    /// Velocity of the center of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
+    /// Velocity of the center of a group \[m/s\], and its mass \[kg\], which is infinite for prescribed motion.
     fn travel(&self, model: &Model, state: &State, group: usize, dt: f64) -> (Vec3, f64) {
         let contact = &model.contact;
         match contact.groups[group].party {
@@ -370,13 +373,13 @@ impl ContactStage {
         }
     }
 
-    /// What the restitution of a contact adds to its force [N].
+    /// Force that the restitution of a contact adds \[N\].
     fn push(&self, contact: &ContactModel, active: &Active) -> f64 {
         let pair = if active.bounces { active.pair(contact) } else { None };
         pair.map_or(0.0, |(pair, sign)| self.meetings[pair].push(active.normal * sign, -active.slope))
     }
 
-    /// Contacts at the start of a step, with the forces on the first of each [N].
+    /// Contacts at the start of a step, with the force on the first of each \[N\].
     pub fn forces(&self) -> impl Iterator<Item = (&Active, Vec3)> {
         let mut lagged = self.lagged.iter();
         self.active().map(move |active| match active.is_lagged().then(|| lagged.next()).flatten() {
@@ -391,12 +394,12 @@ impl ContactStage {
         self.start != self.end || planes.into_iter().any(|(a, b)| a.normal != b.normal || a.offset != b.offset)
     }
 
-    /// Share of their way that colliders have gone.
+    /// Share of their motion that colliders have completed.
     pub fn progress(&self) -> f64 {
         self.progress
     }
 
-    /// Puts colliders at a share of their way; candidates must be found anew.
+    /// Moves colliders to a share of their motion; candidates must be found again.
     pub fn set_progress(&mut self, progress: f64) {
         self.is_current = false;
         self.progress = progress;
@@ -433,7 +436,7 @@ impl ContactStage {
         self.find_exits(model, x);
     }
 
-    /// Finds the exits of penalty contact at `x`, if there is any such contact.
+    /// Finds the exits of penalty contact at `x`, if the model has any.
     pub fn find_exits(&mut self, model: &Model, x: &[Vec3]) {
         let Some(mut flesh) = self.flesh.take() else { return };
         self.is_current = false;
@@ -444,7 +447,7 @@ impl ContactStage {
         self.allow(&model.contact);
     }
 
-    /// Allows the depth of exits that are not those of before, beyond what they were pushed from: the energy of contact must not jump.
+    /// Allows the extra depth of new exits, because the energy of contact must not jump.
     fn allow(&mut self, contact: &ContactModel) {
         for exit in &self.exits {
             let v = exit.vertex as usize;
@@ -454,35 +457,36 @@ impl ContactStage {
         }
     }
 
-    /// Depth of an exit beyond what its vertex was pushed from, and beyond what pressure may cause.
+    /// Depth of an exit beyond the last depth of its vertex, and beyond what pressure may cause.
     fn excess(&self, contact: &ContactModel, exit: &Exit) -> f64 {
         let v = exit.vertex as usize;
         let ordinary = ORDINARY_DEPTH * contact.groups[contact.vertex_groups[v] as usize].cell;
         (self.depth(contact, exit) - self.depths[v].max(ordinary)).max(0.0)
     }
 
-    /// How deep a vertex is below its exit at the place last looked at.
+    /// Depth of a vertex below its exit at the last positions.
     fn depth(&self, contact: &ContactModel, exit: &Exit) -> f64 {
         let (vertices, weights) = exit.stencil(contact);
         -combine(vertices, weights, &self.y).dot(exit.normal)
     }
 
-    /// Whether some surfaces must never cross.
+    /// Whether the model has barriers.
     pub fn has_barriers(&self) -> bool {
         self.tree.is_some()
     }
 
-    /// Whether surfaces repel each other at the place last evaluated.
+    /// Whether surfaces repel each other at the last evaluated positions.
     pub fn is_repelling(&self) -> bool {
         self.tree.is_some() && self.chunks.iter().any(|chunk| !chunk.active.is_empty())
     }
 
-    /// Whether exits are looked for.
+    /// Whether the model needs exits.
     pub fn has_exits(&self) -> bool {
         self.flesh.is_some()
     }
 
-    /// Writes what the next step begins with: what contacts remember at the place last evaluated, where each vertex came out, and how deep it is.
+    /// Writes the history for the next step: contacts at the last evaluated positions, and exit and depth of each
+    /// vertex.
     pub fn remember(&mut self, contact: &ContactModel, history: &mut History) {
         history.contact_memory.extend(self.lagged.iter().map(|lagged| ContactMemory {
             key: lagged.key,
@@ -504,7 +508,8 @@ impl ContactStage {
         }
     }
 
-    /// Finds all candidates of the straight way of the points from `from` to `to` while colliders go on to `progress`, and the share of it that is free.
+    /// Finds all candidates of the straight motion of the points from `from` to `to` while colliders move on to
+    /// `progress`; returns its collision-free fraction.
     pub fn sweep(&mut self, model: &Model, from: &[Vec3], to: &[Vec3], progress: f64) -> f64 {
         self.is_stale = false;
         if self.tree.is_none() {
@@ -535,7 +540,7 @@ impl ContactStage {
         free
     }
 
-    /// The share of the way from `y` to `swept` that no candidate ends.
+    /// Collision-free fraction of the motion from `y` to `swept`.
     fn free_way(&self, contact: &ContactModel) -> f64 {
         let Self { candidates, tree, y, swept, .. } = self;
         let edges = tree.as_ref().map_or(&[][..], |tree| tree.edges());
@@ -557,7 +562,7 @@ impl ContactStage {
         reduce_blocks(count, BLOCK, block, f64::min).unwrap_or(1.0)
     }
 
-    /// Contacts at points `x`; returns their energy with that of friction [J].
+    /// Finds the contacts at points `x`; returns their energy, including friction \[J\].
     pub fn evaluate(&mut self, model: &Model, x: &[Vec3]) -> f64 {
         if Self::is_idle(model) {
             return 0.0;
@@ -601,23 +606,23 @@ impl ContactStage {
         }
     }
 
-    /// Contacts at the place last evaluated.
+    /// Contacts at the last evaluated positions.
     pub fn active(&self) -> impl Iterator<Item = &Active> {
         self.chunks.iter().flat_map(|chunk| &chunk.active)
     }
 
-    /// Where the first of a contact is touched: the closest point on it.
+    /// Position of a contact on its first body: the closest point.
     pub fn place_of(&self, active: &Active) -> Vec3 {
         let parts = active.vertices.iter().zip(&active.weights).filter(|(v, w)| **v != NO_VERTEX && **w > 0.0);
         parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + self.y[v as usize] * w)
     }
 
-    /// Energy of the contacts at the place last evaluated, friction left out [J].
+    /// Energy of the contacts at the last evaluated positions, without friction \[J\].
     pub fn stored_energy(&self) -> f64 {
         self.chunks.iter().map(|chunk| chunk.energy).sum()
     }
 
-    /// How the first of a lagged contact has moved against the second since the start of the step.
+    /// Motion of the first of a lagged contact relative to the second since the start of the step.
     fn moved(&self, lagged: &Lagged) -> Vec3 {
         combine(lagged.vertices, lagged.weights, &self.y) - lagged.anchor
     }
@@ -626,7 +631,7 @@ impl ContactStage {
         self.lagged.iter().map(|lagged| lagged.response.energy(self.moved(lagged), self.epsilon)).sum()
     }
 
-    /// gradient += ∂E/∂x at the place last evaluated.
+    /// gradient += ∂E/∂x at the last evaluated positions.
     pub fn add_gradient(&self, model: &Model, gradient: &mut [Vec3]) {
         let contact = &model.contact;
         let mut add = |vertex: u32, force: Vec3| {
@@ -666,7 +671,8 @@ impl ContactStage {
         terms.extend(self.speculative.terms());
     }
 
-    /// gradient += what the contacts last evaluated would gain if colliders went on by `share` of their way: their tangent times that motion.
+    /// gradient += change of the last evaluated contact forces if colliders moved on by `share` of their motion:
+    /// tangent times motion.
     pub fn add_obstacle_pull(&self, model: &Model, share: f64, gradient: &mut [Vec3]) {
         let contact = &model.contact;
         for active in self.active() {
@@ -677,7 +683,7 @@ impl ContactStage {
                     let from = self.plane(index, self.progress);
                     let to = self.plane(index, (self.progress + share).min(1.0));
                     let place = self.y[active.vertices[0] as usize];
-                    // How much nearer it comes.
+                    // Decrease of the distance.
                     let nearer = (from.normal.dot(place) - from.offset) - (to.normal.dot(place) - to.offset);
                     motion = active.normal * -nearer;
                 }
