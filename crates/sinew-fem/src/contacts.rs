@@ -1,7 +1,7 @@
-//! The collision stage: which surface points touched which collider at the start of a step.
+//! Penalty contact with colliders: which surface points touched which collider at the start of a step.
 //!
-//! The penalty itself is evaluated afresh at every iterate; what is kept here is what lags by one step: the normal force, the normal, and the place on the
-//! collider the point touched, for friction and restitution.
+//! Every iterate evaluates the penalty anew. This list holds what lags by one step, for friction and restitution: the
+//! normal force, the normal, and the touched point of the collider.
 
 use sinew_geometry::shape::Pose;
 use sinew_math::Vec3;
@@ -16,9 +16,9 @@ use crate::state::{History, State};
 pub struct Touch {
     /// Index of the contact point in its [`crate::force::ContactForce`].
     pub point: u32,
-    /// What it does while the step lasts, with the outward normal of the collider.
+    /// Its lagged response during the step, with the outward normal of the collider.
     pub response: Response,
-    /// The touched place in the frame of the collider [m].
+    /// The touched point in the frame of the collider \[m\].
     pub anchor: Vec3,
 }
 
@@ -26,12 +26,13 @@ pub struct Touch {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contacts {
     touches: Vec<Vec<Touch>>,
-    /// Speed at which body and collider met, per contact force [m/s].
+    /// Impact speed of body and collider, per contact force \[m/s\].
     meeting_speeds: Vec<f64>,
 }
 
 impl Contacts {
-    /// Finds the touches at the positions and collider poses of `state`, where a step of length `dt` begins; reuses memory.
+    /// Finds the touches at the positions and collider poses of `state`, where a step of length `dt` starts; reuses
+    /// memory.
     pub fn find(&mut self, model: &Model, state: &State, control: &Control, dt: f64) {
         self.touches.resize_with(model.contacts.len(), Vec::new);
         self.meeting_speeds.clear();
@@ -40,7 +41,7 @@ impl Contacts {
         }
     }
 
-    /// Adds what the touches remember at the end `x` of their step.
+    /// Adds the held slips at the end `x` of the step to the history.
     pub(crate) fn remember(&self, model: &Model, x: &[Vec3], control: &Control, dt: f64, history: &mut History) {
         self.remember_meetings(model, history);
         for (touches, force) in self.touches.iter().zip(&model.contacts) {
@@ -48,7 +49,7 @@ impl Contacts {
         }
     }
 
-    /// Adds the speeds at which bodies and colliders met.
+    /// Adds the impact speeds of bodies and colliders to the history.
     pub(crate) fn remember_meetings(&self, model: &Model, history: &mut History) {
         if model.contacts.iter().any(|force| force.bounce > 0.0) {
             history.meeting_speeds.extend(&self.meeting_speeds);

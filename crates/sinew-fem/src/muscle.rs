@@ -1,4 +1,4 @@
-//! Muscles of bodies: fibers that are active by a channel, and what one step asks of them.
+//! Muscles of bodies: fibers with an activation from a channel, and their part in a step.
 
 use std::ops::Deref;
 
@@ -10,7 +10,7 @@ use crate::force::{StepContext, Strand};
 use crate::model::Model;
 use crate::state::{History, State};
 
-/// Muscles that a body may have.
+/// Maximum number of muscles of a body.
 pub const MAX_MUSCLES: usize = 64;
 
 /// A group of fibers of a body.
@@ -18,11 +18,11 @@ pub const MAX_MUSCLES: usize = 64;
 pub struct Muscle {
     /// Name, unique in the body.
     pub name: String,
-    /// How active it is, from 0 to 1.
+    /// Channel of its activation, from 0 to 1.
     pub activation: ChannelId,
 }
 
-/// Activations of the muscles of a body, over the factor on its stiffness, which multiplies all that cells do.
+/// Activations of the muscles of a body, divided by its stiffness factor, because that multiplies all forces of cells.
 pub struct Activations([f64; MAX_MUSCLES]);
 
 impl Activations {
@@ -38,7 +38,7 @@ impl Activations {
         Self(values)
     }
 
-    /// Those of these muscles; activation is kept between 0 and 1.
+    /// Activations of these muscles, clamped to 0 to 1.
     pub(crate) fn of(muscles: &[Muscle], control: &Control, stiffness: f64) -> Self {
         let mut values = [0.0; MAX_MUSCLES];
         for (value, muscle) in values.iter_mut().zip(muscles) {
@@ -61,23 +61,23 @@ impl Model {
         &self.muscles[body]
     }
 
-    /// How active the muscles of a body are.
+    /// Activations of the muscles of a body.
     pub fn activations(&self, body: usize, control: &Control) -> Activations {
         Activations::of(&self.muscles[body], control, self.body_stiffness(body, control))
     }
 
-    /// Whether force depends on the speed of fibers somewhere.
+    /// Whether any force depends on the speed of fibers.
     pub fn needs_motion(&self) -> bool {
         self.elastic.iter().any(ElasticBlock::needs_motion) || self.strands.iter().any(Strand::needs_motion)
     }
 
-    /// Where points were at the start of the last accepted step, and one over its length, where that matters to fibers.
+    /// Positions at the start of the last accepted step, and one over its length, where fibers need them.
     pub(crate) fn last_motion<'a>(&self, history: &'a History) -> Option<(&'a [Vec3], f64)> {
         let is_known = history.last_dt > 0.0 && !history.fiber_start.is_empty();
         is_known.then(|| (history.fiber_start.as_slice(), 1.0 / history.last_dt))
     }
 
-    /// What the fibers of a muscle of a body on a mesh do in a state.
+    /// Summary of the fibers of a muscle, for bodies on a mesh.
     pub fn fiber_summary(&self, body: usize, muscle: usize, state: &State, control: &Control) -> FiberSummary {
         let activations = self.activations(body, control);
         let actuation = Actuation { activations: &activations, motion: self.last_motion(&state.history) };
@@ -88,7 +88,8 @@ impl Model {
             .fold(FiberSummary::default(), FiberSummary::join)
     }
 
-    /// Adds the work of active fibers and generators over a step to the history of its end, and remembers what the next step will ask for.
+    /// Adds the work of active fibers and generators over a step to the history at its end, and stores what the next
+    /// step needs.
     pub(crate) fn finish_muscles(&self, previous: &State, control: &Control, dt: f64, state: &mut State) {
         let mut first = 0;
         for (body, muscles) in self.muscles.iter().enumerate() {
@@ -118,7 +119,7 @@ impl Model {
     }
 }
 
-/// What the cells of a block are driven by in a step.
+/// Inputs of the cells of a block in a step.
 pub(crate) struct StepDrive<'a> {
     activations: Activations,
     motion: Option<(&'a [Vec3], f64)>,

@@ -30,14 +30,14 @@ use crate::state::State;
 
 /// Moves control channels in time.
 pub trait Driver: Send {
-    /// Writes the values at `time` [s].
+    /// Writes the values at `time` \[s\].
     fn apply(&self, time: f64, control: &mut Control);
 }
 
-/// How frames are cut into steps.
+/// How frames are divided into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameParams {
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub frame_rate: f64,
     /// Steps of a frame.
     pub substeps: Substeps,
@@ -51,15 +51,16 @@ impl Default for FrameParams {
     }
 }
 
-/// Points from which frames are computed on a thread of the pool.
+/// Number of points from which frames are computed on a thread of the pool.
 const POOLED_POINTS: usize = 500;
 
-/// Turn of a pin or bone in one quasistatic increment [rad].
+/// Maximum rotation of a pin or bone in one quasistatic increment \[rad\].
 const LONGEST_TURN: f64 = 1.0;
-/// The same for what flesh follows, of one against another: flesh between bones that jump apart would turn inside out (MCA-49).
+/// Maximum relative rotation of two drivers in one increment: flesh between bones that jump apart would invert
+/// (MCA-49).
 const LONGEST_BEND: f64 = 0.35;
 
-/// Everything that runs.
+/// A running simulation.
 pub struct Simulation {
     model: Model,
     state: State,
@@ -68,30 +69,30 @@ pub struct Simulation {
     drivers: Vec<Box<dyn Driver>>,
     probes: Vec<Box<dyn Probe>>,
     probe_names: Vec<String>,
-    /// What was read off the current frame, once somebody has asked; and memory for the next.
+    /// Output of the current frame, computed on first use; and memory for the next.
     observed: OnceCell<Box<Observed>>,
     spare: Cell<Option<Box<Observed>>>,
     /// Commands at both ends of a step that is cut into increments.
     increments: (Vec<f64>, Vec<f64>),
-    /// Commands of what flesh follows, within such a step.
+    /// Commands of the drivers within such a step.
     leader_values: Vec<f64>,
     params: FrameParams,
     frame_index: usize,
     report: StepReport,
     held: Vec<(ChannelId, f64)>,
     backup: State,
-    /// The state before a step that may be taken back for its error.
+    /// The state before a step that may be rolled back because of its error.
     step_backup: State,
-    /// Size of the largest body at rest [m].
+    /// Size of the largest body at rest \[m\].
     size: f64,
-    /// Asked between steps.
+    /// Polled between steps.
     interrupt: Interrupt,
-    /// What was mended or deserves attention while the scene was compiled.
+    /// Notes from compiling the scene: repairs, and anything that deserves attention.
     pub notes: Vec<String>,
 }
 
 impl Simulation {
-    /// A simulation at time zero with the standard probes and those in `probes`.
+    /// Creates a simulation at time zero, with the standard probes and those in `probes`.
     pub fn new(
         mut model: Model,
         solver: Box<dyn Solver>,
@@ -181,8 +182,8 @@ impl Simulation {
             && state.history.accelerations.len() == own.history.accelerations.len()
     }
 
-    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. The lists of the old state are written over, not
-    /// exchanged: who looks at them sees the new state.
+    /// Replaces the state, for example by a checkpoint; the next frame is the first one after its time. Overwrites the
+    /// lists of the old state in place, so existing views of them show the new state.
     ///
     /// # Panics
     /// When the state has another number of points: see [`Simulation::accepts`].
@@ -195,8 +196,8 @@ impl Simulation {
         self.forget_observed();
     }
 
-    /// Begins anew, at the time of `state` and with its positions and velocities: what earlier steps left behind is forgotten. Points that are bound to
-    /// others go where those carry them.
+    /// Restarts at the time of `state` with its positions and velocities, and discards the history of earlier steps.
+    /// Bound points move with the points that carry them.
     ///
     /// # Panics
     /// When the state has another number of points.
@@ -232,7 +233,7 @@ impl Simulation {
         &self.control
     }
 
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub fn time(&self) -> f64 {
         self.state.time
     }
@@ -242,7 +243,7 @@ impl Simulation {
         self.frame_index
     }
 
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub fn frame_rate(&self) -> f64 {
         self.params.frame_rate
     }
@@ -262,7 +263,8 @@ impl Simulation {
         self.probe_names.iter().position(|n| n == name).map(|i| self.observed().values[i])
     }
 
-    /// Closed-form derivatives of a probe, by its index, by all that it reads at the current frame; `None` where it has none.
+    /// Closed-form derivatives of the probe with this index by everything it reads at the current frame; `None` where
+    /// there are none.
     pub(crate) fn probe_gradient(&self, index: usize) -> Option<ProbeGradient> {
         let Self { model, state, control, report, .. } = self;
         let Observed { summaries, contacts, .. } = self.observed();
@@ -272,7 +274,7 @@ impl Simulation {
         probe.add_gradient(&ctx, index, &mut out).then_some(out)
     }
 
-    /// Value of a probe, by its index, at another state under other commands.
+    /// Value of the probe with this index at another state under other commands.
     pub(crate) fn probe_at(&self, index: usize, state: &State, control: &Control) -> f64 {
         let report = StepReport { energies: self.model.energies(state, control), ..self.report };
         let mut observed = Observed::default();
@@ -298,9 +300,9 @@ impl Simulation {
         let (Command::SetChannel { channel, .. } | Command::ReleaseChannel { channel }) = command;
         let id =
             self.control.table().find(channel).ok_or_else(|| ControlError::UnknownChannel { name: channel.clone() })?;
-        // Probes are of the commands that led to this frame.
+        // Probes belong to the commands that led to this frame.
         self.observed();
-        // A refused value changes nothing, not even what was held before.
+        // An invalid value changes nothing, not even what was held before.
         if let Command::SetChannel { value, .. } = command {
             self.control.set_by_name(channel, *value)?;
         }
@@ -308,7 +310,7 @@ impl Simulation {
         match command {
             Command::SetChannel { value, .. } => self.held.push((id, *value)),
             Command::ReleaseChannel { .. } => {
-                // Where no track moves it, nothing else would.
+                // Without a track, nothing else would reset it.
                 self.control.reset(id);
                 self.drive(self.state.time);
             }
@@ -316,13 +318,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// Whom to ask, between the iterations of a frame that is being computed, whether to go on.
+    /// Sets the interrupt, polled between the iterations of a frame.
     pub fn set_interrupt(&mut self, interrupt: Interrupt) {
         self.solver.set_interrupt(interrupt.clone());
         self.interrupt = interrupt;
     }
 
-    /// Number of points from which a frame is computed on a thread of the pool, not on that of the caller.
+    /// Number of points from which a frame is computed on a thread of the pool instead of the calling thread.
     pub const POOLED_POINTS: usize = POOLED_POINTS;
 
     /// Computes the next frame. On error the simulation is at the last frame, unchanged.
@@ -404,7 +406,7 @@ impl Simulation {
             if step.local_error > wanted && dt > shortest * (1.0 + 1e-6) {
                 self.state.clone_from(&self.step_backup);
                 *rollbacks += 1;
-                // The work was done, but no step was taken.
+                // The work counts, but no step was taken.
                 (step.substeps, step.unconverged, step.local_error, step.relative_residual) = (0, 0, 0.0, 0.0);
                 self.state.history.next_dt = next.min(0.9 * dt);
             } else {
@@ -431,26 +433,26 @@ impl Simulation {
             let now = self.state.time;
             if steps_left == 0 {
                 let stable = self.solver.stable_step(&self.model, &self.state, &self.control).unwrap_or(f64::INFINITY);
-                // Flesh that is being crushed stiffens from step to step: then every step is asked.
+                // Flesh under compression stiffens from step to step: then estimate before every step.
                 cadence = if safety * stable < 0.9 * longest { 1 } else { (2 * cadence).min(STEPS_PER_ESTIMATE) };
                 steps_left = cadence;
                 longest = safety * stable;
-                // Written so that NaN fails too.
+                // This form catches NaN too.
                 if !((end - now) / longest <= MAX_EXPLICIT_STEPS) {
                     return Err(StepError::Unstable { time: now, step: (end - now) / MAX_EXPLICIT_STEPS, stable });
                 }
             }
             let target = even_target(now, end, longest);
             let before = *rollbacks;
-            // Steps that cost so little may be cut further than others.
+            // Cheap steps may be cut further than others.
             self.advance(target, 2 * self.params.max_halvings, total, rollbacks)?;
-            // A step that had to be halved says that the estimate has aged.
+            // A step that had to be halved shows that the estimate is out of date.
             steps_left = if *rollbacks > before { 0 } else { steps_left - 1 };
         }
         Ok(())
     }
 
-    /// Steps to `target` in which nobody goes further than penalty contact can follow.
+    /// Advances to `target` in steps short enough for penalty contact.
     fn advance_with_care(
         &mut self,
         target: f64,
@@ -487,7 +489,7 @@ impl Simulation {
         let dt = target - self.state.time;
         match self.take_step(dt, halvings == 0) {
             Ok(report) => {
-                // Sums of steps drift by roundings; the clock does not.
+                // Sums of steps accumulate rounding errors; the clock does not.
                 self.state.time = target;
                 match total {
                     Some(total) => total.absorb(&report),
@@ -509,8 +511,8 @@ impl Simulation {
         }
     }
 
-    /// A quasistatic step to `target` that moves all commands in increments: from those of the state's time, or from no load at the very
-    /// start, because a command that jumps has no values in between.
+    /// A quasistatic step to `target` that moves all commands in increments: from those at the time of the state, or
+    /// from no load at the very start, because a command that jumps has no intermediate values.
     fn advance_in_increments(
         &mut self,
         target: f64,
@@ -525,7 +527,7 @@ impl Simulation {
                 self.increments.0[channel.0 as usize] = 0.0;
             }
         }
-        // Increments that are still too large are halved again; the stack holds the ends of those that wait.
+        // Increments that are still too large are halved again; the stack holds the ends of pending ones.
         let mut ends = [1.0; 32];
         let deepest = halvings.min(ends.len() - 1);
         let (mut waiting, mut done) = (1, 0.0);
@@ -559,7 +561,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts commands at a share of the way between those of an increment. Bones are where they are at that time: on straight ways they would come apart.
+    /// Sets commands between those of an increment. Bones take their pose at that time: on straight paths they would
+    /// come apart.
     fn blend_commands(&mut self, share: f64, time: f64) {
         self.drive(time);
         self.leader_values.clear();
@@ -571,8 +574,9 @@ impl Simulation {
         }
     }
 
-    /// Puts the commands of the state's time and of `target` in place for increments between them, and finds the largest share of the way in
-    /// which nothing turns too far: nodes of a pin go straight, so what turns by half a turn at once goes through its own axis.
+    /// Sets up the commands of the state's time and of `target` for increments, and returns the largest fraction in
+    /// which nothing rotates too far. Nodes of a pin move along straight lines, so a rotation by half a turn at once
+    /// would go through the axis.
     fn largest_increment(&mut self, target: f64) -> f64 {
         self.drive(self.state.time);
         self.increments.0.copy_from_slice(self.control.values());
@@ -586,9 +590,9 @@ impl Simulation {
             };
             rotation(to) * rotation(from).conjugate()
         };
-        // Written so that values that are no numbers are left to the step to refuse.
+        // This form leaves NaN to the step, which reports it.
         let furthest = if self.model.moves_as_one() {
-            // Flesh follows what all of its leaders do together.
+            // Flesh follows the common motion of its drivers.
             let mut leaders = self.model.leader_rotations().map(turn);
             let first = leaders.next().unwrap_or(Quaternion::identity()).conjugate();
             let between = leaders.map(|turn| (turn * first).log_map().norm()).fold(0.0, f64::max);
@@ -608,8 +612,7 @@ impl Simulation {
         LONGEST_TURN / furthest.max(LONGEST_TURN).max(LONGEST_TURN * increments)
     }
 
-    /// One step under the present commands. The last try is the one that has to succeed: what no shorter step can mend gets all the iterations it
-    /// needs.
+    /// One step under the current commands. The last try has no limit on iterations, because no shorter step can help.
     fn take_step(&mut self, dt: f64, is_last_try: bool) -> Result<StepReport, StepError> {
         if self.interrupt.is_wanted() {
             return Err(StepError::Interrupted { time: self.state.time + dt });
@@ -634,7 +637,7 @@ impl Simulation {
         }
     }
 
-    /// What can be read off the current frame.
+    /// Output of the current frame.
     fn observed(&self) -> &Observed {
         self.observed.get_or_init(|| {
             let mut observed = self.spare.take().unwrap_or_default();
@@ -651,7 +654,7 @@ impl Simulation {
         }
     }
 
-    /// What can be seen now.
+    /// The current frame.
     pub fn frame(&self) -> Frame<'_> {
         let (model, observed) = (&self.model, self.observed());
         let x = &self.state.positions;
@@ -707,7 +710,8 @@ impl Simulation {
     }
 }
 
-/// What is read off a frame: probes, and where bodies touch. Found when somebody asks, since it takes as long as an evaluation of all forces.
+/// Output of a frame: probes and contact points. Computed on demand, because it takes as long as an evaluation of all
+/// forces.
 #[derive(Default)]
 struct Observed {
     values: Vec<f64>,
@@ -742,7 +746,7 @@ struct BodyCells<'a> {
     model: &'a Model,
     control: &'a Control,
     blocks: Range<usize>,
-    /// Where points were before, where that matters to fibers.
+    /// Earlier positions, where fibers need them.
     motion: Option<(&'a [Vec3], f64)>,
     lattice: Option<&'a LatticeBlock>,
     x: &'a [Vec3],

@@ -1,8 +1,8 @@
 //! Restitution: ratio of speeds after and before an impact.
 //!
 //! Two bodies that meet at speed v and separate at e v feel (1 + a u) times the force N of elastic contact, where u is
-//! their speed of approach (Hunt and Crossley, 1975). For a mass m on any contact law, m u du/(1 + a u) = −N dd relates both
-//! speeds: with β = a v,
+//! their speed of approach (Hunt and Crossley, 1975). For a mass m on any contact law, m u du/(1 + a u) = −N dd relates
+//! both speeds: with β = a v,
 //! $$\beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),$$
 //! for any mass, stiffness and shape. Speeds are those of the centers of mass, because flesh yields more than its
 //! surface does. So the law holds for soft bodies too, as long as they do not ring.
