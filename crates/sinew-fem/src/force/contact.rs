@@ -1,4 +1,5 @@
-//! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider.
+//! Penalty contact with a rigid collider, of surface points and of inner nodes, which reach the collider only when
+//! flesh collapses.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
 //! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
@@ -18,7 +19,7 @@ use crate::state::State;
 /// Channels that move a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactMotion {
-    /// Translation from the initial place [m].
+    /// Translation from the initial position \[m\].
     pub translation: [ChannelId; 3],
     /// Rotation vector about the pivot [rad].
     pub rotation: [ChannelId; 3],
@@ -31,7 +32,7 @@ pub struct Collider {
     pub name: String,
     /// Geometry in its own frame.
     pub shape: AnyShape,
-    /// Initial place.
+    /// Initial pose.
     pub initial: Pose,
     /// Center of the rotation [m].
     pub pivot: Vec3,
@@ -72,15 +73,16 @@ pub struct ContactForce {
     pub stiffness: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
-    /// β of the restitution: damping times the speed of meeting.
+    /// β of the restitution: damping times the speed of the impact.
     pub bounce: f64,
-    /// Slip over which friction grows to its largest, per length of a step [m/s].
+    /// Slip at which friction reaches its maximum, per step length \[m/s\].
     pub creep: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
-    /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
+    /// Allowed depth of each point at the start \[m\], which vanishes within the first half second; empty where nothing
+    /// starts inside.
     pub grace: Vec<f64>,
-    /// Distance that each point keeps from the collider [m]; empty where all may touch it.
+    /// Minimum distance of each point from the collider \[m\]; empty where all may touch it.
     pub clearances: Vec<f64>,
 }
 
@@ -100,7 +102,7 @@ impl ContactForce {
         self.areas.len()
     }
 
-    /// Collects the points that are inside the collider at the start of a step of length `dt`; returns the speed at which the two met.
+    /// Collects the points inside the collider at the start of a step of length `dt`; returns the speed of the impact.
     pub fn find_touches(
         &self,
         model: &Model,
@@ -113,7 +115,7 @@ impl ContactForce {
         let Some(pose) = state.history.collider_poses.get(self.collider) else { return 0.0 };
         let mut meeting = Meeting::default();
         self.for_each_at(pose, &state.positions, state.time, |point, distance, normal, local| {
-            // Gradients of level sets are units to the accuracy of their grids only.
+            // Gradients of level sets have unit length only to the accuracy of their grids.
             let normal = normal.normalized();
             let normal_force = -self.stiffness * self.areas[point] * distance;
             let slip = recall(&state.history.contact_memory, self.key(point));
@@ -135,7 +137,7 @@ impl ContactForce {
         met
     }
 
-    /// Writes what the touches of a step remember at its end.
+    /// Writes the held slips of the touches at the end of a step.
     pub(crate) fn remember(
         &self,
         touches: &[Touch],
@@ -151,12 +153,12 @@ impl ContactForce {
         }));
     }
 
-    /// A point as the memory of contacts knows it, apart from all vertices.
+    /// Identity of a point in the history of contacts, distinct from all vertices.
     fn key(&self, point: usize) -> [u32; 4] {
         [u32::MAX, self.index as u32, point as u32, 0]
     }
 
-    /// How a point has moved against the collider, now at `pose`, since it was found to touch.
+    /// Motion of a point relative to the collider, now at `pose`, since it was found to touch.
     fn moved(&self, touch: &Touch, pose: &Pose, x: &[Vec3]) -> Vec3 {
         self.interpolate(touch.point as usize, x) - pose.to_world(touch.anchor)
     }
@@ -167,8 +169,8 @@ impl ContactForce {
         self.for_each_at(&pose, x, ctx.time, |point, distance, normal, _| visit(point, distance, normal));
     }
 
-    /// Allows the depth in which points start at `x` with the collider at `pose`, beyond what the weight of a body may cause, for a while: pushed out at
-    /// once they would fly.
+    /// Allows the depth at which points start at `x` with the collider at `pose`, beyond what the weight of a body may
+    /// cause. The allowance is temporary; pushed out at once, points would fly off.
     pub(crate) fn allow_start(&mut self, pose: &Pose, x: &[Vec3], ordinary: f64) {
         let mut grace = vec![0.0; self.point_count()];
         self.grace.clear();
@@ -178,7 +180,8 @@ impl ContactForce {
         }
     }
 
-    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than it may be, less the depth that is allowed at `time`.
+    /// Calls `visit(point, distance, normal, local)` for each contact point nearer to the collider at `pose` than its
+    /// minimum distance, less the depth allowed at `time`.
     pub(crate) fn for_each_at(
         &self,
         pose: &Pose,
@@ -272,7 +275,7 @@ impl Force for ContactForce {
         let rotation = pose.rotation.to_matrix();
         self.for_each_at(&pose, x, ctx.time, |point, distance, normal, local| {
             let mut block = Mat3::outer(normal, normal);
-            // φ ∇²φ is negative inside convex shapes: the definite tangent leaves it out.
+            // φ ∇²φ is negative inside convex shapes, so the definite tangent omits it.
             if tangent == Tangent::Exact {
                 let curvature = self.shape.shape.curvature(local);
                 block += (rotation * curvature).mul_transpose(&rotation) * distance;

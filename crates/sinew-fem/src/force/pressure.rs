@@ -1,8 +1,8 @@
 //! Follower pressure on surface triangles.
 //!
-//! The force on a triangle is −p A n on its deformed shape, shared equally by its corners. On a closed surface it is the gradient of
-//! p V with the enclosed volume V = ⅙ Σ x₁·(x₂×x₃) (up to sign); on an open one the same formula leaves boundary terms, and the force
-//! has no potential [Hughes87].
+//! The force on a triangle is −p A n in its deformed shape, in equal shares on its corners. On a closed surface it is
+//! the gradient of p V with the enclosed volume V = ⅙ Σ x₁·(x₂×x₃) (up to sign). On an open surface the same formula
+//! leaves boundary terms, and the force has no potential \[Hughes87\].
 
 use sinew_math::{Mat3, Vec3};
 
@@ -10,13 +10,13 @@ use super::{Dependence, Force, Linearized, StepContext};
 use crate::control::ChannelId;
 use crate::material::Tangent;
 
-/// Pressure on a set of triangles, positive inwards.
+/// Pressure on a set of triangles, positive inward.
 pub struct Pressure {
     /// Name in reports.
     pub name: String,
     /// Triangles, outward oriented.
     pub triangles: Vec<[u32; 3]>,
-    /// Share of the pressure that each triangle carries: below 1 where triangles overlap, as the two ways to cut the face of a
+    /// Share of the pressure on each triangle: below 1 where triangles overlap, as the two ways to split the face of a
     /// hexahedron do (see [`crate::model::balanced_triangles`]).
     pub shares: Vec<f64>,
     /// Channel of the pressure [Pa].
@@ -98,12 +98,12 @@ impl Force for Pressure {
 
     fn linearize(&self, x: &[Vec3], ctx: &StepContext<'_>, tangent: Tangent, out: &mut Linearized) {
         let p = ctx.control.get(self.channel);
-        // The load stiffness is indefinite: a definite approximation leaves it out.
+        // The load stiffness is indefinite, so the definite tangent omits it.
         if p == 0.0 || tangent == Tangent::Definite {
             return;
         }
         self.for_each_derivative(p, x, |a, b, derivative| {
-            // Half of the block and half of its transposed partner: the symmetric part, which on a closed surface is exact.
+            // Half of the block and half of its transpose: the symmetric part, which is exact on a closed surface.
             out.add(a, b, derivative * 0.5);
             out.add(b, a, derivative.transpose() * 0.5);
         });

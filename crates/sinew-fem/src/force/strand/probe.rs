@@ -1,4 +1,4 @@
-//! What strands and tendons tell in every frame.
+//! Probes of strands and tendons.
 
 use super::generator::StrandDrive;
 use crate::model::Model;
@@ -27,7 +27,7 @@ impl Probe for StrandProbe {
     }
 }
 
-/// Force of a group of tendons on the flesh, its magnitude first [N], and their mean strain.
+/// Force of a group of tendons on the flesh, magnitude first \[N\], and their mean strain.
 pub struct TendonProbe {
     /// Index of the group.
     pub tendon: usize,

@@ -1,4 +1,4 @@
-//! Checks the parts of a model and puts them together.
+//! Checks and assembles the parts of a model.
 
 mod muscles;
 mod strands;
@@ -31,12 +31,12 @@ use crate::lattice::LatticeBlock;
 use crate::material::{Law, MaterialSpec};
 use crate::muscle::Muscle;
 
-/// Work in progress of [`ModelBuilder::build`].
+/// State of [`ModelBuilder::build`].
 pub(super) struct Assembler {
     parts: ModelBuilder,
     kinematics: Kinematics,
     initial: Vec<(u32, Vec3)>,
-    /// Places before the first step of unknowns that do not start at rest.
+    /// Initial positions of unknowns that do not start at rest.
     starts: Vec<(u32, Vec3)>,
     rotations: Vec<Quaternion>,
     first_point: Vec<usize>,
@@ -102,7 +102,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Which target each bound node follows, per body.
+    /// Binding target of each bound node, per body.
     fn bindings_by_node(&self) -> Result<Vec<BTreeMap<u32, AttachTarget>>, ModelError> {
         let mut by_node = vec![BTreeMap::new(); self.parts.bodies.len()];
         for (body, nodes, target) in &self.parts.bindings {
@@ -167,7 +167,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Weights of the nodes that are bound to other flesh: node → (target body, entries).
+    /// Weights of the nodes bound to other flesh: node → (target body, entries).
     fn embed_bound_nodes(
         &self,
         index: usize,
@@ -202,7 +202,7 @@ impl Assembler {
     }
 
     pub(super) fn finish(mut self) -> Result<Model, ModelError> {
-        // First, because springs to rigid bodies add points, and everything else is sized by the number of points.
+        // Attachments come first: springs to rigid bodies add points, and the number of points sizes everything else.
         let attachments = self.attachments()?;
         let (strands, tendons) = (self.strands()?, self.tendons()?);
         let rigid_surfaces = self.rigid_surfaces();
@@ -284,7 +284,7 @@ impl Assembler {
                 .map(|contact| (Party::Body(contact.body), Party::Collider(contact.collider), ContactRule::default())),
         );
         let surfaces = ContactModel::new(&parts, &all, creep);
-        // Penalty contact with colliders is a force of its own.
+        // Penalty contact with colliders is a separate force.
         let rules: Vec<_> = rules
             .into_iter()
             .filter(|(a, b, rule)| {
@@ -339,7 +339,7 @@ impl Assembler {
         })
     }
 
-    /// Groups the cells of a body by kind, law and whether all their nodes are unknowns; lumps their mass.
+    /// Groups the cells of a body by kind and law, and by whether all their nodes are unknowns; lumps their mass.
     fn elastic_blocks(
         &mut self,
         index: usize,
@@ -356,7 +356,7 @@ impl Assembler {
         }
         let mut blocks = Vec::new();
         for ((kind, law, has_bound_nodes), cells) in groups {
-            // Parameters differ from cell to cell, but a law with a wrong rest state has it with all of them.
+            // Parameters differ from cell to cell, but an error in the rest state of a law shows in every cell.
             let cell = cells[0] as usize;
             law.check_rest_state(&params.materials[cell].point()).map_err(|source| ModelError::Material {
                 body: params.name.clone(),
@@ -395,10 +395,10 @@ impl Assembler {
         check_cells(params)?;
         let wrong = |reason: &str| ModelError::Lattice { body: params.name.clone(), reason: reason.into() };
         if params.mesh.cell_count() != lattice.cells.len() || params.mesh.node_count() != lattice.node_places.len() {
-            return Err(wrong("its mesh is another one"));
+            return Err(wrong("its mesh does not match the lattice"));
         }
         if params.stiffness_damping != 0.0 || params.tissue_damping != 0.0 {
-            return Err(wrong("it can be damped by its mass only"));
+            return Err(wrong("it supports mass damping only"));
         }
         if let Some((cell, spec)) = params.materials.iter().enumerate().find(|(_, spec)| spec.law() != Law::Corotated) {
             let law = spec.law().name().to_string();
@@ -461,7 +461,7 @@ impl Assembler {
         Ok(pins)
     }
 
-    /// Leaders that there are not, a pin without nodes for one, lead nobody.
+    /// Collects drivers and weights. Drivers that do not exist, such as a pin without nodes, have no effect.
     fn skinning_predictor(&mut self, pins: &[Pin], driven: &[DrivenRigid]) -> SkinningPredictor {
         let mut predictor = SkinningPredictor::default();
         for params in std::mem::take(&mut self.parts.follows) {
@@ -562,7 +562,7 @@ impl Assembler {
         Ok(attachments)
     }
 
-    /// Adds massless points that follow the flesh of a body at these places at rest.
+    /// Adds massless points bound to the flesh of a body at these rest positions.
     fn add_flesh_points(&mut self, body: usize, places: &[Vec3]) -> Result<Vec<u32>, ModelError> {
         let params = &self.parts.bodies[body];
         let embedding = Embedding::bind_with(&params.mesh, places, Outside::Reject)
@@ -667,7 +667,7 @@ impl Assembler {
     }
 }
 
-/// Refuses laws and densities that no cell can have.
+/// Checks that laws and densities are valid.
 fn check_cells(params: &BodyParams) -> Result<(), ModelError> {
     for (cell, spec) in params.materials.iter().enumerate() {
         spec.validate().map_err(|source| ModelError::Material { body: params.name.clone(), cell, source })?;
@@ -699,7 +699,7 @@ impl CellGroup {
         point_count: usize,
     ) -> Result<ElasticBlock, ElementError> {
         let geometry = RestGeometry::<N>::new::<E>(rest_positions, &self.nodes).map_err(|error| match error {
-            // Name the cell of the mesh, not of the group.
+            // Report the cell of the mesh, not of the group.
             ElementError::NotPositive { cell, point, volume } => {
                 ElementError::NotPositive { cell: self.cells[cell] as usize, point, volume }
             }

@@ -1,4 +1,4 @@
-//! What strands and tendons are made of.
+//! Parameters of strands and tendons.
 
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
@@ -6,7 +6,7 @@ use sinew_muscle::{Curve, FiberCurves};
 use super::AttachTarget;
 use crate::force::strand::StrandScaling;
 
-/// A place in the flesh of a body.
+/// A position in the flesh of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FleshPlace {
     /// A node.
@@ -16,11 +16,11 @@ pub enum FleshPlace {
         /// The node.
         node: u32,
     },
-    /// A place between nodes, by where it is at rest.
+    /// A position between nodes, given at rest.
     Place {
         /// The body.
         body: usize,
-        /// The place at rest [m].
+        /// The rest position \[m\].
         place: Vec3,
     },
 }
@@ -28,30 +28,30 @@ pub enum FleshPlace {
 /// A muscle of force generators.
 #[derive(Clone, Debug)]
 pub struct StrandParams {
-    /// The body whose name its channel and probes bear.
+    /// The body whose name its channel and probes use.
     pub body: usize,
     /// Name, unique among the muscles and strands of the body.
     pub name: String,
-    /// Places of each column from end to end; consecutive ones are joined by a generator.
+    /// Positions of each column from end to end; a generator joins consecutive ones.
     pub columns: Vec<Vec<FleshPlace>>,
-    /// Greatest isometric force F₀ₐ of the whole muscle [N].
+    /// Maximum isometric force F₀ₐ of the whole muscle \[N\].
     pub force: f64,
     /// Passive force F₀ₚ of the whole muscle where its curve is 1 [N].
     pub passive_force: f64,
-    /// How these are shared by the generators.
+    /// How the generators share these forces.
     pub scaling: StrandScaling,
-    /// Factor on the forces of each generator, column after column; empty for one everywhere.
+    /// Factor on the forces of each generator, column by column; empty for one everywhere.
     pub factors: Vec<f64>,
-    /// Force over length, and over velocity where there is a curve for it.
+    /// Force–length curve, and force–velocity curve where there is one.
     pub curves: FiberCurves,
-    /// Greatest shortening speed [rest lengths per second].
+    /// Maximum shortening speed [rest lengths per second].
     pub max_velocity: f64,
 }
 
-/// Below which length tendons are slack.
+/// Length below which tendons are slack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Slack {
-    /// This part of the distance that each spans at rest.
+    /// This fraction of the distance that each tendon spans at rest.
     Factor(f64),
     /// This length [m].
     Length(f64),
@@ -64,14 +64,14 @@ pub struct TendonParams {
     pub body: usize,
     /// Name, unique among the tendons of the body.
     pub name: String,
-    /// Where each tendon begins, and where its anchor is at rest, in the world [m].
+    /// End of each tendon in the flesh, and rest position of its anchor in the world \[m\].
     pub ends: Vec<(FleshPlace, Vec3)>,
-    /// What the anchors belong to.
+    /// Target of the anchors.
     pub target: AttachTarget,
     /// Force F₀ₜ of all of them together where the curve is 1 [N].
     pub force: f64,
-    /// Force over strain.
+    /// Force–strain curve.
     pub curve: Curve,
-    /// Where it begins.
+    /// Slack length.
     pub slack: Slack,
 }

@@ -1,4 +1,4 @@
-//! Strands and tendons: places become weighted sums of points.
+//! Strands and tendons: converts positions to weighted sums of points.
 
 use sinew_geometry::embedding::{Embedding, Outside};
 use sinew_math::Vec3;
@@ -7,7 +7,7 @@ use super::super::{AttachTarget, FleshPlace, ModelError, Slack, StrandParams, Te
 use super::{Assembler, entries_of};
 use crate::force::strand::{Generator, Line, Strand, Tendon, TendonStrand};
 
-/// A point of flesh: its place at rest, and the points that carry it.
+/// A point of flesh: its rest position, and the points that carry it.
 struct Carried {
     rest: Vec3,
     entries: Vec<(u32, f64)>,
@@ -22,7 +22,7 @@ impl Assembler {
             let name = format!("{body}.strand.{}", params.name);
             let is_muscle = |muscle: &super::MuscleParams| muscle.body == params.body && muscle.name == params.name;
             if strands.iter().any(|other| other.name == name) || self.parts.muscles.iter().any(is_muscle) {
-                return Err(wrong("the body has another muscle of that name".into()));
+                return Err(wrong("the body already has a muscle of this name".into()));
             }
             check_strand(&params).map_err(wrong)?;
             let generators = self.generators(&params).map_err(wrong)?;
@@ -72,7 +72,7 @@ impl Assembler {
             let wrong = |reason: String| ModelError::Tendon { body: body.clone(), tendon: params.name.clone(), reason };
             let name = format!("{body}.tendon.{}", params.name);
             if groups.iter().any(|other| other.name == name) {
-                return Err(wrong("the body has other tendons of that name".into()));
+                return Err(wrong("the body already has tendons of this name".into()));
             }
             if !(params.force > 0.0 && params.force.is_finite()) {
                 return Err(wrong("its force must be positive".into()));
@@ -110,7 +110,7 @@ impl Assembler {
         Ok(groups)
     }
 
-    /// The anchors of a group; in the world they have no points.
+    /// The anchors of a group; anchors in the world have no points.
     fn anchors(&mut self, params: &TendonParams) -> Result<Vec<Carried>, String> {
         let places: Vec<Vec3> = params.ends.iter().map(|end| end.1).collect();
         match params.target {
@@ -125,7 +125,7 @@ impl Assembler {
         }
     }
 
-    /// The points behind places in flesh.
+    /// The points that carry positions in flesh.
     fn carry(&self, places: &[FleshPlace]) -> Result<Vec<Carried>, String> {
         let mut carried: Vec<Option<Carried>> = Vec::new();
         for place in places {
@@ -138,7 +138,7 @@ impl Assembler {
                 FleshPlace::Place { .. } => None,
             });
         }
-        // All places in a body at once: finding cells needs a tree over them.
+        // All positions in a body at once, because finding cells needs a tree over them.
         for other in 0..self.parts.bodies.len() {
             let in_body = |place: &FleshPlace| match *place {
                 FleshPlace::Place { body, place } if body == other => Some(place),
@@ -168,7 +168,7 @@ impl Assembler {
     }
 }
 
-/// Refuses numbers that no muscle has.
+/// Checks the parameters of a strand.
 fn check_strand(params: &StrandParams) -> Result<(), String> {
     if params.columns.is_empty() || params.columns.iter().any(|column| column.len() < 2) {
         return Err("a column needs at least two places".into());
@@ -180,7 +180,7 @@ fn check_strand(params: &StrandParams) -> Result<(), String> {
         return Err("its passive force must not be negative".into());
     }
     if !(params.max_velocity > 0.0 && params.max_velocity.is_finite()) {
-        return Err("its greatest speed must be positive".into());
+        return Err("its maximum shortening speed must be positive".into());
     }
     if params.factors.iter().any(|factor| !(*factor >= 0.0 && factor.is_finite())) {
         return Err("factors of generators must not be negative".into());
