@@ -28,7 +28,7 @@ fn assert_sound(told: &Value) {
         assert_eq!(number(told, none), 0.0, "{none}: {told}");
     }
     assert!(number(told, "volume_change") <= 0.02, "{told}");
-    // Few nodes are mended where all of them moved before.
+    // Local solves move a few nodes where all of them moved before.
     assert!(number(told, "newton_per_frame") <= 2.0 && number(told, "local_solves_per_frame") > 0.2, "{told}");
 }
 

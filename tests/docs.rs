@@ -124,7 +124,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// NodalTerms of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
+/// Anchors of the headings of a page, in the usual form: lower case, dashes for spaces, no punctuation.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings

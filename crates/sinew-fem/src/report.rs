@@ -135,7 +135,7 @@ impl fmt::Display for StepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "t={:.4} newton {}", self.time, self.newton_iterations)?;
         if self.local_solves > 0 {
-            write!(f, " mended {}", self.local_solves)?;
+            write!(f, " local {}", self.local_solves)?;
         }
         let (linear, residual) = (self.linear_iterations, self.relative_residual);
         write!(f, " linear {linear} |r| {residual:.1e} {:.1} ms", self.timing.total.as_secs_f64() * 1e3)

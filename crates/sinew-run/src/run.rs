@@ -91,7 +91,7 @@ pub struct RunOutcome {
     pub timing: TimingNode,
     /// Files written.
     pub outputs: Vec<PathBuf>,
-    /// What was mended or deserves attention.
+    /// Repairs, and anything that deserves attention.
     pub notes: Vec<String>,
     /// Size and quality of the meshes.
     pub bodies: Vec<BodyStatistics>,

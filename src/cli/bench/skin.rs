@@ -175,7 +175,7 @@ fn run(
         }
         if talk.details {
             complain(&format!(
-                "frame {} of {frames}: {taken:.3} s, {} Newton, {} local_solves, {} linear, {} contacts, residual {:.1e}",
+                "frame {} of {frames}: {taken:.3} s, {} Newton, {} local solves, {} linear, {} contacts, residual {:.1e}",
                 frame + 1 - PREROLL,
                 report.newton_iterations,
                 report.local_solves,

@@ -144,7 +144,7 @@ pub struct ReportData {
     pub steps: Vec<StepReport>,
     /// Where the time went.
     pub timing: TimingRow,
-    /// What was mended or deserves attention.
+    /// Repairs, and anything that deserves attention.
     pub notes: Vec<String>,
     /// Files written beside the report.
     pub files: Vec<String>,

@@ -82,7 +82,7 @@ impl Compiler<'_> {
         Ok(MeshParts { mesh, surface, inside, ..parts })
     }
 
-    /// EmbeddedSprings the nodes on bodies below to them, but for those that are pinned; each follows the first that it lies on.
+    /// Attaches nodes to the bodies below them, except pinned nodes. Each is attached to the first body that it lies on.
     pub(super) fn lay_over(&mut self, index: usize, body: &Body, compiled: &CompiledBody, bodies: &[CompiledBody]) {
         let mut is_free = vec![true; compiled.rest.len()];
         let pinned = body.pin.iter().filter_map(|pin| compiled.regions.nodes(&pin.region).ok());

@@ -62,7 +62,7 @@ impl Compiler<'_> {
         Ok(character)
     }
 
-    /// EmbeddedSprings a body to its bones and drives them.
+    /// Attaches a body to its bones and drives them.
     pub(super) fn follow_bones(
         &mut self,
         index: usize,

@@ -89,9 +89,9 @@ words! {
     pub enum LinearSolver {
         /// Whichever is fastest for the number of nodes, the compressibility and the regime; the report says why.
         "auto" => Auto,
-        /// Conjugate gradients, preconditioned by diagonal blocks plus a coarse coarse grid.
+        /// Conjugate gradients, preconditioned by diagonal blocks plus a coarse grid.
         "cg" => Cg,
-        /// Conjugate gradients, preconditioned by smoothing and a coarse coarse grid one after the other: for large, nearly incompressible bodies.
+        /// Conjugate gradients, preconditioned by smoothing and a coarse grid one after the other: for large, nearly incompressible bodies.
         "v_cycle" => VCycle,
         /// Conjugate gradients, preconditioned by a factor of the rest state that turns with the flesh: for small bodies.
         "rest_factor" => RestFactor,

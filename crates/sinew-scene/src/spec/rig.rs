@@ -47,7 +47,7 @@ table! {
 
 table! {
     /// How firmly soft bones hold flesh, painted on the skin: a factor on the stiffness of each spring by the nearest place of the skin.
-    pub struct AttachmentStiffnessMap as "attachment_stiffness map" {
+    pub struct AttachmentStiffnessMap as "attachment stiffness map" {
         /// An attribute of the vertices of the skin: `COLOR_0`, whose red counts, or a number of their own such as `_ATTACHMENT`. Either this or `texture`.
         attribute: Option<String> = text("name of an attribute"), optional, example("_ATTACHMENT");
         /// A picture (.png) on the skin by TEXCOORD_0: its brightness, from 0 to 1. Either this or `attribute`.

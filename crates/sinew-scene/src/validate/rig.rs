@@ -25,7 +25,7 @@ impl Checker<'_> {
 
     fn check_softness_map(&mut self, map: &AttachmentStiffnessMap, path: &str) {
         if map.attribute.is_some() == map.texture.is_some() {
-            let problem = self.at(path, "a attachment_stiffness map needs `attribute` or `texture`, one of them");
+            let problem = self.at(path, "an attachment stiffness map needs either `attribute` or `texture`");
             self.report(problem.hint("for instance `attribute = \"_ATTACHMENT\"`"));
         }
         if map.range[0] == map.range[1] {
