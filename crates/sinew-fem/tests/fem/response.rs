@@ -1,4 +1,4 @@
-//! Materials asked for ψ, P and δP at given deformation gradients.
+//! Evaluates ψ, P and δP of materials at given deformation gradients.
 
 #![allow(non_snake_case)]
 
@@ -18,7 +18,7 @@ fn deformations() -> Vec<Mat3> {
         .collect()
 }
 
-/// Every law, without muscle and with.
+/// Every law, without and with muscle.
 fn materials() -> Vec<(Response, bool)> {
     let plain = Law::ALL.iter().map(|&law| (Response::new(MaterialSpec::with_young(law, 30e3, 0.4)), false));
     let active = Law::ALL.iter().filter(|law| law.takes_fibers()).map(|&law| {
