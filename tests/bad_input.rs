@@ -107,7 +107,7 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
 #[test]
 fn a_missing_scene_is_named_with_its_neighbour() {
     let folder = fresh_folder("bad_missing");
-    std::fs::write(folder.join("scene2.toml"), "").expect("neighbour");
+    std::fs::write(folder.join("scene2.toml"), "").expect("neighbor");
     let output = run_scene(&folder, &[]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
@@ -415,7 +415,7 @@ fn lattices_that_cannot_be_are_refused() {
     let uneven = block.replace("[\"4 cm\"", "[\"4.4 cm\"");
     let wrong = scene_with_mesh(&uneven)
         + "damping = { tissue = \"0.1 s\" }\nvolume = \"mean\"\n[solver]\nlinear = \"cholesky\"\n";
-    let causes = ["cubes", "corotated", "damped by its mass", "centre of its cells", "only multigrid"];
+    let causes = ["cubes", "corotated", "damped by its mass", "center of its cells", "only multigrid"];
     complaint("lattice_wrong", &wrong, &[], &causes);
     let fas = scene_with_mesh(r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm" }"#);
     complaint(
@@ -444,6 +444,6 @@ fn lattices_that_cannot_be_are_refused() {
     complaint("muscle_center", &muscle(center), &[], &["fibers", "lies on the line"]);
     let tets = block.replace(", element = \"lattice\"", "");
     let on_tets = scene_with_mesh(&tets) + &format!("muscle = [{{ {fibers} }}]\n");
-    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "takes no muscle fibres", "lattice"]);
+    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "takes no muscle fibers", "lattice"]);
     complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
 }

@@ -93,14 +93,14 @@ fn bad_muscles_are_told_with_their_cause() {
         complaint(&folder, &["check", "strip.toml"], words);
     };
     let muscle = "max_velocity = \"5 1/s\"";
-    check("fibers = { along = [1, 0, 0] }, ", "", &["fibres of this muscle run", "along"]);
+    check("fibers = { along = [1, 0, 0] }, ", "", &["fibers of this muscle run", "along"]);
     check("along = [1, 0, 0]", "along = [0, 0, 0]", &["along"]);
     check("along = [1, 0, 0]", "field = \"fiber\"", &["no field \"fiber\""]);
     check("[\"1 s\", 1]", "[\"1 s\", 1.5]", &["1.5"]);
     check(muscle, "optimal_stretch = 0", &["optimal_stretch", "positive"]);
     check(muscle, "active_curve = [[1, 1], [0.5, 0]]", &["active_curve", "abscissa 0.5"]);
     check(muscle, "velocity_curve = [[-1, 0], [0, 1]]", &["max_velocity"]);
-    check("type = \"muscle\"", "type = \"linear\", young = \"1 kPa\", poisson = 0.3", &["linear", "no muscle fibres"]);
+    check("type = \"muscle\"", "type = \"linear\", young = \"1 kPa\", poisson = 0.3", &["linear", "no muscle fibers"]);
     check(
         "fibers = { along = [1, 0, 0] }",
         "fibers = { between = { from = \"x-min\", to = \"x-max\", pennation = \"90 deg\" } }",

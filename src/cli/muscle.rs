@@ -63,8 +63,8 @@ fn known() -> [Curve; 8] {
 /// What a kind of curve shows: a word, a headline, the abscissa and its ends.
 fn sheet(kind: CurveKind) -> (&'static str, &'static str, &'static str, [f64; 2]) {
     match kind {
-        CurveKind::Active => ("active", "Active force over length", "fibre length [optimal lengths]", [0.2, 1.8]),
-        CurveKind::Passive => ("passive", "Passive force over length", "fibre length [optimal lengths]", [0.8, 1.7]),
+        CurveKind::Active => ("active", "Active force over length", "fiber length [optimal lengths]", [0.2, 1.8]),
+        CurveKind::Passive => ("passive", "Passive force over length", "fiber length [optimal lengths]", [0.8, 1.7]),
         CurveKind::Velocity => {
             ("velocity", "Force over speed; shortening is negative", "speed [greatest shortening speeds]", [-1.2, 1.2])
         }

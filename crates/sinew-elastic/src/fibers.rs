@@ -176,7 +176,7 @@ impl FiberGroup {
 impl Fibers {
     /// One entry per slot of a pack; `order` lists the cell behind each slot.
     pub fn new(groups: Vec<FiberGroup>, cells: &[CellFiber], order: impl Iterator<Item = usize>) -> Self {
-        assert!(groups.len() <= MAX_GROUPS, "more groups of fibres than a block may have");
+        assert!(groups.len() <= MAX_GROUPS, "more groups of fibers than a block may have");
         let mut out = Self { groups, ..Self::default() };
         for (slot, cell) in order.enumerate() {
             let (pack, lane) = (slot / PACK, slot % PACK);

@@ -153,7 +153,7 @@ impl ElasticBlock {
     /// # Panics
     /// When the law does not, or the groups differ in that.
     pub fn set_fibers(&mut self, groups: Vec<FiberGroup>, fibers: &[CellFiber]) {
-        assert!(self.law.takes_fibers(), "the law {} takes no fibres", self.law.name());
+        assert!(self.law.takes_fibers(), "the law {} takes no fibers", self.law.name());
         assert!(groups.windows(2).all(|pair| pair[0].measure == pair[1].measure), "one kind of stretch per block");
         let last = self.cells.len() - 1;
         let order = (0..self.pack_count() * PACK).map(|slot| self.cells[slot.min(last)] as usize);

@@ -149,7 +149,7 @@ fn a_point_farther_away_than_its_body_is_large_is_a_mistake_of_units() {
         message.contains("the point of probe `far` lies") && message.contains("outside of body `block`"),
         "{message}"
     );
-    assert!(message.contains("hint: lengths without a unit are in metres"), "{message}");
+    assert!(message.contains("hint: lengths without a unit are in meters"), "{message}");
     assert!(message.contains(&place(&text, "[5, 5, 5]")), "{message}");
 }
 
@@ -219,5 +219,5 @@ fn what_a_rigid_does_not_have_cannot_be_watched() {
     let message = refused(&BRICK.replace("name = \"end\"", "name = \"brick\""));
     assert!(message.contains("`brick` is the name of a rigid"), "{message}");
     let notes = checked(&BRICK.replace("\"10 cm\", 0, 0", "10, 0, 0")).expect("it is sound");
-    assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("metres"), "{notes:?}");
+    assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("meters"), "{notes:?}");
 }

@@ -52,7 +52,7 @@ fn impossible_laws_and_fibers_are_named() {
     let fibers = "\"fiber_reinforced\", young = \"30 kPa\", poisson = 0.45, fiber_stiffness = \"1 kPa\"";
     assert_eq!(
         with(fibers, ""),
-        r#"error: body `flesh` needs `fibers`: its law has fibres along one direction
+        r#"error: body `flesh` needs `fibers`: its law has fibers along one direction
  ┌─ a.toml:5:12
 5│ material = { type = "fiber_reinforced", young = "30 kPa", poisson = 0.45, fiber_stiffness = "1 kPa" }
  │            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -229,7 +229,7 @@ fn single_mistakes_are_named() {
         ),
         (
             "fibers = { along = [1, 0, 0] }",
-            "the law `corotated` has no fibres",
+            "the law `corotated` has no fibers",
             "use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out",
         ),
         ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is no parameter of the law `corotated`", ""),

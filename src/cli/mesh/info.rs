@@ -289,7 +289,7 @@ impl Facts {
             let doubt = if factor == 1.0 {
                 String::new()
             } else {
-                format!("   (in metres; probably {unit}: scale = {})", short(factor))
+                format!("   (in meters; probably {unit}: scale = {})", short(factor))
             };
             if self.is_measurable {
                 add("size", format!("{} × {} × {}{doubt}", sides[0], sides[1], sides[2]));

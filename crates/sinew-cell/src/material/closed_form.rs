@@ -70,7 +70,7 @@ pub enum ClosedFormError {
         traction: f64,
     },
     /// The fibers do not run along an axis, or pull the free sides apart unevenly.
-    #[error("no closed form: the fibres must run along an axis, and be slack where sides are free")]
+    #[error("no closed form: the fibers must run along an axis, and be slack where sides are free")]
     Fibers,
 }
 

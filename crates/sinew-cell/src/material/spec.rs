@@ -561,7 +561,7 @@ pub enum MaterialError {
         value: f64,
     },
     /// A fiber direction that is no unit vector.
-    #[error("the direction of the fibres must have length 1, got {length}; give every cell of the body a direction")]
+    #[error("the direction of the fibers must have length 1, got {length}; give every cell of the body a direction")]
     Fiber {
         /// Its length.
         length: f64,

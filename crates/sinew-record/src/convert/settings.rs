@@ -65,7 +65,7 @@ impl Settings {
         }
         let has_pictures = formats.iter().any(|format| matches!(format, OutputFormat::Png | OutputFormat::Apng));
         if has_pictures && self.pictures.color == Some(ColorField::VonMises) {
-            return Err(ConvertError::NoStress { what: "the colour `von_mises`".into() });
+            return Err(ConvertError::NoStress { what: "the color `von_mises`".into() });
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ impl ColorField {
             let known: Vec<&str> = Self::NAMES.iter().map(|(known, _)| *known).collect();
             RecordError::Unsupported {
                 format: "picture",
-                reason: format!("there is no field `{name}` to colour by; there are {}", known.join(", ")),
+                reason: format!("there is no field `{name}` to color by; there are {}", known.join(", ")),
             }
         })
     }
@@ -59,7 +59,7 @@ impl ColorField {
             ColorField::VonMises => ("von Mises stress", &[("MPa", 1e-6), ("kPa", 1e-3), ("Pa", 1.0)]),
             ColorField::VolumeRatio => ("volume ratio J", &[]),
             ColorField::Stretch => ("largest stretch", &[]),
-            ColorField::FiberStretch => ("stretch of fibres", &[]),
+            ColorField::FiberStretch => ("stretch of fibers", &[]),
             ColorField::Displacement => ("displacement", &[("m", 1.0), ("cm", 1e2), ("mm", 1e3)]),
             ColorField::Speed => ("speed", &[("m/s", 1.0), ("mm/s", 1e3)]),
             ColorField::Label => ("label", &[]),

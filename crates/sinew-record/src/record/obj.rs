@@ -64,7 +64,7 @@ impl FileRecorder for ObjRecorder {
 
 /// The first line: what the numbers mean.
 fn comment(up: UpAxis) -> Vec<u8> {
-    format!("# Sinew: metres, +{up:?} is up\n").into_bytes()
+    format!("# Sinew: meters, +{up:?} is up\n").into_bytes()
 }
 
 /// A file with one object.
@@ -113,7 +113,7 @@ mod tests {
         drop(recorder);
         assert_eq!(folder.entries(), ["shot_00000.obj", "shot_00005.obj"]);
         let text = std::fs::read_to_string(folder.path("shot_00005.obj")).unwrap();
-        assert!(text.starts_with("# Sinew: metres, +Z is up\no floor\n"), "{text}");
+        assert!(text.starts_with("# Sinew: meters, +Z is up\no floor\n"), "{text}");
         let ball = text.split("o ball\n").nth(1).unwrap();
         // The ball of radius 0.2 m is half a meter along x.
         let xs: Vec<f32> = ball

@@ -210,7 +210,7 @@ fn figure(view: &NamedPicture, alt: &str, caption: &str) -> String {
 }
 
 fn stretch(stretch: &StretchFacts) -> String {
-    let alt = |view: &NamedPicture| format!("Skin in frame {} coloured by its stretch, {}", stretch.frame, view.name);
+    let alt = |view: &NamedPicture| format!("Skin in frame {} colored by its stretch, {}", stretch.frame, view.name);
     let pictures: String = stretch.pictures.iter().map(|view| figure(view, &alt(view), &view.name)).collect();
     let [low, high] = stretch.range;
     let colours: Vec<String> = (0..STOPS)
@@ -263,7 +263,7 @@ fn regions(body: &BodyFacts) -> String {
     }
     let _ = write!(
         html,
-        "</tbody></table></div><p class=\"note\">Flesh belongs to the joint that has most say in it. Of all {} cells {} inside out at the centre, {} at one of eight points. A full bar is {:.0} %.</p>",
+        "</tbody></table></div><p class=\"note\">Flesh belongs to the joint that has most say in it. Of all {} cells {} inside out at the center, {} at one of eight points. A full bar is {:.0} %.</p>",
         body.cells,
         at_most(body.inverted.value, body.inverted.frame),
         at_most(body.folded.value, body.folded.frame),

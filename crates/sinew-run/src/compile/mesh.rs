@@ -119,7 +119,7 @@ impl Compiler<'_> {
                 let made = procedural::muscle(&mesh.params()).map_err(|error| problem("", error.to_string()))?;
                 let scale = body.scale;
                 self.notes.push(format!(
-                    "body \"{}\": fibres {} long on average, physiological cross-section {}",
+                    "body \"{}\": fibers {} long on average, physiological cross-section {}",
                     body.name,
                     format_quantity(made.fiber_length * scale, Dimension::LENGTH),
                     format_quantity(made.pcsa * scale * scale, Dimension::AREA)

@@ -116,7 +116,7 @@ impl Compiler<'_> {
             (None, Some(of_body)) => of_body,
             (None, None) if has_fiber_field(mesh) => &of_mesh,
             (None, None) => {
-                let problem = self.scene.problem(path, "nothing says where the fibres of this muscle run");
+                let problem = self.scene.problem(path, "nothing says where the fibers of this muscle run");
                 return Err(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
             }
         };
@@ -213,7 +213,7 @@ fn directions(fibers: &Fibers, mesh: &CellMesh, regions: &Regions, cells: &[u32]
                 let around = Vec3::from(axis.direction).cross(arm);
                 // A cell on the line, to the precision of its center.
                 if around.norm() <= 1e-9 * arm.norm() {
-                    let message = format!("the centre of cell {cell} lies on the line: no circle passes through it");
+                    let message = format!("the center of cell {cell} lies on the line: no circle passes through it");
                     return Err(FiberProblem { key: "around", message });
                 }
                 Ok(around.normalized())

@@ -17,7 +17,7 @@ use super::body::CompiledBody;
 const NOTED: f64 = 0.05;
 
 /// The usual mistake behind a point that is far away.
-const UNITS: &str = "lengths without a unit are in metres, for instance `\"5 cm\"` is 0.05; `at` is in coordinates of the body, before `rotation` and `position`";
+const UNITS: &str = "lengths without a unit are in meters, for instance `\"5 cm\"` is 0.05; `at` is in coordinates of the body, before `rotation` and `position`";
 
 impl Compiler<'_> {
     pub(super) fn probes(

@@ -154,7 +154,7 @@ impl Compiler<'_> {
         if !loose.is_empty() {
             let some = list_some(&loose);
             self.notes.push(format!(
-                "{}: these joints move skin, but hold no flesh, which follows its neighbours: {some}; `bones` can say where their bones are",
+                "{}: these joints move skin, but hold no flesh, which follows its neighbors: {some}; `bones` can say where their bones are",
                 body.name
             ));
         }

@@ -213,7 +213,7 @@ impl<'a> Apparatus<'a> {
             reading = next;
         }
         Err(Stop::Failed(format!(
-            "no place of the clamp gives the fibres a mean length of {length}: the last one tried gave {:.4}",
+            "no place of the clamp gives the fibers a mean length of {length}: the last one tried gave {:.4}",
             reading.length
         )))
     }

@@ -26,10 +26,10 @@ pub(super) const FIGURES: &[FigureKind] = &[
 
 pub(super) const ISOTONIC_FIGURES: &[FigureKind] = &[
     ("load", "N", "what the muscle pulls"),
-    ("speed", "l₀/s", "speed of shortening of the fibres where they pass their optimal length"),
+    ("speed", "l₀/s", "speed of shortening of the fibers where they pass their optimal length"),
     ("shortening", "m", "way of the clamp after the recoil of the first step"),
     ("recoil", "m", "way of the clamp in the first step: what the tendons give back"),
-    ("final_length", "l₀", "mean length of the fibres at the end"),
+    ("final_length", "l₀", "mean length of the fibers at the end"),
     ("work", "J", "load times shortening"),
     ("isometric_force", "N", "total force at optimal length"),
     ("volume_change", "", "largest |V/V₀ − 1| on the way"),
@@ -87,7 +87,7 @@ fn prepare(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<
     let reading = held.find_length(lab.release_length, 1.0, session)?;
     if !(isometric > passive) {
         return Err(Stop::Failed(format!(
-            "active, the muscle pulls with {isometric:.4} N at optimal length, and relaxed with {passive:.4} N: its fibres develop nothing"
+            "active, the muscle pulls with {isometric:.4} N at optimal length, and relaxed with {passive:.4} N: its fibers develop nothing"
         )));
     }
     Ok(Start { state: held.state(), reading, isometric, passive, max_velocity, curve })
@@ -146,7 +146,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         let course = release(specimen, &start, load, step_secs, 4 * lab.steps, session, passed)?;
         if !passed(&course) {
             return Err(Stop::Failed(format!(
-                "the fibres do not reach their optimal length: after {:.4} s their mean length is {:.4}",
+                "the fibers do not reach their optimal length: after {:.4} s their mean length is {:.4}",
                 4.0 * lab.steps as f64 * step_secs,
                 course[course.len() - 1].1.length
             )));
@@ -213,7 +213,7 @@ fn conclude(start: &Start, power: f64, session: &mut Session<'_>) {
     let put_in = x.iter().map(|&v| start.curve.value(v)).collect();
     session.plots.push(Plot {
         title: "Force over speed".into(),
-        x_label: "speed of fibres [greatest shortening speeds]; force [isometric forces]".into(),
+        x_label: "speed of fibers [greatest shortening speeds]; force [isometric forces]".into(),
         x,
         lines: vec![
             Line::new("curve put in", put_in).dashed(),
@@ -277,13 +277,13 @@ pub(super) fn run_isotonic(specimen: &Specimen, lab: &Lab, session: &mut Session
     session.figure("isometric_force", start.isometric);
     session.figure("volume_change", volume);
     if crossing(&time, &length, 1.0).is_none() {
-        session.notes.push("the fibres did not pass their optimal length; watch longer with `duration`".into());
+        session.notes.push("the fibers did not pass their optimal length; watch longer with `duration`".into());
     }
     let mut lines = vec![Line::new("flesh", length)];
     lines.extend(model.map(|values| Line::new("actuator", values).dashed()));
     session.plots.push(Plot {
-        title: format!("Fibres that pull {} of their isometric force", fraction),
-        x_label: "time [s]; mean fibre length [optimal lengths]".into(),
+        title: format!("Fibers that pull {} of their isometric force", fraction),
+        x_label: "time [s]; mean fiber length [optimal lengths]".into(),
         x: time.clone(),
         lines,
         scale: Scale::Linear,

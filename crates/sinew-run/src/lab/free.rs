@@ -9,12 +9,12 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
 pub(super) const FIGURES: &[FigureKind] = &[
-    ("shortening", "", "way of the clamp at full activation over the length of the fibres"),
-    ("travel", "m", "the same in metres"),
-    ("final_length", "l₀", "mean length of the fibres at full activation"),
-    ("length_spread", "l₀", "longest less shortest fibre there"),
+    ("shortening", "", "way of the clamp at full activation over the length of the fibers"),
+    ("travel", "m", "the same in meters"),
+    ("final_length", "l₀", "mean length of the fibers at full activation"),
+    ("length_spread", "l₀", "longest less shortest fiber there"),
     ("widening", "", "larger of the extents of the body across the axis there, over that at rest"),
-    ("final_pennation", "°", "mean angle between fibres and line of action there"),
+    ("final_pennation", "°", "mean angle between fibers and line of action there"),
     ("volume_change", "", "largest |V/V₀ − 1| on the way"),
 ];
 
@@ -50,7 +50,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
     let plots = [
         (
             "Shortening",
-            "activation; fibre length [optimal lengths]",
+            "activation; fiber length [optimal lengths]",
             vec![(2, "mean"), (3, "shortest"), (4, "longest")],
         ),
         ("Shape", "activation; over rest", vec![(5, "volume"), (6, "width")]),

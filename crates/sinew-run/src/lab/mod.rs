@@ -70,10 +70,10 @@ type FigureKind = (&'static str, &'static str, &'static str);
 
 /// Results that every protocol tells.
 const COMMON: [FigureKind; 5] = [
-    ("fiber_length", "m", "mean length of the fibres at rest"),
-    ("cross_section", "m²", "physiological cross-section: volume of the muscle over the length of its fibres"),
-    ("max_force", "N", "stress times cross-section: what all fibres together could pull"),
-    ("rest_pennation", "°", "mean angle between fibres and line of action at rest"),
+    ("fiber_length", "m", "mean length of the fibers at rest"),
+    ("cross_section", "m²", "physiological cross-section: volume of the muscle over the length of its fibers"),
+    ("max_force", "N", "stress times cross-section: what all fibers together could pull"),
+    ("rest_pennation", "°", "mean angle between fibers and line of action at rest"),
     ("cells", "", "cells of the body"),
 ];
 

@@ -24,8 +24,8 @@ pub(super) const FIGURES: &[FigureKind] = &[
     ("smallest_force", "N", "right after it"),
     ("final_force", "N", "at the end"),
     ("settled_force", "N", "of the same muscle at rest at its new length: what the end should come to"),
-    ("initial_length", "l₀", "mean length of the fibres before"),
-    ("final_length", "l₀", "mean length of the fibres at the end"),
+    ("initial_length", "l₀", "mean length of the fibers before"),
+    ("final_length", "l₀", "mean length of the fibers at the end"),
     ("volume_change", "", "largest |V/V₀ − 1|"),
 ];
 
@@ -95,8 +95,8 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
-        title: "Fibres".into(),
-        x_label: "time [s]; fibre length [optimal lengths]".into(),
+        title: "Fibers".into(),
+        x_label: "time [s]; fiber length [optimal lengths]".into(),
         x: time,
         lines: vec![
             Line::new("mean", length),

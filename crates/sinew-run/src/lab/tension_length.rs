@@ -12,14 +12,14 @@ use super::session::{Session, Stop};
 use super::specimen::Specimen;
 
 pub(super) const FIGURES: &[FigureKind] = &[
-    ("peak_length", "l₀", "mean length of the active fibres where they develop most force"),
+    ("peak_length", "l₀", "mean length of the active fibers where they develop most force"),
     ("peak_force", "N", "largest developed force"),
     ("specific_tension", "Pa", "largest developed force over the physiological cross-section"),
     ("force_ratio", "", "largest developed force over `max_force`"),
-    ("peak_pennation", "°", "mean angle between fibres and line of action there"),
-    ("length_spread", "l₀", "longest less shortest active fibre there"),
+    ("peak_pennation", "°", "mean angle between fibers and line of action there"),
+    ("length_spread", "l₀", "longest less shortest active fiber there"),
     ("passive_share", "", "passive force over developed force there"),
-    ("slack_length", "l₀", "mean length of the resting fibres where they begin to pull"),
+    ("slack_length", "l₀", "mean length of the resting fibers where they begin to pull"),
     ("curve_error", "", "largest difference between developed force over its peak and the curve put in over its own"),
     ("volume_change", "", "largest |V/V₀ − 1| of the active muscle"),
     ("passive_volume_change", "", "largest |V/V₀ − 1| of the resting muscle"),
@@ -142,7 +142,7 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
     };
     session.plots.push(Plot {
         title: "Tension over length".into(),
-        x_label: "mean fibre length [optimal lengths]; force [N]".into(),
+        x_label: "mean fiber length [optimal lengths]; force [N]".into(),
         x: length.clone(),
         lines: vec![
             Line::new("developed", developed.clone()),
@@ -154,8 +154,8 @@ fn conclude(specimen: &Specimen, rows: &[(f64, Reading, Reading)], actuator: &Ac
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
-        title: "Fibres at full activation".into(),
-        x_label: "length of the clamp [optimal lengths]; fibre length [optimal lengths]".into(),
+        title: "Fibers at full activation".into(),
+        x_label: "length of the clamp [optimal lengths]; fiber length [optimal lengths]".into(),
         x: rows.iter().map(|row| row.0).collect(),
         lines: vec![
             Line::new("mean", length),

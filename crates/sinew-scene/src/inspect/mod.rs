@@ -147,13 +147,13 @@ pub fn far_points(data: &MeshData) -> Option<Problem> {
 fn check_size(data: &MeshData, problems: &mut Vec<Problem>) {
     let largest = used_bounds(data).size().max_component();
     if largest > 10.0 && largest.is_finite() {
-        let what = format!("size of {} m: probably another unit than metres", short(largest));
+        let what = format!("size of {} m: probably another unit than meters", short(largest));
         problems.push(
             Problem::new("size", Severity::Suspect, 0, what)
-                .hint("`scale = 0.001` in the scene takes it as millimetres"),
+                .hint("`scale = 0.001` in the scene takes it as millimeters"),
         );
     } else if largest < 1e-3 && largest > 0.0 {
-        let what = format!("size of {} m: probably another unit than metres", short(largest));
+        let what = format!("size of {} m: probably another unit than meters", short(largest));
         problems.push(Problem::new("size", Severity::Suspect, 0, what).hint("set `scale` in the scene"));
     }
 }

@@ -228,7 +228,7 @@ table! {
         /// Where they end.
         to: String = text("name of a region"), required, example("x-max");
         /// How far they lean from that line towards `lean` [rad]; away from it when negative.
-        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
+        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
         /// The direction towards which they lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
         /// A point of a plane across `lean`, in body coordinates [m]: given, fibers lean towards the plane from both sides, as in a feather.

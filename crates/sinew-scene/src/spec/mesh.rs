@@ -232,7 +232,7 @@ table! {
         /// Width of the tendons [m]; aponeuroses are a quarter of it thick.
         tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
         /// Angle between fibers and line of action of the pennate shapes [rad].
-        pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), optional, example("20 deg");
+        pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° stand across the line of action and pull nothing along it"), optional, example("20 deg");
         /// Size of the cells in the belly [m].
         cell: f64 = length().positive(), required, example("4 mm");
         /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in each.

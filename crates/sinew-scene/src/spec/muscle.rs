@@ -64,7 +64,7 @@ table! {
         /// Force over speed by points (speed in greatest shortening speeds, negative for shortening; 1 at rest), in place of the arctangents of Chen.
         velocity_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[-1, 0], [0, 1], [1, 1.4]]);
         /// Stretch at which the fibers have their optimal length.
-        optimal_stretch: f64 = number().positive().hinted("it is the stretch of the fibres at which they pull most; 1 when the mesh is drawn at optimal length"), default(1);
+        optimal_stretch: f64 = number().positive().hinted("it is the stretch of the fibers at which they pull most; 1 when the mesh is drawn at optimal length"), default(1);
         /// Which stretch they answer to: isochoric when left out. Bodies on lattices know the full one only.
         stretch: Option<StretchMeasure> = word(), optional, example("full");
     }

@@ -39,8 +39,8 @@ pub struct MeshFacts {
 /// programs for meshes have it, or in micrometers.
 pub fn plausible_scale(largest: f64) -> (f64, &'static str) {
     match largest {
-        l if l <= 3.0 => (1.0, "metres"),
-        l if l <= 3000.0 => (1e-3, "millimetres"),
+        l if l <= 3.0 => (1.0, "meters"),
+        l if l <= 3000.0 => (1e-3, "millimeters"),
         _ => (1e-6, "micrometres"),
     }
 }
@@ -142,7 +142,7 @@ pub(super) fn body(facts: &MeshFacts, params: &TemplateParams) -> String {
 
 fn unit_words(scale: f64) -> String {
     match scale {
-        1e-3 => "in millimetres".into(),
+        1e-3 => "in millimeters".into(),
         1e-6 => "in micrometres".into(),
         1e-2 => "in centimetres".into(),
         other => format!("in units of {} m", format_number(other)),

@@ -161,7 +161,7 @@ impl Checker<'_> {
             self.report(problem.hint("take another `element` for the flesh that lies over them"));
         }
         if body.volume.is_some() {
-            let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the centre of its cells");
+            let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the center of its cells");
             self.report(problem.hint("leave `volume` out"));
         }
     }

@@ -38,11 +38,11 @@ impl Checker<'_> {
         let needs_fibers = matches!(body.material, Material::FiberReinforced(_) | Material::TransverselyIsotropic(_));
         let has_fibers = body.fibers.is_some() || matches!(body.mesh, Mesh::Muscle(_));
         if needs_fibers && !has_fibers {
-            let message = format!("body `{}` needs `fibers`: its law has fibres along one direction", body.name);
+            let message = format!("body `{}` needs `fibers`: its law has fibers along one direction", body.name);
             let problem = self.at(&format!("{path}.material"), message);
             self.report(problem.hint("for instance `fibers = { along = [1, 0, 0] }`"));
         } else if body.fibers.is_some() && !needs_fibers && body.muscle.is_empty() {
-            let message = format!("the law `{}` has no fibres", body.material.word());
+            let message = format!("the law `{}` has no fibers", body.material.word());
             let problem = self.at(&format!("{path}.fibers"), message);
             self.report(
                 problem.hint("use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out"),
@@ -59,7 +59,7 @@ impl Checker<'_> {
         let others = body.material_regions.iter().filter_map(|part| part.material.as_ref());
         let is_taken = takes_fibers(&body.material) || others.into_iter().any(takes_fibers);
         if !body.muscle.is_empty() && !body.mesh.is_lattice() && is_read && !is_taken {
-            let message = format!("flesh of the law `{}` takes no muscle fibres", body.material.word());
+            let message = format!("flesh of the law `{}` takes no muscle fibers", body.material.word());
             let problem = self.at(&format!("{path}.material.type"), message);
             self.report(problem.hint("use `type = \"muscle\"`, `mooney_rivlin`, `stable_neo_hookean` or `transversely_isotropic`, or a mesh with `element = \"lattice\"`"));
         }
@@ -111,7 +111,7 @@ impl Checker<'_> {
         self.check_region(body, &between.from, &format!("{fibers}.between.from"));
         self.check_region(body, &between.to, &format!("{fibers}.between.to"));
         if between.from == between.to && !between.from.is_empty() {
-            let problem = self.at(&format!("{fibers}.between.to"), "fibres must end elsewhere than they start");
+            let problem = self.at(&format!("{fibers}.between.to"), "fibers must end elsewhere than they start");
             self.report(problem);
         }
     }

@@ -12,7 +12,7 @@ impl Checker<'_> {
         if let Some([low, high]) = record.range
             && low >= high
         {
-            let problem = self.at("record.range", "the range of colours must increase");
+            let problem = self.at("record.range", "the range of colors must increase");
             self.report(problem.label(format!("from {} to {}", format_number(low), format_number(high))));
         }
         if record.camera.eye.is_some() && record.camera.eye == record.camera.target {

@@ -1,7 +1,7 @@
 //! Harmonic guess: an initial shape for scrambled bodies, carried in from the pins by harmonic fields.
 //!
 //! From a scrambled state Newton's method finds some equilibrium, but a slender limb may come out with a full twist in
-//! it, which is an equilibrium too. The scrambled positions do not tell which equilibrium is right; the pins and the
+//! it, which is an equilibrium too. The scrambled positions do not show which equilibrium is right; the pins and the
 //! rest shape do. So this guess uses only those [Zayer05]:
 //!
 //! 1. Each pin has a rotation from rest (best fit of its nodes). A harmonic field carries the rotation vectors w from
