@@ -135,8 +135,7 @@ pub struct StartOverlap {
     pub place: [f64; 3],
 }
 
-/// Finds overlapping bodies in a state. Barriers also need a positive distance, so touching surfaces count as
-/// overlapping.
+/// Finds overlapping bodies in a state. Barriers also need a positive distance, which touching surfaces do not have.
 pub fn find_overlaps(model: &Model, state: &State) -> Vec<StartOverlap> {
     let contact = &model.surfaces;
     let places = SurfacePlaces::of_state(model, state);

@@ -287,7 +287,7 @@ impl ContactStage {
         if needs_contacts || self.flesh.is_some() {
             self.refresh(model, &state.positions);
         }
-        // Vertices that had an exit before keep their depth.
+        // Contact still pushes out the depth of the last step; only the excess is allowed.
         for exit in &self.exits {
             self.allowed[exit.vertex as usize] = self.excess(contact, exit);
             self.memory[exit.vertex as usize] = exit.triangle;

@@ -143,7 +143,7 @@ pub(crate) trait Backend: Send {
     /// Appends spectral estimates for the next step.
     fn spectra(&self, _out: &mut Vec<f64>) {}
 
-    /// Time and number of all cycles so far.
+    /// Time, number and cell sweeps of all cycles so far.
     fn work(&self) -> CycleWork {
         CycleWork::default()
     }

@@ -3,7 +3,7 @@
 //! $$A = B + \sum_l K_l,$$
 //! where the sparse matrix B holds everything else (inertia, springs, contact, the cells of other bodies) and
 //! [`sinew_lattice`] applies the K of each lattice as a product. The solver is conjugate gradients in f32. The
-//! preconditioner is a V-cycle on each lattice, with the diagonal of B as nodal terms (MCA-46), and the coarse grid
+//! preconditioner is a V-cycle on each lattice, with nodal terms from B (MCA-46), and the coarse grid
 //! elsewhere. Where f32 fails with a definite tangent, vectors and products are f64, and only the preconditioner stays
 //! f32.
 

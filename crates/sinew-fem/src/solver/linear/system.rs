@@ -215,7 +215,7 @@ impl LinearSystem {
         self.backend.spectra(out);
     }
 
-    /// Time and number of all cycles on lattices so far.
+    /// Time, number and cell sweeps of all cycles on lattices so far.
     pub fn cycle_work(&self) -> CycleWork {
         self.backend.work()
     }

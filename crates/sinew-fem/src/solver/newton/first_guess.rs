@@ -187,8 +187,8 @@ impl NewtonLoop<'_> {
         true
     }
 
-    /// Sets the trial to the shape of blend skinning, or with `ahead` to that shape plus the correction of the last
-    /// step. Returns the free share of the path there from the iterate.
+    /// Sets the trial to the shape of blend skinning; `ahead` first adds the correction of the last step. Returns the
+    /// free share of the path there from the iterate.
     fn follow(&mut self, ahead: bool) -> f64 {
         let model = self.problem.model;
         let previous = self.problem.ctx.previous;
