@@ -42,7 +42,7 @@ impl Pressure {
         for (triangle, share) in self.triangles.iter().zip(&self.shares) {
             let corners = triangle.map(|n| x[n as usize]);
             for k in 0..3 {
-                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth of it.
+                // ∂/∂x_k of (b−a)×(c−a) is [next − previous]ₓ with the opposite edge; each corner carries a sixth.
                 let opposite = corners[(k + 2) % 3] - corners[(k + 1) % 3];
                 let derivative = Mat3::skew(opposite) * (p * share / 6.0);
                 (0..3).for_each(|i| visit(triangle[i], triangle[k], derivative));

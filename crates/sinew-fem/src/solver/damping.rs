@@ -13,7 +13,7 @@
 //! $$\dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad
 //!   [\mathrm{axl}(G)]_\times = G - G^T ,$$
 //! linear in Ḟ and zero for every rigid motion of every shape. The dissipation γ(μ |Ṡ|² + λ/2 tr(Ṡ)²) is a quadratic
-//! form in Ḟ, positive for λ > −2μ/3. P_d is half its derivative: P_d = R (A − [b]ₓ) with A = 2βṠ + α tr(Ṡ) I and
+//! form in Ḟ, positive for λ > −2μ/3. P_d is half its derivative: P_d = R (A − \[b\]ₓ) with A = 2βṠ + α tr(Ṡ) I and
 //! (tr(S) I − S) b = axl(A S).
 //!
 //! Where two stretches nearly cancel (a flattened, inverting cell), ω is undetermined and the symmetric part of G takes
