@@ -415,7 +415,7 @@ fn lattices_that_cannot_be_are_refused() {
     let uneven = block.replace("[\"4 cm\"", "[\"4.4 cm\"");
     let wrong = scene_with_mesh(&uneven)
         + "damping = { tissue = \"0.1 s\" }\nvolume = \"mean\"\n[solver]\nlinear = \"cholesky\"\n";
-    let causes = ["cubes", "corotated", "damped by its mass", "centre of its cells", "only multigrid"];
+    let causes = ["cubes", "corotated", "mass-proportional damping", "center of its cells", "needs multigrid"];
     complaint("lattice_wrong", &wrong, &[], &causes);
     let fas = scene_with_mesh(r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm" }"#);
     complaint(
@@ -426,7 +426,7 @@ fn lattices_that_cannot_be_are_refused() {
     );
     let nobody = scene_with_mesh(block).replace("report = false", "skin = [\"hand.obj\"]");
     let nobody = nobody.replace("neo_hookean", "corotated");
-    complaint("skin", &nobody, &[], &["written as .usda, .pc2 or .glb", "no body is a character"]);
+    complaint("skin", &nobody, &[], &["must be .usda, .pc2 or .glb", "no body has a skeleton"]);
     let rig = scene_with_mesh(block).replace("neo_hookean", "corotated") + "rig = {}\n";
     complaint("rig", &rig, &[], &["a skeleton moves bodies on lattices whose surface is a glTF file"]);
     let muscle =
@@ -444,6 +444,6 @@ fn lattices_that_cannot_be_are_refused() {
     complaint("muscle_center", &muscle(center), &[], &["fibers", "lies on the line"]);
     let tets = block.replace(", element = \"lattice\"", "");
     let on_tets = scene_with_mesh(&tets) + &format!("muscle = [{{ {fibers} }}]\n");
-    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "takes no muscle fibres", "lattice"]);
+    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "does not support muscle fibers", "lattice"]);
     complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
 }

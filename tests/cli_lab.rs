@@ -100,7 +100,11 @@ fn bad_muscles_are_told_with_their_cause() {
     check(muscle, "optimal_stretch = 0", &["optimal_stretch", "positive"]);
     check(muscle, "active_curve = [[1, 1], [0.5, 0]]", &["active_curve", "abscissa 0.5"]);
     check(muscle, "velocity_curve = [[-1, 0], [0, 1]]", &["max_velocity"]);
-    check("type = \"muscle\"", "type = \"linear\", young = \"1 kPa\", poisson = 0.3", &["linear", "no muscle fibres"]);
+    check(
+        "type = \"muscle\"",
+        "type = \"linear\", young = \"1 kPa\", poisson = 0.3",
+        &["linear", "not support muscle fibers"],
+    );
     check(
         "fibers = { along = [1, 0, 0] }",
         "fibers = { between = { from = \"x-min\", to = \"x-max\", pennation = \"90 deg\" } }",

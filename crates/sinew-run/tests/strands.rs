@@ -69,10 +69,10 @@ fn mistakes_in_strands_and_tendons_are_named_at_their_cause() {
         (strand(", points = [[[0, 0, 0], [1, 0, 0]]]"), "a strand has either `columns` or `points`, not both", 6),
         ("strand = [{ force = \"1 N\" }]".into(), "a strand needs `columns` or `points`", 6),
         (strand("").replace("x-max", "x-mox"), "body `flesh` has no region `x-mox`", 6),
-        (strand("").replace("x-max", "x-min"), "columns begin and end in different regions", 6),
+        (strand("").replace("x-max", "x-min"), "columns must begin and end in different regions", 6),
         (
             strand("").replace("}]", "}, { force = 1, points = [[[0.01, 0.01, 0.01], [0.02, 0.01, 0.01]]] }]"),
-            "body `flesh` has another muscle of the name `strand`",
+            "body `flesh` has another muscle named `strand`",
             6,
         ),
         (
@@ -80,7 +80,7 @@ fn mistakes_in_strands_and_tendons_are_named_at_their_cause() {
             "this generator has no length",
             6,
         ),
-        ("strand = [{ force = 1, points = [[[0.01, 0.01, 0.01]]] }]".into(), "a column needs at least two places", 6),
+        ("strand = [{ force = 1, points = [[[0.01, 0.01, 0.01]]] }]".into(), "a column needs at least two points", 6),
         (
             "strand = [{ force = 1, points = [[[0.01, 0.01, 0.01], [\"9 cm\", \"1 cm\", \"1 cm\"]]] }]".into(),
             "(9 cm, 1 cm, 1 cm) lies outside of the flesh",
