@@ -220,7 +220,7 @@ fn pins_that_contradict_each_other_are_both_named() {
         "contradictory_pins",
         &(scene_with("pin", &format!("[{still}, {moving}]")) + edge),
         &[],
-        &["`x-min`", "`edge`", "node 0 of `flesh`", "different places", "hint", "scene.toml:6"],
+        &["`x-min`", "`edge`", "node 0 of `flesh`", "different positions", "hint", "scene.toml:6"],
     );
     assert!(text.contains("along x"), "{text}");
     // The same motion twice, or along an axis that only one of them holds, is no contradiction.

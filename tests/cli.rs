@@ -142,7 +142,7 @@ fn check_reads_and_compiles_without_running() {
     std::fs::write(&free, text).expect("scene is written");
     let output = sinew().arg("check").arg(&free).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("one part is held by nothing"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("one part is not held"), "{}", stderr(&output));
     let broken = folder.join("broken.toml");
     std::fs::write(&broken, "duration = 1\nframe_rat = 3\n").expect("scene is written");
     let output = sinew().arg("check").args([&scene, &broken]).output().expect("the program starts");

@@ -43,7 +43,7 @@ fn what_cannot_be_examined_is_told() {
     write(&strip());
     complaint(&folder, &["lab", "tension-lenght", "strip.toml"], &["tension-lenght", "tension-length"]);
     write(&strip().replace("max_velocity = \"5 1/s\", ", ""));
-    complaint(&folder, &["lab", "force-velocity", "strip.toml"], &["the same at every speed"]);
+    complaint(&folder, &["lab", "force-velocity", "strip.toml"], &["does not depend on speed"]);
     write(&strip().replace("axis = [1, 0, 0]", "axis = [1, 0, 0]\nclamp = \"heel\""));
     complaint(&folder, &["lab", "twitch", "strip.toml"], &["heel"]);
     write(&strip().replace("axis = [1, 0, 0]", "axis = [1, 0, 0]\nmuscle = \"biceps\""));
@@ -93,7 +93,7 @@ fn bad_muscles_are_told_with_their_cause() {
         complaint(&folder, &["check", "strip.toml"], words);
     };
     let muscle = "max_velocity = \"5 1/s\"";
-    check("fibers = { along = [1, 0, 0] }, ", "", &["fibres of this muscle run", "along"]);
+    check("fibers = { along = [1, 0, 0] }, ", "", &["no fiber directions", "along"]);
     check("along = [1, 0, 0]", "along = [0, 0, 0]", &["along"]);
     check("along = [1, 0, 0]", "field = \"fiber\"", &["no field \"fiber\""]);
     check("[\"1 s\", 1]", "[\"1 s\", 1.5]", &["1.5"]);
