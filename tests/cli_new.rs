@@ -93,7 +93,7 @@ fn a_mesh_becomes_a_scene_of_plausible_size() {
     let output = sinew(&folder, &["new", "scenes/a.toml", "--mesh", "meshes/block.vtu"]);
     printed(&output, 0);
     let talk = text(&output.stderr);
-    assert!(talk.contains("millimetres") && talk.contains("0.2 m × 0.1 m × 0.1 m"), "{talk}");
+    assert!(talk.contains("millimeters") && talk.contains("0.2 m × 0.1 m × 0.1 m"), "{talk}");
     let written = std::fs::read_to_string(folder.join("scenes/a.toml")).expect("a scene");
     assert!(written.contains("file = \"../meshes/block.vtu\"") && written.contains("scale = 0.001"), "{written}");
     assert!(written.contains("grip \\\"A\\\""), "{written}");
@@ -101,7 +101,7 @@ fn a_mesh_becomes_a_scene_of_plausible_size() {
     save(&MeshData::from(&icosphere(0.1, 5).expect("a ball")), &folder.join("ball.stl"));
     let output = sinew(&folder, &["new", "b", "--mesh", "ball.stl"]);
     printed(&output, 0);
-    assert!(text(&output.stderr).contains("metres"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("meters"), "{}", text(&output.stderr));
     assert!(printed(&sinew(&folder, &["check", "b.toml"]), 0).contains("ball"));
 }
 

@@ -20,7 +20,7 @@ impl UpAxis {
         self as usize
     }
 
-    /// Unit vector upwards.
+    /// Unit vector upward.
     pub fn direction(self) -> [f32; 3] {
         let mut up = [0.0; 3];
         up[self.index()] = 1.0;
@@ -117,7 +117,8 @@ pub struct FitParams {
 }
 
 impl Default for FitParams {
-    /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their shape.
+    /// A three-quarter view from slightly above; 26° is about an 80 mm lens, so that bodies near the edge keep their
+    /// shape.
     fn default() -> FitParams {
         FitParams { azimuth: 0.45, elevation: 0.29, field_of_view: 26.0 * std::f32::consts::PI / 180.0 }
     }

@@ -2,7 +2,8 @@
 //!
 //! Triangles are projected to (x, y, 1/depth), where 1/depth is affine on the screen, and tested at eight positions per
 //! pixel with edge functions E(x, y) = A x + B y + C. Two triangles that share an edge compute it with exactly opposite
-//! signs, so a closed surface shows no cracks; samples on the edge go to the nearer triangle, and to the first of two equals.
+//! signs, so a closed surface shows no cracks; samples on the edge go to the nearer triangle, and to the first of two
+//! equals.
 
 use super::camera::{Camera, CameraBasis};
 use super::scene::Prepared;
@@ -11,7 +12,8 @@ use super::vector::{V3, lerp, mad};
 /// Samples per pixel.
 pub(crate) const SAMPLES: usize = 8;
 
-/// Sample positions inside a pixel: eight queens, so that near-vertical and near-horizontal edges get eight gray levels.
+/// Sample positions inside a pixel: eight queens, so that near-vertical and near-horizontal edges get eight gray
+/// levels.
 pub(crate) const OFFSETS: [[f32; 2]; SAMPLES] = [
     [1.0 / 16.0, 7.0 / 16.0],
     [3.0 / 16.0, 13.0 / 16.0],

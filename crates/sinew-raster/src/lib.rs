@@ -6,8 +6,8 @@
 //! Steps of [`Renderer::render`]:
 //!
 //! 1. **Prepare** (`scene`): corner normals with soft creases, one flat list of triangles.
-//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the ground its
-//!    share of ambient light; `shadow` holds one sharp map for the key light.
+//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the
+//!    ground its share of ambient light; `shadow` has one sharp map for the key light.
 //! 3. **Cover** (`coverage`): eight samples per pixel remember the nearest triangle.
 //! 4. **Shade** (`shade`): every visible surface of a pixel is lit once, then samples are averaged in linear light.
 //! 5. **Annotate** (`overlay`, `text`): title, time, color legend.

@@ -202,8 +202,8 @@ const COARSE: usize = 64;
 /// A key light with shadows that are sharp at the contact and soft far from it.
 ///
 /// Percentage-closer soft shadows: the mean distance to the occluders around the point sets the width of the filter.
-/// Wide filters read coarser levels of a pyramid of maxima, so that their few taps still overlap and no copies of an edge
-/// show. Reference: R. Fernando, "Percentage-Closer Soft Shadows" (2005).
+/// Wide filters read coarser levels of a pyramid of maxima, so that their few taps still overlap and no copies of an
+/// edge show. Reference: R. Fernando, "Percentage-Closer Soft Shadows" (2005).
 pub(crate) struct SoftShadow {
     map: DepthMap,
     /// Halvings of `map`: side and heights.

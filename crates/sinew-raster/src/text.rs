@@ -1,8 +1,8 @@
 //! A small stroke font with round pens.
 //!
-//! Glyphs live on a grid: baseline 0, x-height 4, capitals 6, descenders −2. A glyph is a list of strokes separated by `;`,
-//! each a list of `x,y` points. Three kinds: plain strokes are polygons, `~` strokes run along the quadratic B-spline of
-//! their points (from the first to the last), `@` strokes along the closed one.
+//! Glyphs live on a grid: baseline 0, x-height 4, capitals 6, descenders −2. A glyph is a list of strokes separated by
+//! `;`, each a list of `x,y` points. Three kinds: plain strokes are polygons, `~` strokes run along the quadratic
+//! B-spline of their points (from the first to the last), `@` strokes along the closed one.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn monotone_allows_no_step_backwards() {
+    fn monotone_allows_no_step_backward() {
         use Monotone::*;
         let check = |trend, values: &[f64]| check(Claim::Monotone(trend), Window::All, values);
         assert!(check(Nonincreasing, &[3.0, 3.0, 1.0]).passed);
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_probe_names_its_neighbour() {
+    fn an_unknown_probe_names_its_neighbor() {
         let rule = Rule { probe: "beam.tipp".into(), claim: Claim::AtLeast(0.0), window: Window::End };
         let error = rule.check_names(&["beam.tip".into(), "time".into()]).unwrap_err();
         assert!(error.to_string().contains("did you mean `beam.tip`?"), "{error}");

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_change_between_neighbouring_runs_counts() {
+    fn the_largest_change_between_neighboring_runs_counts() {
         let order = Order { min: None, max: None, exact: 0.0, change: Some(0.02) };
         let check = |values: &[f64]| {
             let points: Vec<(f64, f64)> = values.iter().map(|&value| (1.0, value)).collect();

@@ -219,5 +219,5 @@ fn what_a_rigid_does_not_have_cannot_be_watched() {
     let message = refused(&BRICK.replace("name = \"end\"", "name = \"brick\""));
     assert!(message.contains("`brick` is the name of a rigid"), "{message}");
     let notes = checked(&BRICK.replace("\"10 cm\", 0, 0", "10, 0, 0")).expect("it is sound");
-    assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("metres"), "{notes:?}");
+    assert!(notes[0].contains("lies 9.9 m outside of rigid `brick`") && notes[0].contains("meters"), "{notes:?}");
 }

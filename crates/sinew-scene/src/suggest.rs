@@ -40,8 +40,8 @@ const ALIASES: &[(&str, &str)] = &[
 
 /// The candidate nearest to `word`, if it is near enough to be the intended one.
 ///
-/// Near means a Damerau–Levenshtein distance (optimal string alignment) of at most a third of the word, ignoring case and
-/// `-` against `_`, or a known other name of the same thing.
+/// Near means a Damerau–Levenshtein distance (optimal string alignment) of at most a third of the word, ignoring case
+/// and `-` against `_`, or a known other name of the same thing.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = plain_spelling(word);
     let mut best: Option<(usize, &str)> = None;

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_even_around_one_and_never_beyond_zero() {
+    fn colors_are_even_around_one_and_never_beyond_zero() {
         for most in [0.0, 0.4, 1.0, 1.003, 1.34, 2.0, 57.0, f64::INFINITY, f64::NAN] {
             let [low, high] = colour_range(most);
             assert!((low + high - 2.0).abs() < 1e-12 && low >= 0.0 && high >= 1.1 - 1e-12, "{most}: {low} {high}");

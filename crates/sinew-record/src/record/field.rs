@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn volume_ratio_is_centred_on_one() {
+    fn volume_ratio_is_centered_on_one() {
         assert_eq!(ColorField::VolumeRatio.range(0.75, 1.125), [0.75, 1.25]);
     }
 

@@ -6,7 +6,7 @@
 //! | [`UsdRecorder`] | `.usda` | Blender, Houdini: moving surfaces |
 //! | [`GlbRecorder`] | `.glb` | web pages and engines: moving surfaces, nearly exact |
 //! | [`ObjRecorder`], [`PlyRecorder`] | `.obj`, `.ply` per frame | everything that reads meshes |
-//! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion for a mesh that is there already |
+//! | [`PointCacheRecorder`] | `.pc2`, `.mdd` per body | Blender, Maya, 3ds Max: motion of an existing mesh |
 //! | [`CsvRecorder`] | `.csv` | tables: probes over time |
 //! | [`NpzRecorder`] | `.npz` | NumPy: everything as arrays |
 //! | [`PictureRecorder`] | `.png`, animated `.png` | the eye |
@@ -252,7 +252,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimeter per frame, 60 times a second.
+    /// Shows a frame with `count` tetrahedra, `tet0`, `tet1` …, that move along x by a decimeter per frame, 60 times a
+    /// second.
     pub(crate) fn tets_at(index: usize, count: usize, show: &mut dyn FnMut(&Frame<'_>)) {
         let rest = vec![Vec3::zero(), Vec3::unit(0), Vec3::unit(1), Vec3::unit(2)];
         let (mesh, _) = CellMesh::from_tets(rest, &[[0, 1, 2, 3]]).unwrap();

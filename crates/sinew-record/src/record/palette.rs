@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_colours_are_kept_exactly() {
+    fn few_colors_are_kept_exactly() {
         let mut image = Image::filled(8, 8, [200, 30, 60]);
         image.pixels[..96].copy_from_slice(&[10, 240, 90].repeat(32));
         let mut histogram = Histogram::new();

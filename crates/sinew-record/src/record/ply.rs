@@ -63,7 +63,7 @@ impl FileRecorder for PlyRecorder {
 fn header(part: &Part, up: UpAxis) -> Vec<u8> {
     let name: String = part.name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
     format!(
-        "ply\nformat binary_little_endian 1.0\ncomment {name}: metres, +{up:?} is up\nelement vertex {}\n\
+        "ply\nformat binary_little_endian 1.0\ncomment {name}: meters, +{up:?} is up\nelement vertex {}\n\
          property float x\nproperty float y\nproperty float z\nelement face {}\n\
          property list uchar int vertex_indices\nend_header\n",
         part.vertex_count,

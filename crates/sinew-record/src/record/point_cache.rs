@@ -1,9 +1,9 @@
 //! Point caches: the visible surface of a body at every frame, exactly, for programs that animate a mesh with them.
 //!
-//! PC2 (3ds Max, Blender): `"POINTCACHE2\0"`, version 1, number of points, start frame, frames per sample, number of samples, then
-//! x y z of every point at every sample; little-endian. MDD (LightWave, Maya, Blender): number of samples, number of points, times
-//! [s], then the same; big-endian. Neither knows triangles, so the surface at rest lies beside each cache as an OBJ file with the
-//! vertices in the same order.
+//! PC2 (3ds Max, Blender): `"POINTCACHE2\0"`, version 1, number of points, start frame, frames per sample, number of
+//! samples, then x y z of every point at every sample; little-endian. MDD (LightWave, Maya, Blender): number of
+//! samples, number of points, times [s], then the same; big-endian. Neither knows triangles, so the surface at rest
+//! lies beside each cache as an OBJ file with the vertices in the same order.
 
 use std::path::{Path, PathBuf};
 

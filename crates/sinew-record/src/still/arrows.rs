@@ -81,6 +81,6 @@ mod tests {
         draw_forces(&mut image, &camera, &forces, ArrowScale { force: 2.0, length: 0.8 });
         let inked: Vec<usize> =
             (0..100 * 100).filter(|i| image.pixel(i % 100, i / 100) != [255; 3]).map(|i| i / 100).collect();
-        assert!(inked.len() > 20 && inked.iter().all(|&row| row <= 51), "upwards from the middle");
+        assert!(inked.len() > 20 && inked.iter().all(|&row| row <= 51), "upward from the center");
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
         scale: Scale::Linear,
     });
     session.plots.push(Plot {
-        title: "Fibres".into(),
+        title: "Fibers".into(),
         x_label: "time [s]; fiber length [optimal lengths]".into(),
         x: time,
         lines: vec![

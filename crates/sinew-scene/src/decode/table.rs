@@ -279,7 +279,8 @@ pub(crate) fn read_single_key<'n>(
     }
 }
 
-/// Describes a key, its default and its example. The output type `T` lets a declaration leave the type of its codec to inference.
+/// Describes a key, its default and its example. The output type `T` lets a declaration leave the type of its codec to
+/// inference.
 pub(crate) fn describe<T, C: Codec<Output = T>>(
     key: &'static str,
     doc: &[&str],
@@ -344,7 +345,8 @@ macro_rules! words {
     };
 }
 
-/// Declares a table with fixed keys: `name (as "key")?: type = codec, required | optional | default(toml) (, example(toml))?;`
+/// Declares a table with fixed keys: `name (as "key")?: type = codec, required | optional | default(toml) (,
+/// example(toml))?;`
 macro_rules! table {
     (
         $(#[doc = $doc:literal])*

@@ -307,7 +307,7 @@ mod tests {
     /// The surface of the 2 × 1 × 1 block is 10 and encloses 2. The face between the cubes is visible from both sides,
     /// because it is one quad on one side and two triangles on the other.
     #[test]
-    fn skin_of_mixed_cells_is_closed_and_points_outwards() {
+    fn skin_of_mixed_cells_is_closed_and_points_outward() {
         let data = blocks();
         let skin = Skin::of(&data);
         let (area, volume) = area_and_volume(&data, &skin.triangles);

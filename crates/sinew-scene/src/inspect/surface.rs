@@ -83,7 +83,7 @@ pub(super) fn check(data: &MeshData, problems: &mut Vec<Problem>) {
             "inside_out",
             Severity::Mended,
             0,
-            "surface whose faces all point inwards; it is filled nevertheless",
+            "surface whose faces all point inward; it is filled nevertheless",
         ));
     }
     let numbered = welded.triangles().iter().enumerate().map(|(i, triangle)| (i as u32, triangle.as_slice()));

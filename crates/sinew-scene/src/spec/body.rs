@@ -112,7 +112,7 @@ table! {
     pub struct Pressure as "pressure" {
         /// The faces.
         region: String = text("name of a region"), required, example("surface");
-        /// Pressure over time [Pa]; positive values push inwards.
+        /// Pressure over time [Pa]; positive values push inward.
         value: Track<f64> = track(quantity(Dimension::PRESSURE)), required, example("2 kPa");
     }
 }

@@ -56,8 +56,8 @@ table! {
         /// Coefficient of restitution, 0 to 1: the fraction of its speed that a stiff body keeps when it bounces. At 1
         /// contact dissipates no energy; waves in the flesh and long steps still do. Has no effect in quasistatics.
         restitution: f64 = number().at_least(0.0).at_most(1.0), default(1), example(0.3);
-        /// Regularization speed of friction, here and on colliders [m/s]: friction builds up over this speed times the length of
-        /// a step before it slides. Sticking contacts do not drift.
+        /// Regularization speed of friction, here and on colliders [m/s]: friction builds up over this speed times the
+        /// length of a step before it slides. Sticking contacts do not drift.
         creep: f64 = quantity(Dimension::VELOCITY).positive(), default("1 mm/s");
         /// Penalty: pressure per depth that pushes points out [Pa/m]. Default: chosen from the stiffness and size of
         /// the cells.

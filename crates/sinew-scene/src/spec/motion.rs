@@ -18,7 +18,7 @@ table! {
     pub struct Rotation as "rotation" {
         /// The axis; any length.
         axis: [f64; 3] = direction(), required, example([0, 0, 1]);
-        /// The angle [rad], counter-clockwise when the axis points at you.
+        /// The angle [rad], counterclockwise when the axis points at you.
         angle: f64 = quantity(Dimension::ANGLE), required, example("45 deg");
     }
 }

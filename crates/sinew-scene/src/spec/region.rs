@@ -59,9 +59,10 @@ table! {
 }
 
 keyed! {
-    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation` and
-    /// `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of its bounding
-    /// box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own names.
+    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation`
+    /// and `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of
+    /// its bounding box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own
+    /// names.
     pub enum Region as "region" {
         /// Nodes between two opposite corners, including the border [m].
         "box" => Box([[f64; 3]; 2]) = fixed(vector(length())), example([[0, 0, 0], ["1 cm", "1 cm", "1 cm"]]);

@@ -39,9 +39,9 @@ pub struct MeshFacts {
 /// scanners and most mesh programs, or micrometers.
 pub fn plausible_scale(largest: f64) -> (f64, &'static str) {
     match largest {
-        l if l <= 3.0 => (1.0, "metres"),
-        l if l <= 3000.0 => (1e-3, "millimetres"),
-        _ => (1e-6, "micrometres"),
+        l if l <= 3.0 => (1.0, "meters"),
+        l if l <= 3000.0 => (1e-3, "millimeters"),
+        _ => (1e-6, "micrometers"),
     }
 }
 
