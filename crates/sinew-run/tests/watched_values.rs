@@ -149,7 +149,7 @@ fn a_point_farther_away_than_its_body_is_large_is_a_mistake_of_units() {
         message.contains("the point of probe `far` lies") && message.contains("outside of body `block`"),
         "{message}"
     );
-    assert!(message.contains("hint: lengths without a unit are in metres"), "{message}");
+    assert!(message.contains("hint: lengths without a unit are in meters"), "{message}");
     assert!(message.contains(&place(&text, "[5, 5, 5]")), "{message}");
 }
 

@@ -190,7 +190,7 @@ pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> St
     let width = commands.iter().map(|command| command.chars().count()).max().unwrap_or(0);
     text += &format!(
         "# {title}.\n#\n\
-         #   {:width$}  is it sound, and how large is it?\n\
+         #   {:width$}  checks the scene and shows its size\n\
          #   {:width$}  computes it; results are in out/{stem}\n\
          #   {:width$}  shows it in the terminal\n#\n\
          # Numbers carry units. `sinew run {name} --set KEY=VALUE` tries another value without editing.\n\n",
@@ -213,11 +213,11 @@ pub fn scene_text(template: Template, params: &TemplateParams, name: &str) -> St
         Template::Mesh => params.mesh.as_ref().map_or_else(String::new, |facts| mesh::body(facts, params)),
     };
     text += "\n[record]\n\
-             apng = true                      # a moving picture\n\
+             apng = true                      # an animated picture\n\
              # usd = true                     # moving surfaces for Blender, Houdini, usdview\n\
              # vtu = true                     # cells with stress and strain for ParaView\n\
              # color = \"von_mises\"            # color pictures by a field\n";
-    text += "\n[expect]                         # what must come out; `sinew run` ends with status 1 otherwise\n\
+    text += "\n[expect]                         # expected results; `sinew run` exits with status 1 if they are not met\n\
              inverted_cells = { value = 0, over = \"all\" }\n";
     text
 }
@@ -241,7 +241,7 @@ fn hanging(params: &TemplateParams) -> String {
          mesh = {{ from = \"box\", size = [\"{long}\", \"{thick}\", \"{thick}\"], cell = \"{cell}\" }}\n{}\
          pin = [{{ region = \"x-min\" }}]   # the side that is held; also x-max, y-min …, all, surface\n\
          # damping = {{ stiffness = \"5 ms\" }}   # makes it come to rest\n\n\
-         [[probe]]                        # a place to watch: tip.displacement.z and more in probes.csv\n\
+         [[probe]]                        # a region to watch: tip.displacement.z and more in probes.csv\n\
          name = \"tip\"\nregion = \"x-max\"\n",
         material(params)
     )
@@ -265,7 +265,7 @@ fn bar(params: &TemplateParams) -> String {
     let (long, thick, cell) = (length(params.size), length(params.size / 8.0), length(params.size / 32.0));
     let (time, way) = (format_number(rounded(params.duration, 4)), length(params.size * 0.3));
     format!(
-        "[solver]\ntype = \"quasistatic\"             # equilibrium in each frame: time only moves the grips\n\n\
+        "[solver]\ntype = \"quasistatic\"             # equilibrium in each frame: time only moves the grip\n\n\
          [[body]]\nname = \"bar\"\n\
          mesh = {{ from = \"box\", size = [\"{long}\", \"{thick}\", \"{thick}\"], cell = \"{cell}\", element = \"hex8\" }}\n{}\
          pin = [\n    {{ region = \"x-min\" }},\n    \
@@ -284,9 +284,9 @@ fn muscle(params: &TemplateParams) -> String {
          mesh = {{ from = \"fusiform\", length = \"{long}\", radius = \"{radius}\", end_radius = \"{end}\", cell = \"{cell}\" }}\n{}\
          damping = {{ stiffness = \"5 ms\" }}\n\
          pin = [\n    {{ region = \"x-min\" }},          # one tendon is held\n    \
-         # the other is drawn out, held, and let back\n    \
+         # the other is pulled out, held, and moved back\n    \
          {{ region = \"x-max\", motion = {{ translation = [[\"0 s\", [0, 0, 0]], [\"{} s\", [\"{way}\", 0, 0]], [\"{} s\", [\"{way}\", 0, 0]], [\"{} s\", [0, 0, 0]]] }} }},\n]\n\n\
-         [[probe]]                        # a place to watch: middle.displacement.z and more in probes.csv\n\
+         [[probe]]                        # a point to watch: middle.displacement.z and more in probes.csv\n\
          name = \"middle\"\nbody = \"belly\"\nat = [\"{}\", 0, 0]\n",
         material(params),
         time(0.3),
