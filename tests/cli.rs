@@ -76,7 +76,7 @@ fn a_failed_expectation_ends_with_one_and_says_which() {
 }
 
 #[test]
-fn an_unknown_probe_in_expect_names_its_neighbour() {
+fn an_unknown_probe_in_expect_names_its_neighbor() {
     let folder = fresh_folder("cli_unknown_probe");
     let scene = write_scene(&folder, &format!("{BLOCK}\n[expect]\n\"tip.displacment.z\" = 0\n"));
     let output = run(&scene, &[]);
