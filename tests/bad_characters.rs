@@ -260,8 +260,8 @@ fn cells_too_coarse_for_fingers_are_told_with_cells_that_are_not() {
     assert!(!told_of(&apart).contains("too coarse"), "{apart} is said to be fine enough");
 
     let said = told_of("3.5 cm");
-    assert_says(&said, &["too coarse between", "as wide as limbs", "leave flesh"]);
-    let soft = size(&said, "deforms there; cells of ", " leave flesh");
+    assert_says(&said, &["too coarse between", "as wide as limbs", "leave free flesh"]);
+    let soft = size(&said, "deforms there; cells of ", " leave free flesh");
     let said = told_of(&soft);
     // Nothing to complain of: neither cells nor skeleton.
     for word in ["as wide as limbs", "too coarse", "far from", "hold no flesh"] {
@@ -284,7 +284,7 @@ fn cells_beyond_the_memory_are_refused_at_once_with_some_that_fit() {
         let fitting = said.split("a cell size of ").nth(1).and_then(|rest| rest.split(" fits").next()).expect("a size");
         assert!(fitting.ends_with('m') && fitting.len() < 9, "{fitting}");
     }
-    complaint(&folder, &["skin", "arm.glb", "--cell", "10 m"], &["holds the whole body", "0.2 m or less"]);
+    complaint(&folder, &["skin", "arm.glb", "--cell", "10 m"], &["contains the whole body", "0.2 m or less"]);
     assert!(!folder.join("out").exists());
 }
 

@@ -105,7 +105,7 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
 }
 
 #[test]
-fn a_missing_scene_is_named_with_its_neighbour() {
+fn a_missing_scene_is_named_with_its_neighbor() {
     let folder = fresh_folder("bad_missing");
     std::fs::write(folder.join("scene2.toml"), "").expect("neighbor");
     let output = run_scene(&folder, &[]);
@@ -220,7 +220,7 @@ fn pins_that_contradict_each_other_are_both_named() {
         "contradictory_pins",
         &(scene_with("pin", &format!("[{still}, {moving}]")) + edge),
         &[],
-        &["`x-min`", "`edge`", "node 0 of `flesh`", "different places", "hint", "scene.toml:6"],
+        &["`x-min`", "`edge`", "node 0 of `flesh`", "different positions", "hint", "scene.toml:6"],
     );
     assert!(text.contains("along x"), "{text}");
     // The same motion twice, or along an axis that only one of them holds, is no contradiction.
@@ -415,7 +415,7 @@ fn lattices_that_cannot_be_are_refused() {
     let uneven = block.replace("[\"4 cm\"", "[\"4.4 cm\"");
     let wrong = scene_with_mesh(&uneven)
         + "damping = { tissue = \"0.1 s\" }\nvolume = \"mean\"\n[solver]\nlinear = \"cholesky\"\n";
-    let causes = ["cubes", "corotated", "damped by its mass", "center of its cells", "only multigrid"];
+    let causes = ["cubes", "corotated", "mass-proportional damping", "center of its cells", "needs multigrid"];
     complaint("lattice_wrong", &wrong, &[], &causes);
     let fas = scene_with_mesh(r#"{ from = "box", size = ["4 cm", "4 cm", "4 cm"], cell = "1 cm" }"#);
     complaint(
@@ -426,7 +426,7 @@ fn lattices_that_cannot_be_are_refused() {
     );
     let nobody = scene_with_mesh(block).replace("report = false", "skin = [\"hand.obj\"]");
     let nobody = nobody.replace("neo_hookean", "corotated");
-    complaint("skin", &nobody, &[], &["written as .usda, .pc2 or .glb", "no body is a character"]);
+    complaint("skin", &nobody, &[], &["must be .usda, .pc2 or .glb", "no body has a skeleton"]);
     let rig = scene_with_mesh(block).replace("neo_hookean", "corotated") + "rig = {}\n";
     complaint("rig", &rig, &[], &["a skeleton moves bodies on lattices whose surface is a glTF file"]);
     let muscle =
@@ -444,6 +444,6 @@ fn lattices_that_cannot_be_are_refused() {
     complaint("muscle_center", &muscle(center), &[], &["fibers", "lies on the line"]);
     let tets = block.replace(", element = \"lattice\"", "");
     let on_tets = scene_with_mesh(&tets) + &format!("muscle = [{{ {fibers} }}]\n");
-    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "takes no muscle fibers", "lattice"]);
+    complaint("muscle_tets", &on_tets, &[], &["neo_hookean", "does not support muscle fibers", "lattice"]);
     complaint("lattice_explicit", &(scene(block, "") + "[solver]\ntype = \"explicit\"\n"), &[], &["on a lattice"]);
 }

@@ -76,7 +76,7 @@ fn a_failed_expectation_ends_with_one_and_says_which() {
 }
 
 #[test]
-fn an_unknown_probe_in_expect_names_its_neighbour() {
+fn an_unknown_probe_in_expect_names_its_neighbor() {
     let folder = fresh_folder("cli_unknown_probe");
     let scene = write_scene(&folder, &format!("{BLOCK}\n[expect]\n\"tip.displacment.z\" = 0\n"));
     let output = run(&scene, &[]);
@@ -142,7 +142,7 @@ fn check_reads_and_compiles_without_running() {
     std::fs::write(&free, text).expect("scene is written");
     let output = sinew().arg("check").arg(&free).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("one part is held by nothing"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("one part is not held"), "{}", stderr(&output));
     let broken = folder.join("broken.toml");
     std::fs::write(&broken, "duration = 1\nframe_rat = 3\n").expect("scene is written");
     let output = sinew().arg("check").args([&scene, &broken]).output().expect("the program starts");

@@ -226,10 +226,10 @@ fn flesh_slides_over_modelled_bones() {
     for (list, causes) in [
         (slide("ball", "mesh = \"nothing.obj\""), &["nothing.obj"][..]),
         (slide("knob", "surface = \"knop\""), &["\"knop\"", "did you mean \"knob\"?"]),
-        (slide("knob", "radius = \"1 cm\""), &["`ends`, `mesh` or `surface`"]),
+        (slide("knob", "radius = \"1 cm\""), &["one of `ends`, `mesh` and `surface`"]),
         (slide("knob", "ends = [[0, 0, 0], [1, 0, 0]]"), &["`ends` and `radius` belong together"]),
-        ("{ joint = \"elbow\", surface = \"knob\", hold = \"soft\" }".into(), &["a surface has none"]),
-        ("{ joint = \"elbow\", surface = \"knob\", cover = \"1 mm\" }".into(), &["`cover` belongs to"]),
+        ("{ joint = \"elbow\", surface = \"knob\", hold = \"soft\" }".into(), &["a surface has no axis"]),
+        ("{ joint = \"elbow\", surface = \"knob\", cover = \"1 mm\" }".into(), &["`cover` needs"]),
     ] {
         std::fs::write(folder.join("bones/wrong.toml"), bones(&[list])).expect("bones");
         complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), causes);
@@ -325,6 +325,6 @@ attachment_stiffness = 10
     refused("attachment_stiffness_map = { }", "`attribute` or `texture`");
     refused(
         &bones.replace("hold = \"hard\"", "hold = \"hard\", attachment_stiffness = 3"),
-        "`attachment_stiffness` belongs to",
+        "`attachment_stiffness` needs",
     );
 }

@@ -237,7 +237,7 @@ fn a_recording_that_was_cut_off_is_converted_up_to_its_last_frame() {
 #[test]
 fn mistakes_are_explained() {
     let cases: [(&str, &[&str], &[&str]); 7] = [
-        ("a.xyz", &[], &["cannot tell what to write", ".usda", "for ParaView"]),
+        ("a.xyz", &[], &["unknown format of", ".usda", "for ParaView"]),
         ("a.abc", &[], &["hint: for Alembic write .usda"]),
         ("a.usda", &["--frames", "100..200"], &["no frame is selected: the recording has frames 0 to 5"]),
         ("a.usda", &["--frames", "5..2"], &["A..B"]),
@@ -260,7 +260,7 @@ fn mistakes_are_explained() {
     let output = sinew(&["convert", "Cargo.toml", "-o", "x.usda"]);
     assert!(stderr(&output).contains("this is not a recording of Sinew"), "{}", stderr(&output));
     let (_, output) = convert("convert_twice", &["a.pvd", "a.vtu"], &[]);
-    assert!(stderr(&output).contains("asked for twice"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("given twice"), "{}", stderr(&output));
 }
 
 #[test]

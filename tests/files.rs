@@ -146,8 +146,8 @@ fn outputs_that_share_a_name_are_refused_by_check_and_run() {
     let cases = [
         ("csv = \"recording.sinew\"", "`csv` and `recording` would write the same file"),
         ("csv = \"x.usda\"\nusd = \"x.usda\"", "`usd` and `csv` would write the same file"),
-        ("csv = \"checkpoint.bin\"", "`csv` takes the name of a file that every run keeps"),
-        ("recording = \"manifest.json\"", "`recording` takes the name of a file that every run keeps"),
+        ("csv = \"checkpoint.bin\"", "`csv` has the name of a file that every run writes"),
+        ("recording = \"manifest.json\"", "`recording` has the name of a file that every run writes"),
         ("csv = \"cells\"\nvtu = true", "would write the same file"),
     ];
     for (record, message) in cases {

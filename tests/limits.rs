@@ -306,7 +306,7 @@ fn mistakes_of_scenes_are_refused_at_their_keys() {
     let strip = std::fs::read_to_string(root().join("scenes/muscle/lab_strip.toml")).expect("the strip");
     let curve = strip.replacen("muscle = [{ ", "muscle = [{ active_curve = [], ", 1);
     assert_ne!(curve, strip);
-    check("curve.toml", &curve, &["active_curve", "needs points", "hint: leave it out"]);
+    check("curve.toml", &curve, &["active_curve", "needs at least one point", "hint: leave it out"]);
     let endless = strip.replacen("[lab]\n", "[lab]\nduration = \"1e9 s\"\n", 1);
     assert_ne!(endless, strip);
     check("endless.toml", &endless, &["too many steps", "at most 1e8"]);

@@ -68,9 +68,9 @@ fn poses_between_frames_are_those_of_a_run_at_a_higher_rate() {
     assert!(all > 0.1 && part < all && rest < all && part + rest < 1.2 * all, "{part} and {rest} of {all}");
 
     // Around each frame; what comes before the first is simulated too.
-    let (centred, _) = skin("centered", &["--frame-rate", "8", "--frames", "1..1", "--shutter", "-0.25..0.25"]);
-    assert_eq!(codes(&centred), [0.75, 1.0, 1.25]);
-    assert!(distance(&centred[0].1, &centred[1].1) > 1e-5);
+    let (centered, _) = skin("centered", &["--frame-rate", "8", "--frames", "1..1", "--shutter", "-0.25..0.25"]);
+    assert_eq!(codes(&centered), [0.75, 1.0, 1.25]);
+    assert!(distance(&centered[0].1, &centered[1].1) > 1e-5);
 }
 
 #[test]

@@ -187,7 +187,7 @@ def test_isotropic_laws_have_no_direction(name):
 
 
 @pytest.mark.parametrize("name", ["fiber_reinforced", "transversely_isotropic", "muscle fibers"])
-def test_turning_rest_state_and_fibres_together_changes_nothing(name):
+def test_rotating_rest_state_and_fibers_together_changes_nothing(name):
     F, Q = gradients(), rotation(7)
     more, turned = words(name), {**words(name), "fibers": Q @ FIBER}
     law = material(name)
@@ -195,7 +195,7 @@ def test_turning_rest_state_and_fibres_together_changes_nothing(name):
     assert law.energy(F, **turned) != pytest.approx(law.energy(F, **more), rel=1e-3)
 
 
-def test_activation_pulls_along_the_fibres():
+def test_activation_pulls_along_the_fibers():
     """At rest the tension is activation times the largest stress, along a ⊗ a less its mean: volume is kept."""
     law = material("muscle fibers")
     for activation in (0.0, 0.25, 1.0):
@@ -205,7 +205,7 @@ def test_activation_pulls_along_the_fibres():
     assert full == pytest.approx(150e3 * np.outer(FIBER, FIBER), rel=1e-6, abs=1e-3 * 150e3)
 
 
-def test_fibres_and_activations_are_one_for_all_or_one_for_each():
+def test_fibers_and_activations_are_one_for_all_or_one_for_each():
     F = gradients(12)
     law = material("muscle fibers")
     fibers = np.random.default_rng(8).standard_normal((12, 3))

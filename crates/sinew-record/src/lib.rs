@@ -1,8 +1,8 @@
-//! Frames of a simulation into files that people and programs look at.
+//! Output of simulations: files for people and programs.
 //!
-//! - [`record`]: one recorder per format, which is shown frame after frame
+//! - [`record`]: one recorder per format, which receives the frames one by one
 //! - [`convert`]: the same files from a recording, later
-//! - [`report`] and [`artist`]: the page of a run, with what an artist wants to know of characters
+//! - [`report`] and [`artist`]: the report of a run, with a section for artists
 //! - [`still`]: single pictures of meshes, recordings and characters
 
 pub mod artist;

@@ -45,7 +45,10 @@ fn a_mesh_in_memory_is_as_good_as_a_generated_one() {
     // Overrides keep the meshes.
     assert!(compile(&handed.with_overrides(&["duration=1".into()]).unwrap()).is_ok());
     let complaint = Scene::from_str(&text, "handed.toml", ".").unwrap_err().to_string();
-    assert!(complaint.contains("cannot find the file `@flesh`") && complaint.contains("handed over"), "{complaint}");
+    assert!(
+        complaint.contains("cannot find the file `@flesh`") && complaint.contains("attached to the scene"),
+        "{complaint}"
+    );
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn mistakes_in_layers_are_explained() {
     let unknown = limb(r#"over = [{ body = "muscel", within = "3 mm" }]"#);
     assert!(unknown.contains("there is no body `muscel`") && unknown.contains("muscle"), "{unknown}");
     let itself = limb(r#"over = [{ body = "limb", within = "3 mm" }]"#);
-    assert!(itself.contains("cannot lie over itself"), "{itself}");
+    assert!(itself.contains("cannot be layered on itself"), "{itself}");
     let wide = limb(r#"over = [{ body = "muscle", within = "5 cm" }]"#);
     assert!(wide.contains("nothing of `limb` is outside") && wide.contains("within"), "{wide}");
     let far =
@@ -83,7 +83,7 @@ fn mistakes_in_layers_are_explained() {
     let late = complaint(&format!("{head}{LIMB}[[body]]{muscle}"));
     assert!(late.contains("comes after `limb`") && late.contains("move it down"), "{late}");
     let twice = limb("sheath = [{}, {}]");
-    assert!(twice.contains("another sheath of the name `sheath`"), "{twice}");
+    assert!(twice.contains("another sheath named `sheath`"), "{twice}");
     let nowhere = limb(r#"sheath = [{ region = "beley" }]"#);
     assert!(nowhere.contains("no region `beley`"), "{nowhere}");
 }

@@ -164,7 +164,7 @@ fn a_point_that_is_moved_to_its_body_is_told() {
     assert!(beside.len() == 1 && beside[0].contains("probe `p` lies 3 cm outside of body `block`"), "{beside:?}");
     let moved = checked(&at("20 cm")).expect("it is sound");
     assert!(moved[0].contains("probe `p` lies 0.1 m outside of body `block`"), "{moved:?}");
-    assert!(moved[0].contains("(0.1, 0.05, 0.05) m, is watched instead"), "{moved:?}");
+    assert!(moved[0].contains("the nearest point of the body instead, (0.1, 0.05, 0.05) m"), "{moved:?}");
     let outcome = ran(&at("20 cm")).expect("it runs");
     assert!(outcome.notes.contains(&moved[0]), "{:?}", outcome.notes);
     // It has not moved at the start: 1e-12 m is rounding.

@@ -52,11 +52,11 @@ fn impossible_laws_and_fibers_are_named() {
     let fibers = "\"fiber_reinforced\", young = \"30 kPa\", poisson = 0.45, fiber_stiffness = \"1 kPa\"";
     assert_eq!(
         with(fibers, ""),
-        r#"error: body `flesh` needs `fibers`: its law has fibers along one direction
+        r#"error: body `flesh` needs `fibers`: its law has fibers
  ┌─ a.toml:5:12
 5│ material = { type = "fiber_reinforced", young = "30 kPa", poisson = 0.45, fiber_stiffness = "1 kPa" }
  │            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-hint: for instance `fibers = { along = [1, 0, 0] }`"#
+hint: for example `fibers = { along = [1, 0, 0] }`"#
     );
     let rubber = "\"mooney_rivlin\", c10 = \"1 kPa\", bulk = \"1 MPa\"";
     let neo = "\"neo_hookean\", young = \"30 kPa\", poisson = 0.4";
@@ -68,8 +68,8 @@ hint: for instance `fibers = { along = [1, 0, 0] }`"#
             "fibers = { along = [1, 0, 0] }",
             "`fiber_stiffness` must not be negative",
         ),
-        (format!("{neo}, inversion = {{ threshold = 1 }}"), "", "the threshold of inversion must be below 1"),
-        (format!("{neo}, inversion = {{ threshold = 0 }}"), "", "the threshold of inversion must be positive"),
+        (format!("{neo}, inversion = {{ threshold = 1 }}"), "", "the inversion threshold must be below 1"),
+        (format!("{neo}, inversion = {{ threshold = 0 }}"), "", "the inversion threshold must be positive"),
         (
             format!("{neo}, inversion = {{ extension = \"linear\" }}"),
             "",
@@ -102,7 +102,7 @@ hint: leave `order` out (with `volume = "mean"` hexahedra do not lock), or use `
  ┌─ a.toml:6:10
 6│ volume = "mean"
  │          ^^^^^^
-hint: leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"#
+hint: leave `volume` out, or use a law with one, for example `stable_neo_hookean`"#
     );
 }
 
@@ -160,7 +160,7 @@ hint: accepted units: kg/m^3, g/cm^3, t/m^3; a plain number is in kg/m^3"#
 fn an_empty_file_says_what_a_scene_needs() {
     assert_eq!(
         complaint(""),
-        "error: the scene needs `duration`\n ┌─ a.toml:1:1\n1│\n │ ^\nhint: for instance `duration = \"2 s\"`"
+        "error: the scene needs `duration`\n ┌─ a.toml:1:1\n1│\n │ ^\nhint: for example `duration = \"2 s\"`"
     );
 }
 
@@ -190,7 +190,7 @@ fn single_mistakes_are_named() {
         (
             "density = 1e999",
             "this number is too large",
-            "large quantities are written with a unit or an exponent, for instance \"3 GPa\" or 3e9",
+            "write large quantities with a unit or an exponent, for example \"3 GPa\" or 3e9",
         ),
         ("rotation = { axis = [0, 0, 0], angle = \"1 deg\" }", "`axis` must not be zero: it is a direction", ""),
         (
@@ -203,10 +203,10 @@ fn single_mistakes_are_named() {
             "`axes` must name axes, for instance \"x\", \"yz\" or \"xyz\"",
             "",
         ),
-        ("bind = [{ region = \"all\", to = \"flesh\" }]", "body `flesh` cannot hold itself", ""),
+        ("bind = [{ region = \"all\", to = \"flesh\" }]", "body `flesh` cannot be bound to itself", ""),
         (
             "bind = [{ region = \"all\", to = \"world\" }]",
-            "nodes are bound to the world by `pin`",
+            "`pin` holds nodes in the world, not `bind`",
             "move this entry to `pin`",
         ),
         (
@@ -214,7 +214,7 @@ fn single_mistakes_are_named() {
             "there is no body or rigid `bone`",
             "bodies and rigids: `flesh`",
         ),
-        ("regions.a = { union = [\"b\"] }\nregions.b = { outside = \"b\" }", "the region `b` is made of itself", ""),
+        ("regions.a = { union = [\"b\"] }\nregions.b = { outside = \"b\" }", "the region `b` refers to itself", ""),
         ("regions.all = { label = 3 }", "the region `all` is built in", "choose another name"),
         ("regions.a = { box = [[0, 0, 0], [1, -1, 1]] }", "the first corner of a box must be the lower one", ""),
         (
@@ -232,7 +232,7 @@ fn single_mistakes_are_named() {
             "the law `corotated` has no fibers",
             "use `type = \"fiber_reinforced\"`, give the body a `muscle`, or leave `fibers` out",
         ),
-        ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is no parameter of the law `corotated`", ""),
+        ("material_regions = [{ region = \"all\", c10 = 3 }]", "`c10` is not a parameter of the law `corotated`", ""),
         (
             "pressure = [{ region = \"all\", value = [[\"1 s\", 0], [\"1 s\", 1]] }]",
             "the times of `value` must increase",
@@ -257,7 +257,7 @@ fn single_mistakes_are_named() {
         (
             "[[probe]]\nname = \"tip\"",
             "probe `tip` needs one of `at`, `region`, `section` and `lever`",
-            "for instance `region = \"x-max\"`",
+            "for example `region = \"x-max\"`",
         ),
         (
             "[solver]\ntype = \"quasi_static\"",
@@ -266,7 +266,7 @@ fn single_mistakes_are_named() {
         ),
         ("[record]\nusd = \"../../x.usda\"", "`usd` must be a file name inside the output folder", ""),
         ("[expect]\nx = { relative = 0.1, min = 0 }", "`absolute` and `relative` are tolerances of `value`", ""),
-        ("[expect]\nx = { value = 1, at = \"2 s\" }", "this moment never comes", ""),
+        ("[expect]\nx = { value = 1, at = \"2 s\" }", "this time is after the end", ""),
         (
             "[expect]\nx = { compare = { scene = \"nowhere.toml\" } }",
             "cannot find the file `nowhere.toml`",

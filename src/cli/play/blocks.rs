@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_rows_share_a_line_and_equal_colours_are_said_once() {
+    fn two_rows_share_a_line_and_equal_colors_appear_once() {
         let mut image = Image::filled(3, 3, [1, 2, 3]);
         image.pixels[3 * 3..3 * 6].copy_from_slice(&[9, 8, 7].repeat(3));
         let text = encode(&image);

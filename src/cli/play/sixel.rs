@@ -207,7 +207,7 @@ mod tests {
 
     /// A terminal that draws the sequence has the same picture, also where sides are no multiples of six.
     #[test]
-    fn what_is_encoded_decodes_to_the_quantised_picture() {
+    fn encoding_and_decoding_gives_the_quantized_picture() {
         for (width, height) in [(37, 23), (1, 1), (12, 6), (5, 13)] {
             let image = colourful(width, height);
             let (w, h, palette, pixels) = decode(&encode(&image));

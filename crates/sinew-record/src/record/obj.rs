@@ -1,6 +1,6 @@
-//! OBJ sequences: one file per frame with everything that can be seen, each body and shape an object of its own.
+//! OBJ sequences: one file per frame with everything visible, one object per body and shape.
 //!
-//! Positions are those of the scene in meters. OBJ has no axis that points up; the first line of each file tells it.
+//! Positions are those of the scene in meters. OBJ has no up axis; the first line of each file states it.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ pub(super) fn encode_object(name: &str, positions: &[[f32; 3]], triangles: &[[u3
     text
 }
 
-/// `first` is the number of the object's first vertex; OBJ counts through the whole file, from 1.
+/// `first` is the index of the object's first vertex; OBJ counts through the whole file, from 1.
 fn append_object(text: &mut Vec<u8>, name: &str, positions: &[[f32; 3]], triangles: &[[u32; 3]], first: u64) {
     // A space would end the name for some readers.
     let name: String = name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect();

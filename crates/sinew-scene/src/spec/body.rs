@@ -1,4 +1,4 @@
-//! A deformable body: its mesh, what it is made of, how it is held and what pulls at it.
+//! A deformable body: its mesh and materials, its supports and its loads.
 
 use std::collections::BTreeMap;
 
@@ -75,23 +75,24 @@ table! {
     pub struct Pin as "pin" {
         /// The nodes.
         region: String = text("name of a region"), required, example("x-min");
-        /// The axes that are held; the others stay free.
+        /// The axes along which the nodes are held; they are free along the others.
         axes: Axes = AxesCodec, default("xyz");
-        /// How the held axes move; at rest when left out.
+        /// How the held axes move. Default: they stay at rest.
         motion: Option<Motion> = table(), optional;
     }
 }
 
 table! {
-    /// Springs from the nodes of a region, or from points of the flesh, to points of another body, a rigid or the world, at rest in the initial pose.
+    /// Springs, at their rest length in the initial pose. They run from the nodes of a region, or from points in the
+    /// flesh, to points of another body, a rigid or the world.
     pub struct Attachment as "attach" {
         /// The nodes. Either this or `points`.
         region: Option<String> = text("name of a region"), optional, example("x-min");
-        /// Places in the flesh at rest, in coordinates of the body [m]; they need not be nodes. Either this or `region`.
+        /// Points in the flesh at rest, in body coordinates [m]; they need not be nodes. Either this or `region`.
         points: Vec<[f64; 3]> = list(vector(length())), default([]), example([["1 cm", 0, 0], ["2 cm", 0, 0]]);
         /// The other body or rigid, or "world".
         to: String = text("name of a body or rigid, or \"world\""), required, example("bone");
-        /// Stiffness of all springs together [N/m].
+        /// Total stiffness of all springs [N/m].
         stiffness: f64 = quantity(Dimension::STIFFNESS).positive(), required, example("1 kN/m");
     }
 }
@@ -101,7 +102,7 @@ table! {
     pub struct Binding as "bind" {
         /// The nodes.
         region: String = text("name of a region"), required, example("x-min");
-        /// The other body or rigid. In the initial pose each node keeps its place relative to it.
+        /// The other body or rigid. Each node keeps the position relative to it that it has in the initial pose.
         to: String = text("name of a body or rigid"), required, example("bone");
     }
 }
@@ -111,13 +112,13 @@ table! {
     pub struct Pressure as "pressure" {
         /// The faces.
         region: String = text("name of a region"), required, example("surface");
-        /// Pressure over time [Pa], positive when it pushes inwards.
+        /// Pressure over time [Pa]; positive values push inward.
         value: Track<f64> = track(quantity(Dimension::PRESSURE)), required, example("2 kPa");
     }
 }
 
 table! {
-    /// Traction on the boundary faces whose nodes all lie in a region; per rest area, fixed in direction.
+    /// Traction on the boundary faces whose nodes all lie in a region, per rest area and with a fixed direction.
     pub struct Traction as "traction" {
         /// The faces.
         region: String = text("name of a region"), required, example("x-max");
@@ -127,18 +128,18 @@ table! {
 }
 
 table! {
-    /// A force shared equally by the nodes of a region, fixed in direction.
+    /// A force with a fixed direction, shared equally by the nodes of a region.
     pub struct Load as "force" {
         /// The nodes.
         region: String = text("name of a region"), required, example("x-max");
-        /// The whole force over time [N].
+        /// The total force over time [N].
         value: Track<[f64; 3]> = track(vector(quantity(Dimension::FORCE))), required, example([0, 0, "-2 N"]);
     }
 }
 
 table! {
-    /// A test against a known solution: the boundary follows a cubic displacement, the body force that belongs to it acts inside, and
-    /// `BODY.error.l2` and `BODY.error.h1` measure the difference from it.
+    /// A test against a known solution. The boundary follows a cubic displacement, and the matching body force acts
+    /// inside. `BODY.error.l2` and `BODY.error.h1` measure the difference from the solution.
     pub struct Manufactured as "manufactured" {
         /// Size of the displacement gradient.
         amplitude: f64 = number().positive().below(0.5), required, example(0.05);
@@ -148,7 +149,7 @@ table! {
 words! {
     /// Where the volume term of a law is evaluated.
     pub enum VolumeTerm {
-        /// With the mean volume ratio of each cell: does not lock when nearly incompressible.
+        /// With the mean volume ratio of each cell: avoids locking of nearly incompressible flesh.
         "mean" => Mean,
         /// At each quadrature point.
         "pointwise" => Pointwise,
@@ -158,25 +159,27 @@ words! {
 words! {
     /// A shape far from rest.
     pub enum StartShape {
-        /// Every node at a random place in the bounding box of the body.
+        /// Every node at a random position in the bounding box of the body.
         "random" => Random,
         /// Every node at the center of the bounding box.
         "point" => Point,
         /// Flattened along the thinnest axis.
         "plane" => Plane,
-        /// Reflected along the thinnest axis: every cell inside out.
+        /// Reflected along the thinnest axis: every cell is inverted.
         "mirror" => Mirror,
     }
 }
 
 table! {
-    /// A shape far from rest from which the body starts, to test how it comes back. Pinned nodes stay where their pins hold them.
+    /// A shape far from rest in which the body starts, to test how it recovers. Pinned nodes stay where their pins hold
+    /// them.
     pub struct Start as "start" {
         /// The shape.
         shape: StartShape = word(), required, example("random");
-        /// For `random`: factor on the size of the box.
+        /// For `random`: factor on the size of the bounding box.
         scale: f64 = number().positive().below(1e6), default(1), example(10);
-        /// For the others: random shift of each node along each axis, in mean cell sizes. An exactly flat body is in balance.
+        /// For the other shapes: random shift of each node along each axis, in mean cell sizes. Without it an exactly
+        /// flat body would be in equilibrium.
         noise: f64 = number().at_least(0.0).below(1e6), default(1e-3);
         /// Seed of the random numbers.
         seed: usize = whole(0, i64::MAX), default(1);
@@ -186,42 +189,43 @@ table! {
 table! {
     /// A deformable body.
     pub struct Body as "body" {
-        /// The name by which everything else refers to it.
+        /// The name by which the rest of the scene refers to the body.
         name: String = name("letters, digits, `_` and `-`"), required, example("flesh");
         /// Where its cells come from.
         mesh: Mesh = one_of(), required, example({ from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm" });
-        /// A factor on the coordinates of the mesh, for instance 0.001 for a file in millimeters.
+        /// A factor on the coordinates of the mesh, for example 0.001 for a file in millimeters.
         scale: f64 = number().positive(), default(1);
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Place of the origin of body coordinates in the initial pose [m].
+        /// Position of the origin of body coordinates in the initial pose [m].
         position: [f64; 3] = vector(length()), default([0, 0, 0]), example([0, 0, "50 cm"]);
         /// Mass per rest volume [kg/m³].
         density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
         /// The elastic law.
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
-        /// Where the volume term of the law is evaluated. In cells with several quadrature points (hexahedra, and tetrahedra of `order = 2`)
-        /// its mean keeps nearly incompressible flesh from locking. Left out: `mean` from Poisson's ratio 0.45 on, else `pointwise`.
+        /// Where the volume term of the law is evaluated. In cells with several quadrature points (hexahedra, and
+        /// tetrahedra with `order = 2`) the mean keeps nearly incompressible flesh from locking. Default: `mean` if
+        /// Poisson's ratio is at least 0.45, else `pointwise`.
         volume: Option<VolumeTerm> = word(), optional, example("mean");
-        /// Parameters painted on the body, as an attribute of its vertices or a texture.
+        /// Material parameters painted on the body, as a vertex attribute or a texture.
         material_maps: Vec<MaterialMap> = list(table()), default([]), example([{ attribute = "stiffness", young = ["10 kPa", "100 kPa"] }]);
-        /// Other parameters in parts of the body.
+        /// Other material parameters in parts of the body.
         material_regions: Vec<MaterialRegion> = list(table()), default([]);
-        /// Where fibers run, for a law that has them and for muscles that do not say.
+        /// Where fibers run, for a law with fibers and for muscles without `fibers` of their own.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
-        /// Muscles in its flesh.
+        /// Muscles in the flesh.
         muscle: Vec<Muscle> = list(table()), default([]), example([{ fibers = { along = [1, 0, 0] }, activation = 0.5 }]);
-        /// Muscles of force generators between points of its flesh.
+        /// Muscles made of force generators between points in the flesh.
         strand: Vec<Strand> = list(table()), default([]);
-        /// Tendons from its flesh to anchors.
+        /// Tendons from the flesh to anchors.
         tendon: Vec<Tendon> = list(table()), default([]);
-        /// Fascia on its surface.
+        /// Fascia on the surface.
         sheath: Vec<Sheath> = list(table()), default([]), example([{ region = "belly", thickness = "0.5 mm" }]);
-        /// Bodies that it lies over, as skin and fat lie over muscles.
+        /// Bodies that this one is layered on, as skin and fat are on muscles.
         over: Vec<Layer> = list(table()), default([]), example([{ body = "biceps", within = "2 mm" }]);
         /// Damping.
         damping: Damping = table(), default({});
-        /// A shape far from rest to start from; at rest when left out.
+        /// An initial shape far from rest. Default: the rest shape.
         start: Option<Start> = table(), optional, example({ shape = "random", scale = 10 });
         /// Initial velocity [m/s].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
@@ -229,7 +233,7 @@ table! {
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]), example([0, 0, "90 deg/s"]);
         /// Named regions of the body.
         regions: BTreeMap<String, Region> = map(region()), default({});
-        /// The skeleton that moves it, in the glTF file of its surface; for bodies on lattices.
+        /// The skeleton that moves the body, from the glTF file of its surface; for bodies on lattices.
         rig: Option<Rig> = table(), optional, example({ animation = "fist" });
         /// Nodes held in place or moved along given paths.
         pin: Vec<Pin> = list(table()), default([]);

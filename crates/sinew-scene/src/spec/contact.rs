@@ -1,4 +1,4 @@
-//! Which bodies touch each other, and how.
+//! Contact: which bodies touch each other, and how.
 
 use crate::{
     decode::{
@@ -10,9 +10,10 @@ use crate::{
 };
 
 words! {
-    /// How two bodies are kept apart.
+    /// How contact keeps two bodies apart.
     pub enum ContactMode {
-        /// Points inside the other body are pushed out by springs: undoes tangles, lets surfaces sink in a little.
+        /// Springs push out points that are inside the other body: resolves interpenetration, but lets surfaces
+        /// penetrate a little.
         "penalty" => Penalty,
         /// Surfaces repel each other before they touch, and no step takes them through each other.
         "barrier" => Barrier,
@@ -22,11 +23,11 @@ words! {
 }
 
 table! {
-    /// Another word on the contact of two of them.
+    /// Other contact settings for one pair.
     pub struct ContactPair as "contact pair" {
         /// Two bodies, rigids or colliders; the same body twice is its contact with itself.
         between: [String; 2] = fixed(text("name of a body, rigid or collider")), required, example(["left", "right"]);
-        /// How they are kept apart.
+        /// How contact keeps them apart.
         mode: Option<ContactMode> = word(), optional, example("none");
         /// Coulomb coefficient of friction.
         friction: Option<f64> = number().at_least(0.0), optional, example(0.5);
@@ -34,38 +35,43 @@ table! {
         restitution: Option<f64> = number().at_least(0.0).at_most(1.0), optional, example(0.3);
         /// Penalty: pressure per depth [Pa/m].
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
-        /// Penalty: stiffness across the normal over that along it, at most 1.
+        /// Penalty: tangential stiffness divided by normal stiffness, at most 1.
         tangential: Option<f64> = number().at_least(0.0).at_most(1.0), optional, example(0.3);
-        /// Barrier: distance at which they begin to repel each other [m].
+        /// Barrier: distance at which surfaces begin to repel each other [m].
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
     }
 }
 
 table! {
-    /// Contact of bodies with each other and with themselves; without this table they pass through each other. Bodies that are bound to one another do
-    /// not touch. With `mode = "barrier"` rigids and colliders are kept away by barriers as well.
+    /// Contact of bodies with each other and with themselves; without this table they pass through each other. Bodies
+    /// that are bound to one another do not collide. With `mode = "barrier"`, rigids and colliders use barriers as
+    /// well.
     pub struct Contact as "contact" {
-        /// How bodies are kept apart.
+        /// How contact keeps bodies apart.
         mode: ContactMode = word(), default("penalty");
-        /// Whether bodies touch themselves too.
+        /// Whether bodies also collide with themselves.
         with_itself as "self": bool = flag(), default(true);
         /// Coulomb coefficient of friction.
         friction: f64 = number().at_least(0.0), default(0), example(0.5);
-        /// Coefficient of restitution, 0 to 1: the share of its speed that a stiff body keeps when it bounces. At 1 contact takes no energy; what waves in
-        /// flesh and long steps take comes on top. Without effect in quasistatics.
+        /// Coefficient of restitution, 0 to 1: the fraction of its speed that a stiff body keeps when it bounces. At 1
+        /// contact dissipates no energy; waves in the flesh and long steps still do. Has no effect in quasistatics.
         restitution: f64 = number().at_least(0.0).at_most(1.0), default(1), example(0.3);
-        /// How far friction gives way before it slides, over the length of a step, here and on colliders [m/s]. What it holds stays.
+        /// Regularization speed of friction, here and on colliders [m/s]: friction builds up over this speed times the
+        /// length of a step before it slides. Sticking contacts do not drift.
         creep: f64 = quantity(Dimension::VELOCITY).positive(), default("1 mm/s");
-        /// Penalty: pressure per depth that pushes points out [Pa/m]; chosen from the stiffness and size of the cells when left out.
+        /// Penalty: pressure per depth that pushes points out [Pa/m]. Default: chosen from the stiffness and size of
+        /// the cells.
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
-        /// Penalty: stiffness across the normal over that along it, at most 1. Keeps skin from sliding on skin.
+        /// Penalty: tangential stiffness divided by normal stiffness, at most 1. Keeps skin from sliding on skin.
         tangential: f64 = number().at_least(0.0).at_most(1.0), default(0), example(0.3);
-        /// Barrier: distance at which surfaces begin to repel each other [m]; a tenth of the mean edge of the finer surface when left out.
+        /// Barrier: distance at which surfaces begin to repel each other [m]. Default: a tenth of the mean edge of the
+        /// finer surface.
         gap: Option<f64> = length().positive(), optional, example("0.5 mm");
-        /// Whether every frame is looked at by an independent method, which takes time: `check.crossings` counts the pairs of triangles that cross,
-        /// `check.penetration` [m] is how deep a surface is inside of another or of itself.
+        /// Whether an independent method checks every frame, which takes time: `check.crossings` is the number of pairs
+        /// of triangles that intersect, `check.penetration` [m] is the depth to which a surface penetrates another or
+        /// itself.
         check: bool = flag(), default(false);
-        /// Another word on some of them.
+        /// Other settings for some pairs.
         pair: Vec<ContactPair> = list(table()), default([]);
     }
 }

@@ -1,4 +1,4 @@
-//! What must come out of a scene.
+//! Expected results of a scene.
 
 use crate::{
     decode::{
@@ -13,15 +13,15 @@ use crate::{
 };
 
 words! {
-    /// How a value must run over time.
+    /// How a value must change over time.
     pub enum Monotone {
-        /// Each value greater than the one before.
+        /// Each value is greater than the one before.
         "increasing" => Increasing,
-        /// Each value less than the one before.
+        /// Each value is less than the one before.
         "decreasing" => Decreasing,
-        /// No value less than the one before.
+        /// No value is less than the one before.
         "nondecreasing" => Nondecreasing,
-        /// No value greater than the one before.
+        /// No value is greater than the one before.
         "nonincreasing" => Nonincreasing,
     }
 }
@@ -40,16 +40,16 @@ pub enum Instant {
 pub enum TimeSpan {
     /// Every frame.
     All,
-    /// From one time to another, both included [s].
+    /// From one time to another, inclusive [s].
     Between(f64, f64),
 }
 
 table! {
-    /// The same value in another scene.
+    /// Comparison with a value of another scene.
     pub struct Compare as "compare" {
-        /// The other scene, relative to this one.
+        /// Path of the other scene, relative to this one.
         scene: String = text("path of a scene"), required, example("reference.toml");
-        /// The name of the value there; the same as here when left out.
+        /// The name of the value in the other scene. Default: the name in this one.
         probe: Option<String> = text("name of a value"), optional, example("tip.displacement.z");
         /// Largest difference as a fraction of the other value.
         relative: Option<f64> = number().at_least(0.0), optional, example(0.01);
@@ -59,33 +59,34 @@ table! {
 }
 
 table! {
-    /// What a value must be. A plain number or a text with a unit stands for `{ value = … }`; a list holds several expectations.
+    /// Condition on a value. A plain number or a text with a unit stands for `{ value = … }`; a list holds several
+    /// conditions.
     pub struct Expectation as "expectation" {
-        /// The value, in any unit. Without a tolerance it must agree to nine digits.
+        /// The expected value, in any unit. Without a tolerance it must agree to nine digits.
         value: Option<f64> = any_quantity(), optional, example("270 N");
         /// Largest difference from `value`.
         absolute: Option<f64> = any_quantity().at_least(0.0), optional, example("1 mm");
         /// Largest difference from `value` as a fraction of it.
         relative: Option<f64> = number().at_least(0.0), optional, example(0.02);
-        /// Least value allowed.
+        /// Smallest allowed value.
         min: Option<f64> = any_quantity(), optional, example(0);
-        /// Greatest value allowed.
+        /// Largest allowed value.
         max: Option<f64> = any_quantity(), optional, example("5 mm");
-        /// When: a time or "end".
+        /// The time of the value, or "end".
         at: Option<Instant> = InstantCodec, optional, example("1 s");
-        /// In which frames: "all" or two times. Without `at` and `over` the last frame counts.
+        /// The frames that count: "all" or two times. Without `at` and `over`, the last frame counts.
         over: Option<TimeSpan> = SpanCodec, optional, example("all");
-        /// How the value must run over time.
+        /// How the value must change over time.
         monotone: Option<Monotone> = crate::decode::codec::word(), optional, example("nonincreasing");
         /// Agreement with another scene.
         compare: Option<Compare> = table(), optional;
     }
 }
 
-/// An expectation: a table, or only the value.
+/// An expectation: a table, or just the value.
 pub(crate) struct ExpectationCodec(TableOf<Expectation>);
 
-/// An expectation: a table, or only the value.
+/// An expectation: a table, or just the value.
 pub(crate) const fn expectation() -> ExpectationCodec {
     ExpectationCodec(table())
 }
@@ -113,7 +114,7 @@ impl Codec for ExpectationCodec {
     }
 }
 
-/// Where one of the expectations of a value stands in the scene.
+/// The span in the scene file of one of the expectations of a value.
 pub fn path_of(name: &str, expectations: &[Expectation], number: usize) -> String {
     match expectations.len() {
         1 => format!("expect.\"{name}\""),
@@ -121,7 +122,7 @@ pub fn path_of(name: &str, expectations: &[Expectation], number: usize) -> Strin
     }
 }
 
-/// Codecs of moments and spans of time.
+/// Codecs of times and time spans.
 mod codecs {
     use super::*;
 

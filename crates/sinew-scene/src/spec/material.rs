@@ -1,4 +1,4 @@
-//! What a body is made of.
+//! Materials and fibers of a body.
 
 use sinew_cell::material::{self, ElasticModuli, MaterialSpec};
 use sinew_math::Vec3;
@@ -29,7 +29,7 @@ const fn poisson() -> Quantity {
 }
 
 table! {
-    /// Stiffness of an isotropic law by Young's modulus and Poisson's ratio at small strains.
+    /// Stiffness of an isotropic law, as Young's modulus and Poisson's ratio at small strains.
     pub struct Elastic as "elastic" {
         /// Young's modulus [Pa].
         young: f64 = young(), required, example("30 kPa");
@@ -39,33 +39,34 @@ table! {
 }
 
 words! {
-    /// How a law goes on where a principal stretch is below the threshold.
+    /// How a law continues where a principal stretch is below the threshold.
     pub enum Extension {
-        /// By an energy of its own, twice differentiable: the solver keeps its line search.
+        /// By a twice differentiable energy: the solver keeps its line search.
         "energy" => Energy,
-        /// By the stress at the threshold, as Sifakis 2007 does it: bounded, but without an energy, so steps are judged by the work of the forces along them.
+        /// By the stress at the threshold, as in Sifakis 2007. It is bounded but has no energy, so the solver judges
+        /// steps by the work of the forces along them.
         "constant" => Constant,
     }
 }
 
 table! {
-    /// What a law with ln J, which has no value there, does in flat and inverted cells.
+    /// How a law with ln J, which is undefined for J ≤ 0, treats flat and inverted cells.
     pub struct Inversion as "inversion" {
-        /// Principal stretch below which the law is extended; above it nothing changes.
-        threshold: f64 = number().above(0.0).below(1.0).titled("the threshold of inversion").hinted("1 is the stretch at rest, which must not change; 0.25 to 0.4 suit flesh"), default(0.3);
-        /// How it goes on below.
+        /// Principal stretch below which the law is extended; above it the law is unchanged.
+        threshold: f64 = number().above(0.0).below(1.0).titled("the inversion threshold").hinted("the law must stay unchanged at rest, where the stretch is 1; 0.25 to 0.4 suit flesh"), default(0.3);
+        /// How the law continues below the threshold.
         extension: Extension = word(), default("energy");
     }
 }
 
 table! {
-    /// Stiffness of a law with ln J by Young's modulus and Poisson's ratio at small strains.
+    /// Stiffness of a law with ln J, as Young's modulus and Poisson's ratio at small strains.
     pub struct NeoHookean as "neo-hookean" {
         /// Young's modulus [Pa].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio.
         poisson: f64 = poisson(), required, example(0.45);
-        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
     }
 }
@@ -79,50 +80,52 @@ table! {
         c01: f64 = pressure().at_least(0.0), default(0), example("10 kPa");
         /// Bulk modulus [Pa].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
-        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
     }
 }
 
 table! {
-    /// Flesh with fibers that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibers of stretch l > 1, linear
-    /// beyond 1.4. The body says by `fibers` where they run.
+    /// Flesh with fibers that resist only tension: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibers of stretch
+    /// l > 1, linear beyond 1.4. The key `fibers` of the body sets their directions.
     pub struct FiberReinforced as "fiber-reinforced" {
         /// Young's modulus of the matrix between the fibers [Pa].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio of the matrix.
         poisson: f64 = poisson(), required, example(0.45);
-        /// Modulus of the fibers when they become taut [Pa].
+        /// Modulus of the fibers at the onset of tension [Pa].
         fiber_stiffness: f64 = pressure().at_least(0.0), required, example("100 kPa");
-        /// Exponent c of their stiffening; 0 keeps the modulus.
+        /// Exponent c of the stiffening; 0 keeps the modulus constant.
         fiber_stiffening: f64 = number().at_least(0.0).below(100.0), default(6.6);
     }
 }
 
 words! {
-    /// Constants of muscle and tendon by their source.
+    /// Constants of muscle and tendon, by their source.
     pub enum Preset {
-        /// Those of Teran 2005 with a bulk modulus of 20 MPa, which keeps the volume; tendon ten times as stiff as muscle.
+        /// Constants of Teran 2005 with a bulk modulus of 20 MPa, which preserves volume; tendon is ten times as stiff
+        /// as muscle.
         "quasi_incompressible" => QuasiIncompressible,
-        /// Those of Teran 2005, whose bulk modulus of 60 kPa lets loaded flesh swell.
+        /// Constants of Teran 2005, with a bulk modulus of 60 kPa: loaded flesh swells.
         "paper" => Paper,
-        /// The same constants as Sifakis 2007 reads them: half the stiffness against shear.
+        /// The same constants as interpreted by Sifakis 2007: half the shear stiffness.
         "paper_sifakis" => PaperSifakis,
     }
 }
 
 table! {
-    /// Flesh of muscle between its fibers: Mooney–Rivlin with constants from the literature. The fibers come from `muscle` of the body.
+    /// Muscle flesh between the fibers: Mooney–Rivlin with constants from the literature. The fibers come from `muscle`
+    /// of the body.
     pub struct MuscleFlesh as "muscle flesh" {
         /// Where the constants come from.
         preset: Preset = word(), default("quasi_incompressible"), example("paper");
-        /// Coefficient of the first invariant, in place of that of the preset [Pa].
+        /// Coefficient of the first invariant [Pa]. Default: that of the preset.
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant, in place of that of the preset [Pa].
+        /// Coefficient of the second invariant [Pa]. Default: that of the preset.
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus, in place of that of the preset [Pa].
+        /// Bulk modulus [Pa]. Default: that of the preset.
         bulk: Option<f64> = pressure().positive(), optional, example("5 MPa");
-        /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
+        /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
     }
 }
@@ -148,20 +151,22 @@ impl Preset {
 }
 
 impl MuscleFlesh {
-    /// The constants given, else these.
+    /// The constants of the scene; the given ones where the scene has none.
     pub fn constants(&self, [c10, c01, bulk]: [f64; 3]) -> [f64; 3] {
         [self.c10.unwrap_or(c10), self.c01.unwrap_or(c01), self.bulk.unwrap_or(bulk)]
     }
 }
 
 table! {
-    /// Flesh that shears along its fibers and across them with moduli of their own. The body says by `fibers` where they run, and by `muscle` how they pull.
+    /// Flesh with different shear moduli along its fibers and across them. The key `fibers` of the body sets their
+    /// directions, and `muscle` their active force.
     pub struct TransverselyIsotropic as "transversely isotropic" {
-        /// Modulus of shear along the fibers [Pa]; small shears have twice that.
+        /// Shear modulus along the fibers [Pa]; twice as large for small shears.
         along_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of shear across the fibers [Pa]; small shears have twice that.
+        /// Shear modulus across the fibers [Pa]; twice as large for small shears.
         cross_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of stretch along the fibers at constant volume, besides what they pull [Pa]; the sum of the other two when left out.
+        /// Modulus of stretch along the fibers at constant volume, without the tension of the fibers themselves [Pa].
+        /// Default: the sum of the shear moduli.
         stretch: Option<f64> = pressure().positive(), optional, example("1 kPa");
         /// Bulk modulus [Pa].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
@@ -175,21 +180,21 @@ tagged! {
         "linear" => Linear(Elastic),
         /// Fixed corotated elasticity: large rotations, finite under inversion.
         "corotated" => Corotated(Elastic),
-        /// St. Venant–Kirchhoff: large rotations, weak in compression.
+        /// St. Venant–Kirchhoff: large rotations, but weak in compression.
         "stvk" => StVenantKirchhoff(Elastic),
-        /// Neo-Hookean with ln J: large strains; no inversion unless `inversion` is given.
+        /// Neo-Hookean with ln J: large strains; cells cannot invert unless `inversion` is given.
         "neo_hookean" => NeoHookean(NeoHookean),
         /// Stable neo-Hookean: large strains, finite under inversion.
         "stable_neo_hookean" => StableNeoHookean(Elastic),
         /// Mooney–Rivlin with a bulk modulus: nearly incompressible tissue.
         "mooney_rivlin" => MooneyRivlin(MooneyRivlin),
-        /// Stable neo-Hookean with fibers that resist only when pulled; needs `fibers` of the body.
+        /// Stable neo-Hookean with fibers that resist only tension; needs `fibers` of the body.
         "fiber_reinforced" => FiberReinforced(FiberReinforced),
-        /// Shears along and across fibers with moduli of their own; needs `fibers` of the body.
+        /// Different shear moduli along and across the fibers; needs `fibers` of the body.
         "transversely_isotropic" => TransverselyIsotropic(TransverselyIsotropic),
-        /// Flesh of muscle: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.
+        /// Muscle flesh: Mooney–Rivlin with constants from the literature; its fibers come from `muscle` of the body.
         "muscle" => Muscle(MuscleFlesh),
-        /// Tendon: as flesh of muscle, with constants of its own.
+        /// Tendon: the same law as muscle flesh, with constants of tendon.
         "tendon" => Tendon(MuscleFlesh),
     }
 }
@@ -197,9 +202,9 @@ tagged! {
 table! {
     /// A line.
     pub struct Axis as "axis" {
-        /// A point of the line, in body coordinates [m].
+        /// A point on the line, in body coordinates [m].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
-        /// Its direction; any length.
+        /// Direction of the line; any length.
         direction: [f64; 3] = direction(), required, example([0, 0, 1]);
     }
 }
@@ -207,15 +212,15 @@ table! {
 keyed! {
     /// Where the fibers of a body run at rest, in body coordinates.
     pub enum Fibers as "fibers" {
-        /// Everywhere along one direction; any length.
+        /// Along one direction everywhere; any length.
         "along" => Along([f64; 3]) = direction(), example([1, 0, 0]);
         /// In circles around a line, as in a sphincter.
         "around" => Around(Axis) = table(), example({ direction = [0, 0, 1] });
-        /// From the nodes of one region to those of another, along the gradient of a potential that runs smoothly between them.
+        /// From the nodes of one region to those of another, along the gradient of a harmonic potential.
         "between" => Between(Between) = table(), example({ from = "x-min", to = "x-max" });
         /// Along a direction of a B-spline solid that covers the body.
         "spline" => Spline(Spline) = table(), example({ points = [[0, 0, 0], [0, 0, "1 cm"], [0, "1 cm", 0], [0, "1 cm", "1 cm"], ["5 cm", 0, 0], ["5 cm", 0, "1 cm"], ["5 cm", "1 cm", 0], ["5 cm", "1 cm", "1 cm"]], counts = [2, 2, 2], degree = [1, 1, 1] });
-        /// As a field of the cells of the mesh says that has three numbers per cell; procedural muscles have `fiber`.
+        /// Given by a field of the mesh with three numbers per cell; procedural muscles have the field `fiber`.
         "field" => Field(String) = text("name of a field"), example("fiber");
     }
 }
@@ -223,15 +228,17 @@ keyed! {
 table! {
     /// Fibers from one region to another.
     pub struct Between as "between" {
-        /// Where they start.
+        /// Where the fibers start.
         from: String = text("name of a region"), required, example("x-min");
-        /// Where they end.
+        /// Where the fibers end.
         to: String = text("name of a region"), required, example("x-max");
-        /// How far they lean from that line towards `lean` [rad]; away from it when negative.
-        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
-        /// The direction towards which they lean; any length.
+        /// Angle by which the fibers lean from the line between the regions toward `lean` [rad]; away from it when
+        /// negative.
+        pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), default(0), example("20 deg");
+        /// The direction toward which the fibers lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
-        /// A point of a plane across `lean`, in body coordinates [m]: given, fibers lean towards the plane from both sides, as in a feather.
+        /// A point on a plane perpendicular to `lean`, in body coordinates [m]. If given, fibers lean toward the plane
+        /// from both sides, as in a feather.
         plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
     }
 }
@@ -239,11 +246,11 @@ table! {
 words! {
     /// A direction of a B-spline solid.
     pub enum SplineAxis {
-        /// The first, whose control points are furthest apart in the list.
+        /// The first, which varies slowest in the list of control points.
         "u" => U,
         /// The second.
         "v" => V,
-        /// The third, whose control points follow each other in the list.
+        /// The third, which varies fastest in the list of control points.
         "w" => W,
     }
 }
@@ -251,7 +258,7 @@ words! {
 table! {
     /// A B-spline solid with clamped uniform knots.
     pub struct Spline as "spline" {
-        /// Control points in body coordinates [m]: those of the last direction follow each other.
+        /// Control points in body coordinates [m]; the last direction varies fastest.
         points: Vec<[f64; 3]> = list(vector(length())), required, example([[0, 0, 0]]);
         /// Number of control points along the three directions.
         counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
@@ -263,7 +270,7 @@ table! {
 }
 
 table! {
-    /// A factor on stiffness that runs linearly from one point to another and holds beyond them.
+    /// A stiffness factor that varies linearly between two points and is constant beyond them.
     pub struct Gradient as "gradient" {
         /// The point of the first factor, in body coordinates [m].
         from: [f64; 3] = vector(length()), required, example([0, 0, 0]);
@@ -275,14 +282,18 @@ table! {
 }
 
 table! {
-    /// Material parameters painted on a body: each cell has those of the nearest place of its surface, or of its own nodes where the mesh is a file of cells. Later entries win, and
-    /// `material_regions` over all of them.
+    /// Material parameters painted on a body. Each cell takes the value at the nearest point of the surface, or at its
+    /// own nodes if the mesh is a file of cells. Later entries override earlier ones, and `material_regions` overrides
+    /// all of them.
     pub struct MaterialMap as "material map" {
-        /// An attribute of the vertices of the surface, or a field of the mesh: its first component. Either this or `texture`.
+        /// A vertex attribute of the surface, or a field of the mesh; the first component counts. Either this or
+        /// `texture`.
         attribute: Option<String> = text("name of an attribute"), optional, example("stiffness");
-        /// A picture (.png) on the surface, which must be a glTF file with TEXCOORD_0: its brightness, from 0 to 1. Either this or `attribute`.
+        /// An image (.png) on the surface, which must be a glTF file with TEXCOORD_0. Its brightness counts, from 0 to
+        /// 1. Either this or `attribute`.
         texture: Option<String> = text("path of a file"), optional, example("meshes/paint.png");
-        /// The values that stand for the first and the second value of the parameters below; what is beyond is taken to the nearer one.
+        /// The painted values that map to the first and the second value of the parameters below; values beyond are
+        /// clamped.
         range: [f64; 2] = fixed(number()), default([0, 1]);
         /// Young's modulus at both ends of the range [Pa].
         young: Option<[f64; 2]> = fixed(young()), optional, example(["10 kPa", "100 kPa"]);
@@ -292,7 +303,7 @@ table! {
 }
 
 table! {
-    /// Other material parameters for the cells of a region; later entries win.
+    /// Other material parameters for the cells of a region; later entries override earlier ones.
     pub struct MaterialRegion as "material region" {
         /// The region: cells whose center lies in it, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("stiff");
@@ -306,9 +317,9 @@ table! {
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
         /// Bulk modulus [Pa].
         bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
-        /// Modulus of the fibers when they become taut [Pa].
+        /// Modulus of the fibers at the onset of tension [Pa].
         fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
-        /// Another law altogether, to which the parameters above then belong.
+        /// Another law; the parameters above then belong to it.
         material: Option<Material> = one_of(), optional, example({ type = "tendon" });
         /// A factor on the stiffness that varies in space.
         gradient: Option<Gradient> = table(), optional;
@@ -316,19 +327,19 @@ table! {
 }
 
 table! {
-    /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, with K the stiffness at the start of a step and D that of the rest
-    /// state, turned with the flesh.
+    /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, where K is the stiffness at the start of a step, and
+    /// D is that of the rest state, rotated with the flesh.
     pub struct Damping as "damping" {
-        /// Mass-proportional rate [1/s]: slows everything, also free flight.
+        /// Mass-proportional rate [1/s]: slows all motion, including free flight.
         mass: f64 = quantity(Dimension::FREQUENCY).at_least(0.0), default(0), example("0.5 1/s");
-        /// Stiffness-proportional time [s]: slows deformation, the faster the more.
+        /// Stiffness-proportional time [s]: slows deformation, fast deformation most.
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
-        /// Rest-state time [s]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
+        /// Rest-state time [s]: as `stiffness`, but does not slow rotations and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
 }
 
-/// The field of cells that says where fibers run: procedural muscles bring it, and bodies with muscles get it.
+/// The cell field of fiber directions. Procedural muscles have it, and bodies with muscles get it.
 pub const FIBER_FIELD: &str = "fiber";
 
 /// The law of a material, with its parameters.
@@ -348,7 +359,7 @@ pub fn material_spec(material: &Material) -> MaterialSpec {
             moduli: moduli(m.young, m.poisson),
             fiber_stiffness: m.fiber_stiffness,
             fiber_stiffening: m.fiber_stiffening,
-            // The compiler turns it to where it belongs.
+            // The compiler sets the direction of each cell.
             fiber: Vec3::unit(0),
         },
         Material::TransverselyIsotropic(m) => MaterialSpec::TransverselyIsotropic {

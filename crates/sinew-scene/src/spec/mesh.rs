@@ -15,12 +15,12 @@ use crate::value::Dimension;
 words! {
     /// The kind of cells.
     pub enum Element {
-        /// Tetrahedra, linear or with `order = 2` quadratic.
+        /// Tetrahedra: linear, or quadratic with `order = 2`.
         "tet4" => Tet4,
         /// Trilinear hexahedra.
         "hex8" => Hex8,
-        /// Cubes of one size with one rotation each, solved by multigrid: for bodies of ten thousand to millions of cells. Of the law
-        /// `corotated` only.
+        /// Cubes of one size with one rotation each, solved by multigrid: for bodies of ten thousand to millions of
+        /// cells. Supports the law `corotated` only.
         "lattice" => Lattice,
     }
 }
@@ -28,7 +28,7 @@ words! {
 words! {
     /// How a block is divided into tetrahedra.
     pub enum Pattern {
-        /// Six tetrahedra per cube around a diagonal: conforming and the simplest.
+        /// Six tetrahedra per cube around a diagonal: conforming and simple.
         "kuhn" => Kuhn,
         /// The body-centered cubic lattice: better angles and no preferred diagonal.
         "bcc" => Bcc,
@@ -36,11 +36,11 @@ words! {
 }
 
 words! {
-    /// What to do with a surface that is open or cuts itself.
+    /// What to do with a surface that is open or intersects itself.
     pub enum Repair {
-        /// Refuse it.
+        /// Report an error.
         "none" => None,
-        /// Decide inside and outside by the generalized winding number, and report it.
+        /// Distinguish inside from outside by the generalized winding number, and report it.
         "winding" => Winding,
     }
 }
@@ -50,44 +50,44 @@ words! {
     pub enum Kind {
         /// A segment.
         "line" => Line2,
-        /// A segment with its middle.
+        /// A segment with a midpoint.
         "quadratic line" => Line3,
         /// A point.
         "vertex" => Vertex,
         /// A triangle.
         "triangle" => Tri3,
-        /// A triangle with the middles of its edges.
+        /// A triangle with edge midpoints.
         "quadratic triangle" => Tri6,
         /// A quadrilateral.
         "quad" => Quad4,
-        /// A quadrilateral with the middles of its edges.
+        /// A quadrilateral with edge midpoints.
         "quadratic quad" => Quad8,
-        /// A quadrilateral with the middles of its edges and its own.
+        /// A quadrilateral with edge midpoints and its center.
         "biquadratic quad" => Quad9,
         /// A polygon.
         "polygon" => Polygon,
         /// A tetrahedron.
         "tetrahedron" => Tet4,
-        /// A tetrahedron with the middles of its edges.
+        /// A tetrahedron with edge midpoints.
         "quadratic tetrahedron" => Tet10,
         /// A pyramid.
         "pyramid" => Pyramid5,
-        /// A pyramid with the middles of its edges.
+        /// A pyramid with edge midpoints.
         "quadratic pyramid" => Pyramid13,
         /// A triangular prism.
         "wedge" => Wedge6,
-        /// A triangular prism with the middles of its edges.
+        /// A triangular prism with edge midpoints.
         "quadratic wedge" => Wedge15,
         /// A hexahedron.
         "hexahedron" => Hex8,
-        /// A hexahedron with the middles of its edges.
+        /// A hexahedron with edge midpoints.
         "quadratic hexahedron" => Hex20,
-        /// A hexahedron with the middles of its edges, its faces and its own.
+        /// A hexahedron with the midpoints of its edges and faces and its center.
         "triquadratic hexahedron" => Hex27,
     }
 }
 
-/// The kinds in a list, as mesh files know them.
+/// The kinds in a list, as types of the mesh reader.
 pub fn cell_shapes(kinds: &[Kind]) -> BTreeSet<CellShape> {
     let shape = |kind: &Kind| match kind {
         Kind::Line2 => CellShape::Line2,
@@ -112,10 +112,10 @@ pub fn cell_shapes(kinds: &[Kind]) -> BTreeSet<CellShape> {
     kinds.iter().map(shape).collect()
 }
 
-/// Most cells along one axis; with [`MAX_CELLS`] it keeps a mistyped size from filling the memory.
+/// Maximum number of cells along one axis; with [`MAX_CELLS`] it keeps a mistyped size from filling the memory.
 pub(crate) const MAX_CELLS_PER_AXIS: i64 = 4096;
 
-/// Most cells of a generated mesh.
+/// Maximum number of cells of a generated mesh.
 pub(crate) const MAX_CELLS: f64 = 50e6;
 
 table! {
@@ -123,37 +123,38 @@ table! {
     pub struct BoxMesh as "box mesh" {
         /// Edge lengths along x, y and z [m].
         size: [f64; 3] = vector(length().positive()), required, example(["40 cm", "10 cm", "10 cm"]);
-        /// Edge length of a cell, rounded so that cells fill the block [m]. Either this or `cells`.
+        /// Edge length of a cell [m], rounded so that the cells fill the block. Either this or `cells`.
         cell: Option<f64> = length().positive(), optional, example("2 cm");
         /// Number of cells along x, y and z. Either this or `cell`.
         cells: Option<[usize; 3]> = fixed(whole(1, MAX_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
-        /// Length of the last cell over that of the first along x, y and z, with equal ratios in between: fine where something touches, coarse far away.
+        /// Length of the last cell divided by that of the first, along x, y and z. Lengths in between grow
+        /// geometrically: fine cells near a contact, coarse cells far away.
         grading: [f64; 3] = vector(number().positive()), default([1, 1, 1]), example([20, 20, 0.05]);
         /// The kind of cells.
         element: Element = word(), default("tet4");
         /// How cubes are divided into tetrahedra.
         pattern: Pattern = word(), default("kuhn");
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
 table! {
-    /// A ball around the origin, of tetrahedra.
+    /// A ball around the origin, made of tetrahedra.
     pub struct SphereMesh as "sphere mesh" {
         /// Radius [m].
         radius: f64 = length().positive(), required, example("10 cm");
         /// Edge length of a cell [m].
         cell: f64 = length().positive(), required, example("2 cm");
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
 table! {
-    /// A cylinder from the origin along x, of tetrahedra.
+    /// A cylinder from the origin along x, made of tetrahedra.
     pub struct CylinderMesh as "cylinder mesh" {
         /// Radius [m].
         radius: f64 = length().positive(), required, example("5 cm");
@@ -161,29 +162,29 @@ table! {
         length: f64 = length().positive(), required, example("30 cm");
         /// Edge length of a cell [m].
         cell: f64 = length().positive(), required, example("2 cm");
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
 table! {
-    /// A ring around the z axis, centered at the origin, of tetrahedra.
+    /// A torus around the z axis, centered at the origin, made of tetrahedra.
     pub struct TorusMesh as "torus mesh" {
-        /// Radius of the circle through the middle of the tube [m].
+        /// Radius of the center line of the tube [m].
         radius: f64 = length().positive(), required, example("10 cm");
         /// Radius of the tube [m].
         tube: f64 = length().positive(), required, example("3 cm");
         /// Edge length of a cell [m].
         cell: f64 = length().positive(), required, example("1 cm");
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
 table! {
-    /// A spindle like the belly of a muscle, from the origin along x, of tetrahedra.
+    /// A spindle like the belly of a muscle, from the origin along x, made of tetrahedra.
     pub struct FusiformMesh as "fusiform mesh" {
         /// Length along x [m].
         length: f64 = length().positive(), required, example("20 cm");
@@ -193,8 +194,8 @@ table! {
         end_radius: f64 = length().positive(), required, example("8 mm");
         /// Edge length of a cell in the middle [m].
         cell: f64 = length().positive(), required, example("8 mm");
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
@@ -204,24 +205,27 @@ words! {
     pub enum MuscleShape {
         /// A spindle whose fibers run from tendon to tendon.
         "fusiform" => Fusiform,
-        /// Fibers cross at one angle from a sheet of tendon on one side to a sheet on the other.
+        /// Fibers run at one angle from an aponeurosis on one side to another on the opposite side.
         "unipennate" => Unipennate,
-        /// Fibers run like the barbs of a feather from two outer sheets to a central one.
+        /// Fibers run like the barbs of a feather from two outer aponeuroses to a central one.
         "bipennate" => Bipennate,
         /// A thin sheet whose fibers converge from a wide origin on a flat tendon.
         "fan" => Fan,
-        /// Two spindles with an origin each and a common tendon.
+        /// Two spindles, each with its own origin, and a common tendon.
         "two_headed" => TwoHeaded,
     }
 }
 
 table! {
-    /// A muscle with its tendons along x, from its origin at x = 0. Its parts are the regions `origin`, `insertion`, `belly`, `tendon` and, in pennate muscles, `aponeurosis`; in
-    /// bipennate ones `filling` is the flesh without fibers that closes the notch between the outer sheets and the tendon at the origin; with two heads there are also `origin-1`, `origin-2`, `head-1` and `head-2`. Its fibers are the field `fiber`. Sizes that are left out are those of an adult.
+    /// A muscle with its tendons along x, from its origin at x = 0. Its parts are the regions `origin`, `insertion`,
+    /// `belly`, `tendon` and, in pennate muscles, `aponeurosis`. In bipennate muscles, `filling` is the flesh without
+    /// fibers that closes the notch between the outer aponeuroses and the tendon at the origin. Two-headed muscles also
+    /// have `origin-1`, `origin-2`, `head-1` and `head-2`. The cell field `fiber` has the directions of the fibers.
+    /// Default sizes are those of an adult.
     pub struct MuscleMesh as "muscle mesh" {
-        /// How its fibers are arranged.
+        /// How the fibers are arranged.
         shape: MuscleShape = word(), required, example("fusiform");
-        /// From origin to insertion, both tendons included [m].
+        /// Length from origin to insertion, including both tendons [m].
         length: Option<f64> = length().positive(), optional, example("28 cm");
         /// Largest width of the belly, along y [m].
         width: Option<f64> = length().positive(), optional, example("45 mm");
@@ -229,27 +233,28 @@ table! {
         thickness: Option<f64> = length().positive(), optional, example("45 mm");
         /// Lengths of the tendons at origin and insertion [m].
         tendon: Option<[f64; 2]> = fixed(length().positive()), optional, example(["4 cm", "6 cm"]);
-        /// Width of the tendons [m]; aponeuroses are a quarter of it thick.
+        /// Width of the tendons [m]; aponeuroses are a quarter as thick.
         tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
-        /// Angle between fibers and line of action of the pennate shapes [rad].
-        pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° stand across the line of action and pull nothing along it"), optional, example("20 deg");
+        /// Angle between the fibers and the line of action, for pennate shapes [rad].
+        pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), optional, example("20 deg");
         /// Size of the cells in the belly [m].
         cell: f64 = length().positive(), required, example("4 mm");
-        /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in each.
+        /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in place of each hexahedron.
         element: Element = word(), default("hex8"), example("tet4");
-        /// Order of the shape functions, of tetrahedra: 1 for linear cells, 2 for quadratic ones, which bend well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions of tetrahedra. 1: linear. 2: quadratic; they bend well, and with `volume =
+        /// "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
 impl MuscleMesh {
-    /// Cells along the sides of the box around it; there are no more.
+    /// Upper bound on the number of cells along each side of the bounding box.
     pub(crate) fn cells_along(&self) -> [f64; 3] {
         let params = self.params();
         [params.length, params.width, params.thickness].map(|side| side / params.cell)
     }
 
-    /// The muscle that is asked for.
+    /// Parameters for the mesh generator, with defaults filled in.
     pub fn params(&self) -> MuscleParams {
         let shape = match self.shape {
             MuscleShape::Fusiform => procedural::MuscleShape::Fusiform,
@@ -275,15 +280,15 @@ impl MuscleMesh {
 }
 
 table! {
-    /// A standing figure with spread arms, of tetrahedra: trunk and head grow with the number of cells, limbs stay four cells thick. Its ends
-    /// are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
+    /// A standing figure with spread arms, made of tetrahedra. Trunk and head get more cells as `cells` grows; limbs
+    /// stay four cells thick. Its ends are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
     pub struct FigureMesh as "figure mesh" {
         /// Height along z [m].
         height: f64 = length().positive(), required, example("1.8 m");
         /// Number of cells over the height.
         cells: usize = whole(24, 1000), required, example(48);
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
@@ -293,16 +298,18 @@ table! {
     pub struct FileMesh as "file mesh" {
         /// The file (.vtu, .vtk, .msh, .ele, .inp, .feb, .mesh), relative to the scene. Its groups become regions.
         file: String = text("path of a file"), required, example("meshes/tongue.vtu");
-        /// Kinds of cells to leave out; only tetrahedra (linear and quadratic) and hexahedra are simulated, others are refused.
+        /// Kinds of cells to leave out. Sinew simulates tetrahedra (linear and quadratic) and hexahedra; other cells of
+        /// a volume are an error.
         skip: Vec<Kind> = list(word()), default([]), example(["wedge", "pyramid"]);
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock. Quadratic tetrahedra of the file stay as they are.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock. Quadratic tetrahedra in the file stay
+        /// quadratic.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
 table! {
-    /// A lattice of cells filling a closed surface; the surface is embedded in it and moves with it.
+    /// A lattice of cells that fills a closed surface; the surface is embedded in it and moves with it.
     pub struct FillMesh as "fill mesh" {
         /// The surface (.obj, .ply, .stl, .glb, .gltf), relative to the scene. Its groups become regions.
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
@@ -310,23 +317,25 @@ table! {
         skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);
         /// Edge length of a lattice cell [m], after `scale`.
         cell: f64 = length().positive(), required, example("1 cm");
-        /// The kind of cells. Of cubes, parts of the body that share a cube but no flesh, such as two fingers, get one each.
+        /// The kind of cells. On a lattice, parts of the body that share a cube but no flesh, such as two fingers, each
+        /// get a copy of it.
         element: Element = word(), default("tet4"), example("lattice");
-        /// What to do with a surface that is open or cuts itself.
+        /// What to do with a surface that is open or intersects itself.
         repair: Repair = word(), default("none");
-        /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
-        /// well and, with the mean volume of `volume`, do not lock.
+        /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
+        /// edge. They bend well, and with `volume = "mean"` they do not lock.
         order: usize = whole(1, 2), default(1), example(2);
     }
 }
 
-/// Names of files in place of the word: `from = "hand.obj"` is short for `from = "fill", surface = "hand.obj"`. The word, the key of the file, and how such files end.
+/// Short forms of `from`: `from = "hand.obj"` stands for `from = "fill", surface = "hand.obj"`. Each entry has the
+/// value of `from`, the key of the file name, and the file extensions.
 pub(crate) const SHORT_FORMS: [(&str, &str, &[&str]); 2] = [
     ("fill", "surface", &["obj", "ply", "stl", "glb", "gltf"]),
     ("file", "file", &["vtu", "vtk", "msh", "ele", "inp", "feb", "mesh"]),
 ];
 
-/// Writes out the short forms of the meshes of all bodies.
+/// Expands the short forms of the meshes of all bodies.
 pub(crate) fn write_out(root: &mut Node) {
     let bodies = root.entry_mut("body").map(|entry| &mut entry.node.value);
     let Some(Value::List(bodies)) = bodies else { return };
@@ -334,7 +343,7 @@ pub(crate) fn write_out(root: &mut Node) {
         let Some(from) = mesh.node.entry("from").cloned() else { continue };
         let Some(text) = from.node.as_text() else { continue };
         let form = match text.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()) {
-            // A mesh that came with the scene is filled where there is a size to fill it with.
+            // A mesh attached to the scene is filled if a cell size is given.
             _ if text.starts_with('@') && mesh.node.entry("cell").is_some() => Some(("fill", "surface")),
             _ if text.starts_with('@') => Some(("file", "file")),
             Some(ending) => {
@@ -355,7 +364,8 @@ pub(crate) fn write_out(root: &mut Node) {
 }
 
 tagged! {
-    /// Where the cells of a body come from. The name of a file is short for `"fill"` or `"file"`: `from = "hand.obj"` for `from = "fill", surface = "hand.obj"`.
+    /// Where the cells of a body come from. A file name is short for `"fill"` or `"file"`: `from = "hand.obj"` stands
+    /// for `from = "fill", surface = "hand.obj"`.
     pub enum Mesh as "mesh" by "from" {
         /// A block with its lowest corner at the origin.
         "box" => Box(BoxMesh),
@@ -363,7 +373,7 @@ tagged! {
         "sphere" => Sphere(SphereMesh),
         /// A cylinder from the origin along x.
         "cylinder" => Cylinder(CylinderMesh),
-        /// A ring around z, centered at the origin.
+        /// A torus around z, centered at the origin.
         "torus" => Torus(TorusMesh),
         /// A spindle from the origin along x.
         "fusiform" => Fusiform(FusiformMesh),
@@ -379,7 +389,7 @@ tagged! {
 }
 
 impl Mesh {
-    /// Order of the shape functions that is asked for.
+    /// Order of the shape functions.
     pub fn order(&self) -> usize {
         match self {
             Self::Box(mesh) => mesh.order,
@@ -396,7 +406,7 @@ impl Mesh {
 }
 
 impl Mesh {
-    /// About how many cells a generated mesh has; `None` for meshes of files.
+    /// Approximate number of cells of a generated mesh; `None` for meshes from files.
     pub fn generated_cells(&self) -> Option<f64> {
         // A cube of edge `cell` holds six tetrahedra.
         let tets = |volume: f64, cell: f64| Some(6.0 * volume / cell.powi(3));

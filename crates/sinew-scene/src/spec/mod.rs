@@ -1,7 +1,7 @@
-//! The scene as plain data: what a file says, in SI units, with all defaults filled in.
+//! The scene as plain data: the contents of a scene file, in SI units, with all defaults filled in.
 //!
-//! Each table is declared once; decoder, schema and reference page come from the declaration. Nothing here knows how a mesh is
-//! made or a force is computed.
+//! Each table is declared once; decoder, schema and reference page come from the declaration. Meshing and forces are
+//! elsewhere.
 
 pub mod body;
 pub mod contact;
@@ -73,13 +73,15 @@ words! {
     pub enum SolverKind {
         /// Dynamics by backward Euler: inertia, damping, impact.
         "implicit_euler" => ImplicitEuler,
-        /// Dynamics by backward differences over two steps: second order, loses little energy.
+        /// Dynamics by the two-step backward differentiation formula: second order, loses little energy.
         "bdf2" => Bdf2,
-        /// Dynamics by Newmark's method: second order, loses no energy with its default parameters; no rigid bodies.
+        /// Dynamics by Newmark's method: second order, loses no energy with its default parameters. Does not support
+        /// rigid bodies.
         "newmark" => Newmark,
-        /// Dynamics by central differences: no systems to solve, but many short steps; no rigid bodies and no bindings.
+        /// Dynamics by central differences: no systems to solve, but many short steps. Does not support rigid bodies
+        /// and bindings.
         "explicit" => Explicit,
-        /// Static equilibrium in each frame; time only moves boundary conditions and controls.
+        /// Static equilibrium in each frame; time only changes boundary conditions and controls.
         "quasistatic" => Quasistatic,
     }
 }
@@ -87,17 +89,19 @@ words! {
 words! {
     /// How the linear systems of Newton's method are solved.
     pub enum LinearSolver {
-        /// Whichever is fastest for the number of nodes, the compressibility and the regime; the report says why.
+        /// Chooses by the number of nodes, the compressibility and the regime; the report gives the reason.
         "auto" => Auto,
         /// Conjugate gradients, preconditioned by diagonal blocks plus a coarse grid.
         "cg" => Cg,
-        /// Conjugate gradients, preconditioned by smoothing and a coarse grid one after the other: for large, nearly incompressible bodies.
+        /// Conjugate gradients, preconditioned by smoothing followed by a coarse grid: for large, nearly incompressible
+        /// bodies.
         "v_cycle" => VCycle,
-        /// Conjugate gradients, preconditioned by a factor of the rest state that turns with the flesh: for small bodies.
+        /// Conjugate gradients, preconditioned by a factorization of the rest state that rotates with the flesh: for
+        /// small bodies.
         "rest_factor" => RestFactor,
         /// Sparse Cholesky factorization.
         "cholesky" => Cholesky,
-        /// Conjugate gradients, preconditioned by multigrid: what `auto` takes for scenes with bodies on lattices.
+        /// Conjugate gradients, preconditioned by multigrid: the choice of `auto` for scenes with bodies on lattices.
         "multigrid" => Multigrid,
     }
 }
@@ -107,25 +111,26 @@ words! {
     pub enum NonlinearSolver {
         /// Newton's method.
         "newton" => Newton,
-        /// Nonlinear multigrid on bodies that are lattices, then Newton's method: for motions that are sudden, such as a limb that turns by 90 degrees in one frame.
+        /// Nonlinear multigrid on bodies on lattices, then Newton's method: for sudden motion, such as a limb that
+        /// turns by 90 degrees in one frame.
         "fas" => Fas,
     }
 }
 
 words! {
-    /// How the forces that are left over are measured.
+    /// How the residual (the unbalanced forces) is measured.
     pub enum ResidualNorm {
-        /// The root of the sum of their squares.
+        /// The square root of the sum of squares.
         "euclidean" => Euclidean,
-        /// The largest on any node.
+        /// The largest residual of any node.
         "largest" => Largest,
     }
 }
 
 words! {
-    /// When element Hessians are made definite.
+    /// When element Hessians are projected to be positive definite.
     pub enum Projection {
-        /// Only when negative curvature shows: keeps the quadratic convergence of Newton's method.
+        /// Only when negative curvature appears: keeps the quadratic convergence of Newton's method.
         "on_demand" => OnDemand,
         /// In every iteration.
         "always" => Always,
@@ -141,32 +146,33 @@ table! {
         tolerance: f64 = number().positive().below(1.0), default(1e-6);
         /// How the residual is measured.
         norm: ResidualNorm = word(), default("euclidean");
-        /// Most Newton iterations of a step before it is given up and halved. Four times as many where it starts with inverted cells, thirty times as
-        /// many as a last resort of quasistatics while the energy falls; a frame may take forty times as many besides ordinary steps. Few steps
-        /// take more than 10; flesh that was thrown together at random has a long way to go.
+        /// Maximum number of Newton iterations of a step; after that the step is halved. The limit is four times as
+        /// high where the step starts with inverted cells, and thirty times as high as a last resort of quasistatics
+        /// while the energy falls. All such extra iterations of a frame together are limited to forty times this
+        /// number. Few steps need more than 10; flesh that starts in a random shape needs many.
         max_newton: usize = whole(1, 100_000), default(100);
-        /// How linear systems are solved.
+        /// How the linear systems are solved.
         linear: LinearSolver = word(), default("auto");
-        /// Sweeps of multigrid over the boundaries of bodies on lattices, besides those over all of them: for thin flesh.
+        /// Extra multigrid sweeps over the boundaries of bodies on lattices: for thin flesh.
         band_sweeps: usize = whole(0, 100), default(0);
         /// How the nonlinear equations of a step are solved.
         nonlinear: NonlinearSolver = word(), default("newton");
-        /// When element Hessians are made definite.
+        /// When element Hessians are projected to be positive definite.
         projection: Projection = word(), default("on_demand");
-        /// In quasistatics: a step that starts with inverted cells may start from the shape that the pins ask for instead, where that has less
-        /// energy.
+        /// Quasistatics only: a step that starts with inverted cells may start from a harmonic guess instead, a shape
+        /// that follows from the pins alone, where that has less energy.
         untangle: bool = flag(), default(false);
-        /// Steps per frame, or "adaptive": 1 when left out, for `explicit` as many as are stable.
+        /// Steps per frame, or "adaptive". Default: 1; for `explicit` as many as stability needs.
         substeps: Option<Substeps> = SubstepsCodec, optional, example("adaptive");
-        /// With adaptive steps: error of position allowed in each, as a fraction of the size of the largest body.
+        /// With adaptive steps: allowed position error of each step, as a fraction of the size of the largest body.
         accuracy: f64 = number().positive().below(1.0), default(1e-3);
-        /// With explicit steps: their length as a fraction of the stable one.
+        /// With explicit steps: length of a step as a fraction of the stable one.
         safety: f64 = number().positive().below(1.0), default(0.9);
         /// Parameters of `type = "newmark"`.
         newmark: Option<Newmark> = table(), optional, example({ beta = 0.3025, gamma = 0.6 });
-        /// Ends steps after so many iterations instead of at the tolerance, for interactive use.
+        /// Ends steps after a fixed number of iterations instead of at the tolerance, for interactive use.
         live: Option<Live> = table(), optional, example({ newton = 2, linear = 30 });
-        /// How often a failed step may be halved before the run ends with an error.
+        /// How many times a failed step may be halved before the run ends with an error.
         max_halvings: usize = whole(0, 30), default(6);
     }
 }
@@ -212,17 +218,19 @@ impl Codec for GravityCodec {
 }
 
 table! {
-    /// A named point, region, section or lever to watch. Values of points and regions are `NAME.position.x`, `NAME.displacement.x`, `NAME.velocity.x` and so on.
-    /// Of a rigid only points can be watched; its own values are `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` [rad] and `RIGID.momentum.x`.
+    /// A named point, region, section or lever to watch. Values of points and regions are `NAME.position.x`,
+    /// `NAME.displacement.x`, `NAME.velocity.x` and so on. On a rigid, probes can only watch points; its own values are
+    /// `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` [rad] and `RIGID.momentum.x`.
     pub struct Probe as "probe" {
-        /// The name under which its values are recorded and expected.
+        /// The name of the probe, with which the names of its values begin.
         name: String = crate::decode::codec::name("letters, digits, `_` and `-`"), required, example("tip");
-        /// The body or rigid it belongs to; may be left out when there is only one.
+        /// The body or rigid that the probe watches; optional when there is only one.
         body: Option<String> = text("name of a body or rigid"), optional, example("beam");
-        /// A point in body coordinates [m]. One that is outside of its body by more than a cell is moved to the nearest point of the body, with a note; one that is farther away than the body is large is refused. A
-        /// rigid carries its points wherever they are.
+        /// A point in body coordinates [m]. A point outside the body by more than a cell moves to the nearest point of
+        /// the body, with a note; a point farther away than the size of the body is an error. Points of a rigid may be
+        /// anywhere.
         at: Option<[f64; 3]> = vector(crate::decode::codec::length()), optional, example(["40 cm", "5 cm", "5 cm"]);
-        /// A region of the body: the mean over its nodes.
+        /// A region of the body; values are means over its nodes.
         region: Option<String> = text("name of a region"), optional, example("x-max");
         /// A plane in the world that cuts the body: `NAME.area` is the area of the cut [m²].
         section: Option<region::PlaneRegion> = table(), optional, example({ point = ["10 cm", 0, 0], normal = [1, 0, 0] });
@@ -232,15 +240,16 @@ table! {
 }
 
 table! {
-    /// What the muscle does about an axis through its pin or its tendons: `NAME.torque` [N m] on what holds it, positive by the right hand, and `NAME.moment_arm` [m], the torque over the force.
+    /// The torque about an axis by which a muscle acts on its pin or its tendons: `NAME.torque` [N m], positive by the
+    /// right-hand rule, and `NAME.moment_arm` [m], torque divided by force.
     pub struct Lever as "lever" {
-        /// A pin, by its region. Either this or `tendon`.
+        /// The region of a pin. Either this or `tendon`.
         pin: Option<String> = text("region of a pin"), optional, example("insertion");
-        /// A group of tendons, by its name. Either this or `pin`.
+        /// The name of a group of tendons. Either this or `pin`.
         tendon: Option<String> = text("name of tendons"), optional, example("achilles");
-        /// A point of the axis in the world [m].
+        /// A point on the axis, in world coordinates [m].
         point: [f64; 3] = vector(crate::decode::codec::length()), default([0, 0, 0]);
-        /// Its direction; any length.
+        /// Direction of the axis; any length.
         axis: [f64; 3] = crate::decode::compound::direction(), required, example([0, 1, 0]);
     }
 }
@@ -248,7 +257,7 @@ table! {
 table! {
     /// A scene. Lengths, masses and times without a unit are in m, kg and s.
     pub struct Scene as "scene" {
-        /// A sentence for reports.
+        /// A sentence that describes the scene in reports.
         title: Option<String> = text("a sentence"), optional, example("A soft block falls on the floor");
         /// The axis that points up.
         up: Up = word(), default("z");
@@ -256,9 +265,9 @@ table! {
         duration: f64 = time().at_least(0.0), required, example("2 s");
         /// Frames per second [1/s].
         frame_rate: f64 = quantity(Dimension::FREQUENCY).positive(), default(60);
-        /// Gravity: a magnitude downwards, or a vector [m/s²].
+        /// Gravity: a downward magnitude, or a vector [m/s²].
         gravity: Gravity = GravityCodec, default("9.81 m/s^2"), example(["0 m/s^2", 0, "-9.81 m/s^2"]);
-        /// Threads to compute with; all cores when left out. Results do not depend on it.
+        /// Number of threads. Default: all cores. Results do not depend on it.
         threads: Option<usize> = whole(1, 1024), optional, example(2);
         /// How a step is solved.
         solver: SolverSettings = table(), default({});
@@ -266,32 +275,33 @@ table! {
         body: Vec<Body> = list(table()), default([]);
         /// Rigid bodies that move freely.
         rigid: Vec<Rigid> = list(table()), default([]);
-        /// Rigid obstacles that rest or follow a given motion.
+        /// Rigid obstacles that rest or follow a prescribed motion.
         collider: Vec<Collider> = list(table()), default([]);
         /// Contact of bodies with each other and with themselves.
         contact: Option<contact::Contact> = table(), optional, example({ mode = "barrier", friction = 0.3 });
-        /// Channels of the model over time, by name.
+        /// Control values over time, by the name of their channel.
         control: BTreeMap<String, Track<f64>> = map(track(any_quantity())), default({});
-        /// How many natural frequencies of the initial state to compute; they are recorded as `frequency.1`, `frequency.2` … [Hz].
+        /// Number of natural frequencies of the initial state to compute; they are recorded as `frequency.1`,
+        /// `frequency.2` … [Hz].
         modes: usize = whole(0, 100), default(0);
-        /// Named points to watch.
+        /// Points, regions, sections and levers to watch.
         probe: Vec<Probe> = list(table()), default([]);
-        /// What is written to the output folder.
+        /// Files to write to the output folder.
         record: Record = table(), default({});
-        /// What must come out, by the name of a value: this makes the scene a test.
+        /// Expected results, by the name of a value. They make the scene a test.
         expect: BTreeMap<String, Vec<Expectation>> = map(one_or_many(expectation())), default({});
         /// Runs the scene for several values of a parameter and fits an order of convergence.
         study: Option<Study> = table(), optional;
-        /// How `sinew lab` examines a muscle of the scene, and what must come out.
+        /// How `sinew lab` examines a muscle of the scene, and the expected results.
         lab: Lab = table(), default({}), example({ clamp = "insertion", lengths = [0.7, 1.4] });
     }
     plus {
-        /// Where the data came from; for messages that point into the file.
+        /// The source text, for messages that point into the file.
         source: Source,
     }
 }
 
-/// Most frames of a scene: a day at a thousand frames per second, and small enough to count in memory.
+/// Maximum number of frames of a scene: a day at a thousand frames per second, and small enough to count in memory.
 pub(crate) const MAX_FRAMES: f64 = 1e8;
 
 impl Scene {
@@ -304,7 +314,7 @@ impl Scene {
         }
     }
 
-    /// How many frames follow the first one: duration × frame rate, rounded.
+    /// Number of frames after the first one: duration × frame rate, rounded.
     pub fn frame_count(&self) -> usize {
         (self.duration * self.frame_rate).round().min(MAX_FRAMES) as usize
     }
@@ -322,7 +332,7 @@ impl Scene {
         files.map(|file| self.source.resolve(file)).collect()
     }
 
-    /// Every file that the scene reads, itself and the scenes it compares with included.
+    /// Every file that the scene reads, including itself and the scenes it compares with.
     pub fn inputs(&self) -> Vec<std::path::PathBuf> {
         let compared = self.expect.values().flatten().filter_map(|expectation| expectation.compare.as_ref());
         let mut inputs: Vec<_> = compared.map(|compare| self.source.resolve(&compare.scene)).collect();

@@ -8,8 +8,8 @@ use crate::decode::{
 
 /// Region names that every body has.
 ///
-/// `x-min` and so on are the nodes on the sides of the bounding box at rest in body coordinates, `all` is every node, `surface` every
-/// node of the boundary.
+/// `x-min` and so on are the nodes on the sides of the bounding box at rest in body coordinates, `all` is every node,
+/// `surface` every node of the boundary.
 pub const BUILTIN_REGIONS: [&str; 8] = ["x-min", "x-max", "y-min", "y-max", "z-min", "z-max", "all", "surface"];
 
 table! {
@@ -25,9 +25,9 @@ table! {
 table! {
     /// A plane.
     pub struct PlaneRegion as "plane" {
-        /// A point of the plane [m].
+        /// A point on the plane [m].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
-        /// Its normal; any length.
+        /// Normal of the plane; any length.
         normal: [f64; 3] = direction(), required, example([0, 0, 1]);
     }
 }
@@ -51,19 +51,20 @@ table! {
     pub struct FieldRegion as "field region" {
         /// Name of the field, at nodes or cells, with one component.
         name: String = text("name of a field"), required, example("density");
-        /// Smallest value; any when left out.
+        /// Smallest value. Default: no lower limit.
         at_least: Option<f64> = any_quantity(), optional, example(0.5);
-        /// Largest value; any when left out.
+        /// Largest value. Default: no upper limit.
         at_most: Option<f64> = any_quantity(), optional;
     }
 }
 
 keyed! {
-    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation` and
-    /// `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of its bounding
-    /// box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own names.
+    /// A named set of nodes, in body coordinates at rest: the coordinates of the mesh times `scale`, before `rotation`
+    /// and `position`. Every body also has the regions `x-min`, `x-max`, `y-min`, `y-max`, `z-min`, `z-max` (sides of
+    /// its bounding box), `surface` and `all`; groups, sets and labels of a mesh file are regions under their own
+    /// names.
     pub enum Region as "region" {
-        /// Nodes between two opposite corners, borders included [m].
+        /// Nodes between two opposite corners, including the border [m].
         "box" => Box([[f64; 3]; 2]) = fixed(vector(length())), example([[0, 0, 0], ["1 cm", "1 cm", "1 cm"]]);
         /// Nodes in a ball.
         "sphere" => Sphere(SphereRegion) = table(), example({ center = [0, 0, 0], radius = "2 cm" });
@@ -73,9 +74,9 @@ keyed! {
         "label" => Label(usize) = whole(0, u32::MAX as i64), example(3);
         /// Nodes where a field of the mesh file lies between two values.
         "field" => Field(FieldRegion) = table(), example({ name = "density", at_least = 0.5 });
-        /// Nodes in any of some regions.
+        /// Nodes in at least one of several regions.
         "union" => Union(Vec<String>) = list(text("name of a region")), example(["x-min", "x-max"]);
-        /// Nodes in all of some regions.
+        /// Nodes in all of several regions.
         "intersection" => Intersection(Vec<String>) = list(text("name of a region")), example(["x-min", "z-min"]);
         /// Nodes outside a region.
         "outside" => Outside(String) = text("name of a region"), example("x-min");

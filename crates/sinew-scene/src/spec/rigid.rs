@@ -13,7 +13,7 @@ use crate::{
 table! {
     /// A half-space: everything below the plane is solid.
     pub struct PlaneShape as "plane shape" {
-        /// The direction out of the solid; `up` when left out.
+        /// The direction out of the solid. Default: `up`.
         normal: Option<[f64; 3]> = direction(), optional, example([0, 0, 1]);
     }
 }
@@ -31,7 +31,7 @@ table! {
     pub struct CapsuleShape as "capsule shape" {
         /// Radius [m].
         radius: f64 = length().positive(), required, example("2 cm");
-        /// The two ends of the middle line [m].
+        /// The two ends of the center line [m].
         ends: [[f64; 3]; 2] = fixed(vector(length())), required, example([[0, 0, "-10 cm"], [0, 0, "10 cm"]]);
     }
 }
@@ -47,12 +47,13 @@ table! {
 table! {
     /// A closed surface from a file.
     pub struct SurfaceShape as "surface shape" {
-        /// The file (.obj, .ply, .stl, .gltf, .glb and others), relative to the scene; its triangles are counter-clockwise from outside.
+        /// The file (.obj, .ply, .stl, .gltf, .glb and others), relative to the scene; its triangles must be
+        /// counterclockwise when seen from outside.
         file: String = text("path of a file"), required, example("meshes/bone.obj");
         /// Factor on all coordinates of the file.
         scale: f64 = number().positive(), default(1), example(0.001);
-        /// Edge of the cells of the grid that holds its distances [m]; a 48th of its longest side when left out. What is thinner than two cells is not
-        /// seen.
+        /// Edge of the cells of the distance grid [m]. Default: a 48th of the longest side. Parts thinner than two
+        /// cells are lost.
         cell: Option<f64> = length().positive(), optional, example("2 mm");
     }
 }
@@ -88,59 +89,61 @@ tagged! {
 table! {
     /// A rigid body that moves freely under gravity, bindings and springs.
     pub struct Rigid as "rigid" {
-        /// The name by which everything else refers to it.
+        /// The name by which the rest of the scene refers to the rigid.
         name: String = name("letters, digits, `_` and `-`"), required, example("bone");
-        /// Its shape, which gives mass and inertia.
+        /// The shape, which determines mass and inertia.
         shape: RigidShape = one_of(), required, example({ type = "sphere", radius = "5 cm" });
-        /// Mass per volume [kg/m³]; 1000 kg/m³ when neither this nor `mass` is given.
+        /// Mass per volume [kg/m³]. Default: 1000 kg/m³ if `mass` is not given either.
         density: Option<f64> = quantity(Dimension::DENSITY).positive(), optional, example("1.9 g/cm^3");
         /// Mass [kg], instead of `density`.
         mass: Option<f64> = quantity(Dimension::MASS).positive(), optional, example("2 kg");
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Place of the origin of the shape in the initial pose [m].
+        /// Position of the origin of the shape in the initial pose [m].
         position: [f64; 3] = vector(length()), default([0, 0, 0]), example([0, 0, "50 cm"]);
         /// Initial velocity [m/s].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
         /// Initial angular velocity [rad/s].
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]);
-        /// Whether it is held in its initial pose.
+        /// Whether the rigid is held in its initial pose.
         fixed: bool = flag(), default(false);
-        /// A given motion; the rigid then moves along it whatever pulls at it.
+        /// A prescribed motion; the rigid then follows it regardless of forces.
         motion: Option<Motion> = table(), optional;
     }
 }
 
 words! {
-    /// Where a collider lies.
+    /// The side of flesh on which a collider lies.
     pub enum Side {
-        /// Outside of flesh: an obstacle that keeps the surface of bodies out.
+        /// Outside the flesh: an obstacle that keeps the surface of bodies out.
         "outside" => Outside,
-        /// Within flesh, which slides over it, like a bone. It keeps out the flesh that lies at its surface at rest; what is inside of it at rest stays.
+        /// Inside the flesh, which slides over it, as over a bone. It keeps out the flesh that lies at its surface at
+        /// rest; flesh that is inside it at rest stays inside.
         "inside" => Inside,
     }
 }
 
 table! {
-    /// A rigid obstacle that rests or follows a given motion. Nodes inside are pushed out.
+    /// A rigid obstacle that rests or follows a prescribed motion. It pushes out nodes that are inside.
     pub struct Collider as "collider" {
-        /// The name by which everything else refers to it.
+        /// The name by which the rest of the scene refers to the collider.
         name: String = name("letters, digits, `_` and `-`"), required, example("floor");
-        /// Its shape.
+        /// The shape.
         shape: ColliderShape = one_of(), required, example({ type = "plane" });
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Place of the origin of the shape in the initial pose [m].
+        /// Position of the origin of the shape in the initial pose [m].
         position: [f64; 3] = vector(length()), default([0, 0, 0]);
-        /// How it moves; at rest when left out.
+        /// How it moves. Default: at rest.
         motion: Option<Motion> = table(), optional;
-        /// Pressure per depth that pushes nodes out [Pa/m]; chosen from the stiffness and size of the cells when left out.
+        /// Pressure per depth that pushes nodes out [Pa/m]. Default: chosen from the stiffness and size of the cells.
         stiffness: Option<f64> = quantity(Dimension::PRESSURE_PER_LENGTH).positive(), optional, example("10 MPa/m");
         /// Coulomb coefficient of friction.
         friction: f64 = number().at_least(0.0), default(0), example(0.5);
-        /// Coefficient of restitution, 0 to 1: the share of its speed that a stiff body keeps when it bounces; at 1 contact takes no energy.
+        /// Coefficient of restitution, 0 to 1: the fraction of its speed that a stiff body keeps when it bounces; at 1
+        /// contact dissipates no energy.
         restitution: f64 = number().at_least(0.0).at_most(1.0), default(1), example(0.3);
-        /// Where it lies.
+        /// Whether it lies outside or inside the flesh.
         side: Side = word(), default("outside"), example("inside");
     }
 }

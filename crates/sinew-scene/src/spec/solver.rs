@@ -1,4 +1,4 @@
-//! Choices of the time step: Newmark's parameters, how frames are cut, what a live step may cost.
+//! Time stepping: Newmark's parameters, substeps of a frame, and the iteration limits of live steps.
 
 use crate::decode::{
     Codec, Context,
@@ -10,36 +10,37 @@ use crate::decode::{
 table! {
     /// Parameters of Newmark's method; stable for 2 beta ≥ gamma ≥ 1/2.
     pub struct Newmark as "newmark" {
-        /// Share of the new acceleration in the positions.
+        /// Weight of the new acceleration in the positions.
         beta: f64 = number().positive(), default(0.25);
-        /// Share of the new acceleration in the velocities; more than 1/2 damps fast vibrations and costs an order of accuracy.
+        /// Weight of the new acceleration in the velocities; more than 1/2 damps fast vibrations but reduces the order
+        /// of accuracy to one.
         gamma: f64 = number().positive(), default(0.5);
     }
 }
 
 table! {
-    /// What a step may cost, in iterations. A step that has used it up is accepted as it is, so that no frame fails or takes long.
+    /// Iteration limits of a step. A step that reaches them is accepted as it is, so that no frame fails or takes long.
     pub struct Live as "live" {
-        /// Newton iterations of a step.
+        /// Maximum number of Newton iterations of a step.
         newton: usize = whole(1, 100_000), default(2);
-        /// Iterations of each linear solve; a direct solver always completes.
+        /// Maximum number of iterations of each linear solve; a direct solver always completes.
         linear: usize = whole(1, 1_000_000), default(30);
     }
 }
 
-/// How frames are cut into steps.
+/// How frames are divided into steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Substeps {
-    /// So many equal steps.
+    /// A fixed number of equal steps.
     Fixed(usize),
-    /// As many as the error of each step asks for.
+    /// As many as the error of each step requires.
     Adaptive,
 }
 
 /// A whole number or the word "adaptive".
 pub(crate) struct SubstepsCodec;
 
-/// More steps of one frame are a mistake.
+/// Maximum number of steps of one frame; more are a mistake.
 const COUNT: crate::decode::codec::Whole = whole(1, 100_000);
 
 const WORD: &str = "adaptive";
@@ -72,7 +73,7 @@ impl Codec for SubstepsCodec {
     fn shape(&self, defs: &mut Definitions) -> Shape {
         Shape::Either(vec![
             COUNT.shape(defs),
-            Shape::Words(vec![(WORD, "As many as the error of each step asks for.")]),
+            Shape::Words(vec![(WORD, "As many as the error of each step requires.")]),
         ])
     }
 }

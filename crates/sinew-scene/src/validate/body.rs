@@ -1,4 +1,4 @@
-//! Bodies: what their tables say together.
+//! Checks of bodies: combinations of their keys.
 
 use super::Checker;
 use super::muscle::has_young;
@@ -42,7 +42,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The mean of a volume term needs a law that has one.
+    /// A mean volume term needs a law that has a volume term.
     fn check_volume_term(&mut self, body: &Body, path: &str) {
         let without_volume_term = match &body.material {
             Material::StVenantKirchhoff(_) => Some(""),
@@ -54,7 +54,7 @@ impl Checker<'_> {
         if let (Some(VolumeTerm::Mean), Some(how)) = (body.volume, without_volume_term) {
             let message = format!("the law `{}`{how} has no volume term to take the mean of", body.material.word());
             let problem = self.at(&format!("{path}.volume"), message);
-            self.report(problem.hint("leave `volume` out, or use a law with one, for instance `stable_neo_hookean`"));
+            self.report(problem.hint("leave `volume` out, or use a law with one, for example `stable_neo_hookean`"));
         }
     }
 
@@ -64,11 +64,11 @@ impl Checker<'_> {
             let at = format!("{path}.material_maps[{i}]");
             if map.attribute.is_some() == map.texture.is_some() {
                 let problem = self.at(&at, "a material map has either `attribute` or `texture`");
-                self.report(problem.hint("for instance `attribute = \"stiffness\"`"));
+                self.report(problem.hint("for example `attribute = \"stiffness\"`"));
             }
             if map.young.is_none() && map.poisson.is_none() {
-                let problem = self.at(&at, "a material map says nothing about the material");
-                self.report(problem.hint("for instance `young = [\"10 kPa\", \"100 kPa\"]`"));
+                let problem = self.at(&at, "a material map needs `young` or `poisson`");
+                self.report(problem.hint("for example `young = [\"10 kPa\", \"100 kPa\"]`"));
             }
             if map.range[0] == map.range[1] {
                 let problem = self.at(&format!("{at}.range"), "the two values of a range must differ");
@@ -82,7 +82,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Regions of another stiffness or law.
+    /// Regions with another stiffness or law.
     fn check_material_regions(&mut self, body: &Body, path: &str) {
         for (i, entry) in body.material_regions.iter().enumerate() {
             let at = format!("{path}.material_regions[{i}]");
@@ -101,7 +101,7 @@ impl Checker<'_> {
             ];
             for (key, value, is_parameter) in given {
                 if value.is_some() && !is_parameter {
-                    let message = format!("`{key}` is no parameter of the law `{}`", law.word());
+                    let message = format!("`{key}` is not a parameter of the law `{}`", law.word());
                     let problem = self.at(&format!("{at}.{key}"), message);
                     self.report(problem);
                 }
@@ -120,7 +120,7 @@ impl Checker<'_> {
                 Some(region) => self.check_region(body, region, &format!("{path}.attach[{i}].region")),
                 None if attach.points.is_empty() => {
                     let problem = self.at(&format!("{path}.attach[{i}]"), "an attachment needs `region` or `points`");
-                    self.report(problem.hint("for instance `region = \"x-min\"`"));
+                    self.report(problem.hint("for example `region = \"x-min\"`"));
                 }
                 None => {}
             }
@@ -137,7 +137,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What flesh on a lattice cannot be or have.
+    /// Materials and keys that flesh on a lattice does not support.
     fn check_lattice_body(&mut self, body: &Body, path: &str) {
         let word = self.scene.source.node(&format!("{path}.material.type")).and_then(|word| word.as_text());
         if word == Some(body.material.word()) && !matches!(body.material, Material::Corotated(_)) {
@@ -147,8 +147,8 @@ impl Checker<'_> {
         }
         for (key, time) in [("stiffness", body.damping.stiffness), ("tissue", body.damping.tissue)] {
             if time != 0.0 {
-                let problem =
-                    self.at(&format!("{path}.damping.{key}"), "flesh on a lattice is damped by its mass only");
+                let problem = self
+                    .at(&format!("{path}.damping.{key}"), "flesh on a lattice supports mass-proportional damping only");
                 self.report(problem.hint("use `damping = { mass = … }`, or another `element`"));
             }
         }
@@ -158,16 +158,17 @@ impl Checker<'_> {
         }
         if !body.over.is_empty() {
             let problem = self.at(&format!("{path}.over[0]"), "nodes of a lattice cannot follow other bodies");
-            self.report(problem.hint("take another `element` for the flesh that lies over them"));
+            self.report(problem.hint("use another `element` for the layered flesh"));
         }
         if body.volume.is_some() {
-            let problem = self.at(&format!("{path}.volume"), "a lattice takes the volume at the center of its cells");
+            let problem =
+                self.at(&format!("{path}.volume"), "a lattice evaluates the volume at the center of its cells");
             self.report(problem.hint("leave `volume` out"));
         }
     }
 }
 
-/// Whether a file may hold a skeleton.
+/// Whether a file may contain a skeleton.
 fn is_gltf(file: &str) -> bool {
     [".glb", ".gltf"].iter().any(|end| file.to_ascii_lowercase().ends_with(end))
 }

@@ -1,4 +1,4 @@
-//! Meshes: sizes and counts that can be made, and files that are there.
+//! Checks of meshes: possible sizes and counts, and existing files.
 
 use super::Checker;
 use crate::spec::mesh::{BoxMesh, Element, MAX_CELLS, MAX_CELLS_PER_AXIS, Mesh, Pattern};
@@ -51,7 +51,7 @@ impl Checker<'_> {
     fn check_box(&mut self, mesh: &BoxMesh, path: &str) {
         match (mesh.cell, mesh.cells) {
             (None, None) => {
-                let problem = self.at(path, "a box needs `cell` or `cells`").hint("for instance `cell = \"2 cm\"`");
+                let problem = self.at(path, "a box needs `cell` or `cells`").hint("for example `cell = \"2 cm\"`");
                 self.report(problem);
             }
             (Some(_), Some(_)) => {
@@ -104,7 +104,7 @@ impl Checker<'_> {
             (edges.iter().copied().fold(f64::INFINITY, f64::min), edges.iter().copied().fold(0.0, f64::max));
         if most > least * (1.0 + 1e-6) {
             let edges = edges.map(|edge| format_quantity(edge, Dimension::LENGTH));
-            let problem = self.at(&format!("{path}.size"), "the cells of a lattice are cubes, and these would not be");
+            let problem = self.at(&format!("{path}.size"), "the cells of a lattice must be cubes");
             self.report(
                 problem
                     .label(format!("cells of {} by {} by {}", edges[0], edges[1], edges[2]))
@@ -149,7 +149,7 @@ impl Checker<'_> {
                 near.strip_prefix(self.scene.source.folder()).unwrap_or(&near).display()
             )),
             None if reference.starts_with('@') => {
-                problem.hint("`@` names a mesh that is handed over with the scene, from Rust or Python")
+                problem.hint("`@` names a mesh attached to the scene from Rust or Python")
             }
             None => problem.hint("files are relative to the folder of the scene"),
         });
