@@ -100,7 +100,7 @@ pub struct PictureRecorder {
     bodies: Vec<Vec<[u32; 3]>>,
     topology_revision: u64,
     shapes: Vec<ShapeMesh>,
-    /// Height of a level plane, if there is one.
+    /// Height of a level plane, if there is one, and for each shape whether it is such a plane.
     level: Option<f32>,
     is_level: Vec<bool>,
     snapshots: Vec<Snapshot>,

@@ -36,7 +36,7 @@ pub struct MeshPicture<'a> {
 /// Maximum number of surface edges; more would paint the body black, so none are drawn.
 const MAX_EDGES: usize = 60_000;
 
-/// Maximum number of marked edges; if there are more, none are drawn.
+/// Maximum number of marked edges that are drawn.
 const MAX_MARKS: usize = 20_000;
 
 const INK: [u8; 3] = [44, 34, 36];

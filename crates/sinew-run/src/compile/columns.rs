@@ -65,7 +65,7 @@ pub(super) fn lay_columns(mesh: &CellMesh, layout: &ColumnLayout) -> Result<Vec<
     Ok(columns)
 }
 
-/// Axes across the line.
+/// The direction of the line and two axes across it.
 struct Frame {
     normal: Vec3,
     u: Vec3,

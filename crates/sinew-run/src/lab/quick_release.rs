@@ -35,7 +35,7 @@ const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "le
 /// Fraction of the largest force by which a rising force may fall: the tolerance of the solver.
 const ROUNDING: f64 = 1e-4;
 
-/// Default and minimum duration [s], and its ratio to the duration of the release.
+/// Default duration after the release [s].
 const USUAL_DURATION: f64 = 0.2;
 
 pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {

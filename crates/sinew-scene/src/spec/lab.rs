@@ -115,8 +115,9 @@ table! {
         steps: usize = whole(4, 100_000), default(24);
         /// Time step of `quick-release`, `twitch` and `tetanus` [s].
         step: f64 = time().positive(), default("2 ms");
-        /// Duration of `quick-release`, `twitch` and `isotonic`, and of `tetanus` after its last pulse [s]. Default:
-        /// estimated from the muscle.
+        /// Duration of `quick-release`, `twitch` and `isotonic`, and of `tetanus` after its last pulse [s]. Default: 0.2 s
+        /// for `quick-release`, five time constants of decay for `twitch` and `tetanus`, and twice the expected time of
+        /// shortening by a quarter for `isotonic`.
         duration: Option<f64> = time().positive(), optional, example("0.3 s");
         /// Expected results.
         expect: LabExpect = table(), default({});
