@@ -69,7 +69,7 @@ pub(super) struct BodySettings {
 pub(super) struct Settings {
     /// Settings of the characters, in the order of the facts.
     pub bodies: Vec<BodySettings>,
-    /// Contact mode, and gap [m]; `None` without contact.
+    /// Contact mode, and gap \[m\]; `None` without contact.
     pub contact: Option<(ContactMode, Option<f64>)>,
     /// Steps per frame; `None` if adaptive.
     pub substeps: Option<usize>,

@@ -29,7 +29,7 @@ pub struct MeshPicture<'a> {
     pub marked_edges: &'a [[Vec3; 2]],
     /// Points with a red ring.
     pub rings: &'a [Vec3],
-    /// Width and height [pixels]; 960 × 720 if zero.
+    /// Width and height \[pixels\]; 960 × 720 if zero.
     pub size: [usize; 2],
 }
 
