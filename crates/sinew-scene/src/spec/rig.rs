@@ -51,7 +51,7 @@ table! {
 table! {
     /// Attachment stiffness of soft bones, painted on the skin: a factor on the stiffness of each spring, taken at the
     /// nearest point of the skin.
-    pub struct AttachmentStiffnessMap as "attachment_stiffness map" {
+    pub struct AttachmentStiffnessMap as "attachment stiffness map" {
         /// A vertex attribute of the skin: the red of `COLOR_0`, or a scalar attribute such as `_ATTACHMENT`. Either
         /// this or `texture`.
         attribute: Option<String> = text("name of an attribute"), optional, example("_ATTACHMENT");
