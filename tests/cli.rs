@@ -1,4 +1,4 @@
-//! The program as a user meets it: exit status, streams, interruption, help.
+//! The program from the user's point of view: exit status, streams, interruption, help.
 
 mod support;
 
@@ -135,7 +135,7 @@ fn check_reads_and_compiles_without_running() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("block") && text.contains("3000 cells"), "{text}");
-    // What deserves attention is told before the run, too.
+    // Notes also appear before the run.
     let free = folder.join("free.toml");
     let text = "duration = 1\nframe_rate = 1\ngravity = [0, 0, 0]\nsolver = { type = \"quasistatic\" }\n[[body]]\nname = \"block\"\n\
         mesh = { from = \"box\", size = [1, 1, 1], cells = [2, 2, 2] }\nmaterial = { type = \"neo_hookean\", young = 1000, poisson = 0.3 }\n";
@@ -159,7 +159,7 @@ fn schema_and_doctor_answer() {
     assert_eq!(doctor.status.code(), Some(0), "{}", String::from_utf8_lossy(&doctor.stdout));
 }
 
-/// Ctrl-C in the middle of a run: the frames so far are valid files, and the program says how many.
+/// Ctrl-C in the middle of a run: the frames so far are valid files, and the program prints their number.
 #[cfg(unix)]
 #[test]
 fn an_interruption_leaves_a_valid_result() {

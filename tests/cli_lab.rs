@@ -1,4 +1,4 @@
-//! `sinew lab` and `sinew muscle` as a user meets them.
+//! `sinew lab` and `sinew muscle` from the user's point of view.
 
 mod support;
 
@@ -18,7 +18,8 @@ fn figures(folder: &Path, protocol: &str) -> serde_json::Value {
     serde_json::from_slice(&said.stdout).unwrap_or_else(|error| panic!("{protocol}: {error}"))
 }
 
-/// A strip whose fibers are all alike gives back the curves that were put in: each protocol passes its `[lab.expect]`, which are closed forms.
+/// A strip with uniform fibers reproduces its input curves: each protocol passes its `[lab.expect]`, which has closed
+/// forms.
 #[test]
 fn a_strip_returns_what_was_put_in() {
     let folder = fresh_folder("lab_strip");
@@ -61,7 +62,7 @@ fn curves_are_printed_and_drawn() {
     assert_eq!(page.matches("<svg").count(), 4);
 }
 
-/// Curves of another program are drawn beside ours, with the differences; a table that is none is told by its line.
+/// Curves of another program are drawn beside ours, with the differences; an invalid table is reported with its line.
 #[test]
 fn foreign_curves_are_drawn_beside_the_known_ones() {
     let folder = fresh_folder("foreign_curves");

@@ -1,4 +1,4 @@
-//! From a recording to every format, and the same numbers in all of them.
+//! From a recording to every format, with the same numbers in all of them.
 
 mod support;
 
@@ -26,18 +26,18 @@ fn text(path: &Path) -> &str {
 fn run_folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        // Test runners may give each test a process of its own.
+        // Test runners may run each test in a separate process.
         let folder = fresh_folder(&format!("convert_run_{}", std::process::id()));
         let scene = "scenes/basics/hanging_block.toml";
         let options = ["--frames", "5", "--set", "record.stress=true", "--set", "record.apng=false"];
         let output = sinew(&[&["run", "-q", scene, "-o", text(&folder)][..], &options].concat());
-        // Five frames are too few for what the scene expects: 1 is fine, 2 is not.
+        // Five frames are too few for the expectations of the scene: status 1 is fine, 2 is not.
         assert_ne!(output.status.code(), Some(2), "{}", stderr(&output));
         folder
     })
 }
 
-/// Converts the run, to files in a fresh folder.
+/// Converts the run to files in a fresh folder.
 fn convert(folder: &str, files: &[&str], options: &[&str]) -> (PathBuf, Output) {
     let folder = fresh_folder(folder);
     let paths: Vec<String> = files.iter().map(|file| text(&folder.join(file)).to_string()).collect();
@@ -144,7 +144,7 @@ fn every_format_holds_the_same_surface() {
     assert_eq!(&std::fs::read(folder.join("a.apng")).expect("a picture")[1..4], b"PNG");
     let pvd = std::fs::read_to_string(folder.join("a.pvd")).expect("an index");
     assert_eq!(pvd.matches("<DataSet").count(), 6);
-    // What the run wrote is what was converted.
+    // The files of the run equal the converted ones.
     for name in ["probes.csv", "surface.usda"] {
         let extension = name.rsplit('.').next().expect("an extension");
         let during = std::fs::read(run_folder().join(name)).expect("a file of the run");
@@ -272,7 +272,7 @@ fn gigabytes_are_written_only_when_asked_for_twice() {
     assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0);
 }
 
-/// A file that cannot be written ends the conversion; what would have been half of an output is gone.
+/// A file that cannot be written ends the conversion; incomplete outputs are removed.
 #[test]
 fn an_output_is_whole_or_absent() {
     let folder = fresh_folder("convert_whole");

@@ -1,4 +1,4 @@
-//! `docs/papers/coverage.toml` keeps its promises: complete, in order, and every proof exists.
+//! Checks of `docs/papers/coverage.toml`: it is complete and in order, and every proof exists.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! The written pages tell the truth: paths exist, links lead somewhere, nothing names the machine it was written on.
+//! Checks of the written pages: paths exist, links lead somewhere, and nothing names the machine of an author.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn backquoted(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a backquoted piece is meant as a path of the repository.
+/// Whether a backquoted piece is a path of the repository.
 fn is_path(piece: &str) -> bool {
     let top = [
         "benches/",
@@ -71,7 +71,7 @@ fn every_path_named_in_the_architecture_exists() {
 #[test]
 fn every_path_named_in_other_pages_exists() {
     let mut wrong = Vec::new();
-    // The changelog speaks of the past; the papers' README shows made-up examples.
+    // The changelog describes the past; the papers' README shows made-up examples.
     for page in markdown().into_iter().filter(|page| page != "CHANGELOG.md" && page != "docs/papers/README.md") {
         for path in backquoted(&read(&page)).into_iter().filter(|piece| is_path(piece) && !exists(piece)) {
             wrong.push(format!("{page}: {path}"));
@@ -143,7 +143,7 @@ fn generated_scene_reference_is_fresh() {
 
 #[test]
 fn no_file_names_the_machine_it_was_written_on() {
-    // Written in two pieces, so that this file does not accuse itself.
+    // Written in two pieces, so that this file does not match itself.
     let forbidden =
         [["/wo", "rk/"], ["/ro", "ot/"], ["/ho", "me/"], ["/tm", "p/"], ["../sha", "red"], ["../.lib", "rary"]];
     let forbidden = forbidden.map(|parts| parts.concat());

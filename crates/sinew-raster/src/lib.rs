@@ -1,13 +1,13 @@
-//! Pictures without a graphics driver: a small software rasterizer.
+//! Pictures without a graphics driver: a small software rasteriser.
 //!
-//! The input is a [`View`] (camera, surfaces, ground, captions), the output an [`Image`]. Everything runs on the CPU in
-//! a fixed order, so the same view gives the same bytes on any number of threads.
+//! A [`View`] (camera, surfaces, ground, captions) goes in, an [`Image`] comes out. Everything runs on the processor in a
+//! fixed order, so the same view gives the same bytes on any number of threads.
 //!
-//! Steps of [`Renderer::render`]:
+//! How a picture is made ([`Renderer::render`]):
 //!
 //! 1. **Prepare** (`scene`): corner normals with soft creases, one flat list of triangles.
-//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the
-//!    ground its share of ambient light; `shadow` has one sharp map for the key light.
+//! 2. **Occlude** (`occlusion`): low-resolution depth maps from many directions of the sky give every vertex and the ground its
+//!    share of ambient light; `shadow` holds one sharp map for the key light.
 //! 3. **Cover** (`coverage`): eight samples per pixel remember the nearest triangle.
 //! 4. **Shade** (`shade`): every visible surface of a pixel is lit once, then samples are averaged in linear light.
 //! 5. **Annotate** (`overlay`, `text`): title, time, color legend.

@@ -56,7 +56,7 @@ pub enum Paint<'a> {
 pub struct Wireframe {
     /// Color of the lines.
     pub color: Rgb,
-    /// Width of the lines [pixels].
+    /// Width of the lines \[pixels\].
     pub width: f32,
     /// 0 invisible, 1 opaque.
     pub opacity: f32,
@@ -71,7 +71,7 @@ impl Default for Wireframe {
 /// One triangulated surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a> {
-    /// Vertices [m]. Triangles with vertices that are not finite are ignored.
+    /// Vertices \[m\]. Triangles with vertices that are not finite are ignored.
     pub positions: &'a [[f32; 3]],
     /// Corners, counterclockwise when seen from outside. Triangles that refer to missing vertices are ignored.
     pub triangles: &'a [[u32; 3]],

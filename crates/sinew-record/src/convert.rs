@@ -31,7 +31,7 @@ pub struct ConvertOptions {
     pub fields: Option<Vec<String>>,
     /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; `None` uses that of the scene.
     pub color: Option<String>,
-    /// Width and height of pictures [pixels]; `None` uses those of the scene.
+    /// Width and height of pictures \[pixels\]; `None` uses those of the scene.
     pub size: Option<[usize; 2]>,
     /// Frames per value clip of USD files; `None` uses the value of the scene.
     pub clips: Option<usize>,

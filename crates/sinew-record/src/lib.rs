@@ -1,8 +1,8 @@
-//! Output of simulations: files for people and programs.
+//! Frames of a simulation into files that people and programs look at.
 //!
-//! - [`record`]: one recorder per format, which receives the frames one by one
+//! - [`record`]: one recorder per format, which is shown frame after frame
 //! - [`convert`]: the same files from a recording, later
-//! - [`report`] and [`artist`]: the report of a run, with a section for artists
+//! - [`report`] and [`artist`]: the page of a run, with what an artist wants to know of characters
 //! - [`still`]: single pictures of meshes, recordings and characters
 
 pub mod artist;

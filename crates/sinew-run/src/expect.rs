@@ -79,11 +79,11 @@ impl Tolerance {
 pub enum Window {
     /// At the last frame.
     End,
-    /// At the frame nearest to a time [s].
+    /// At the frame nearest to a time \[s\].
     At(f64),
     /// At every frame.
     All,
-    /// At every frame from one time to another, inclusive [s].
+    /// At every frame from one time to another, inclusive \[s\].
     Span(f64, f64),
 }
 
@@ -96,7 +96,7 @@ pub struct Checked {
     pub expected: String,
     /// The decisive value: the one at the given time, or the worst; NaN if there is none.
     pub got: f64,
-    /// Time of that value [s]; `None` for values without a time, such as an order.
+    /// Time of that value \[s\]; `None` for values without a time, such as an order.
     pub time: Option<f64>,
     /// Whether the claim holds.
     pub passed: bool,

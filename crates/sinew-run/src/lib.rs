@@ -1,12 +1,11 @@
-//! Runs of scenes: from a scene to a simulation, through its frames, to the results.
+//! From a scene to a simulation, through its frames, to what came of it.
 //!
 //! ```text
 //! Scene ─compile→ Simulation ─step→ State ─observe→ Frame ─record→ file
 //! ```
 //!
-//! [`compile::compile`] builds the simulation of a scene. [`run::run`] takes it through its frames, keeps a journal
-//! from which a killed run can continue, and checks the expectations of the scene. [`study`] runs a scene several
-//! times; [`lab`] takes one of its muscles through a protocol.
+//! [`compile::compile`] builds the simulation that a scene describes; [`run::run`] takes it through its frames, keeps a journal from which a
+//! killed run goes on, and checks what the scene expects. [`study`] runs a scene several times, [`lab`] takes one of its muscles through a protocol.
 
 mod checkpoint;
 pub mod compile;

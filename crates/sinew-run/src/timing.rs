@@ -9,7 +9,7 @@ use sinew_fem::report::StepTiming;
 pub struct TimingNode {
     /// Name of the activity.
     pub name: String,
-    /// Wall-clock time [s].
+    /// Wall-clock time \[s\].
     pub seconds: f64,
     /// Its parts; the rest of `seconds` was spent elsewhere.
     pub children: Vec<TimingNode>,

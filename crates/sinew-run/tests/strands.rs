@@ -1,4 +1,4 @@
-//! Strands and tendons of scenes: what they become, and what a user reads about mistakes in them.
+//! Strands and tendons of scenes: their model, and the messages for mistakes in them.
 
 use sinew_run::compile::compile;
 use sinew_scene::Scene;
@@ -14,7 +14,7 @@ fn read(more: &str) -> Result<Scene, String> {
     Scene::from_str(&format!("{BODY}{more}\n"), "a.toml", ".").map_err(|error| error.to_string())
 }
 
-/// What a user reads about a body with more lines, before or while it is compiled.
+/// The message for a body with more lines, before or during compilation.
 fn complaint(more: &str) -> String {
     match read(more).and_then(|scene| compile(&scene).map_err(|error| error.to_string())) {
         Ok(_) => panic!("no mistake found in\n{more}"),
@@ -35,7 +35,7 @@ tendon = [
     let model = simulation.model();
     assert_eq!((model.strands.len(), model.strands[0].generators.len()), (1, 32));
     assert_eq!((model.strands[0].active_force, model.strands[0].passive_force), (1.0, 1.0));
-    // A box has as much flesh around each; the first and last cells are shared with their neighbors.
+    // All parts of a box have equally much flesh; the first and last cells are shared with their neighbors.
     let factors = model.strands[0].generators.iter().map(|generator| generator.factor);
     assert!((factors.clone().sum::<f64>() / 32.0 - 1.0).abs() < 1e-12);
     assert!(factors.into_iter().all(|factor| (factor - 1.0).abs() < 0.35));

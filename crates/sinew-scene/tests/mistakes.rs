@@ -1,4 +1,4 @@
-//! Mistakes in scenes and what a user reads about them.
+//! Mistakes in scenes and their messages.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ mesh = { from = "box", size = ["40 cm", "10 cm", "10 cm"], cell = "2 cm" }
 material = { type = "corotated", young = "30 kPa", poisson = 0.45 }
 "#;
 
-/// What a user reads about a text.
+/// The message for a text.
 fn complaint(text: &str) -> String {
     match Scene::from_str(text, "a.toml", ".") {
         Ok(_) => panic!("no mistake found in\n{text}"),
@@ -19,12 +19,12 @@ fn complaint(text: &str) -> String {
     }
 }
 
-/// What a user reads about a body with more lines.
+/// The message for a body with more lines.
 fn body_complaint(more: &str) -> String {
     complaint(&format!("{BODY}{more}\n"))
 }
 
-/// A folder of its own for a test that needs files.
+/// A separate folder for a test that needs files.
 fn test_folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -43,7 +43,7 @@ hint: for incompressible tissue use `type = "mooney_rivlin"` with `bulk`, or `po
     );
 }
 
-/// Bodies whose law is at fault: what is wrong, where, and what to do.
+/// Bodies with a wrong law: the problem, its position, and a hint.
 #[test]
 fn impossible_laws_and_fibers_are_named() {
     let with = |material: &str, more: &str| {
@@ -164,7 +164,7 @@ fn an_empty_file_says_what_a_scene_needs() {
     );
 }
 
-/// Each text has one mistake; the first line of the complaint and its hint.
+/// Each text has one mistake; the first line of its message and its hint.
 #[test]
 fn single_mistakes_are_named() {
     for (more, message, hint) in [
@@ -375,12 +375,13 @@ fn later_steps_can_point_into_the_file() {
     let shown = |path: &str| scene.error(vec![scene.problem(path, "wrong").label("here")]).to_string();
     assert!(shown("body[0].mesh.cell").ends_with("^^^^^^ here"), "{}", shown("body[0].mesh.cell"));
     assert!(shown("body.flesh.material.poisson").contains("a.toml:5:62"));
-    // What is not in the file leads to the table that would hold it.
+    // A value that is not in the file leads to the table that would contain it.
     assert!(shown("body[0].mesh.pattern").contains("a.toml:4:8"));
     assert!(shown("solver.tolerance").contains("a.toml:1:1"));
 }
 
-/// Files of the largest size with a mistake in every line, every byte or every key: bounded time and memory, a short answer.
+/// Files of maximum size with a mistake in every line, every byte or every key: bounded time and memory, a short
+/// answer.
 #[test]
 fn large_wrong_files_are_answered_briefly() {
     let repeat = |piece: &str| piece.repeat((2 << 20) / piece.len());
@@ -398,8 +399,8 @@ fn large_wrong_files_are_answered_briefly() {
     }
 }
 
-/// No text, however broken, makes the reader panic or hang. The texts are a good scene with random bytes changed, cut and repeated;
-/// the generator is a fixed linear congruence, so that a failure can be repeated.
+/// No text, however broken, makes the reader panic or hang. The texts are a good scene with random bytes changed, cut
+/// and repeated; the generator is a fixed linear congruence, so that failures are reproducible.
 #[test]
 fn broken_texts_never_panic() {
     let good = format!(

@@ -1,9 +1,9 @@
-//! Recordings: the contents of a [`sinew_fem::Frame`] over time, in one file that can be played, converted and resumed.
+//! Recordings: everything a [`sinew_fem::Frame`] shows, over time, in one file that can be played, converted and resumed.
 //!
-//! A recording (`.sinew`) grows by one whole chunk per frame, so it is valid at any time: one that was cut off anywhere
-//! plays up to its last whole frame. Arrays are exact or rounded to a given error (module `arrays`). Every
-//! [`KEY_INTERVAL`]-th frame is independent of others, so any frame is found quickly. All other outputs of a run are
-//! made from the frames *as recorded*: a file written during the run and one converted later are the same.
+//! A recording (`.sinew`) grows by one whole chunk per frame, so it is valid whenever it is read: one that was cut off anywhere plays
+//! up to its last whole frame. Arrays are exact or rounded to a stated error (module `arrays`); every [`KEY_INTERVAL`]-th frame
+//! stands on its own, so any frame is found quickly. All other outputs of a run are made from the frames *as recorded*: a file
+//! written during the run and one converted later are the same.
 
 mod arrays;
 pub mod bytes;

@@ -24,7 +24,7 @@ const TIMES_USUAL: usize = 4;
 const STRETCH: f64 = 1.6;
 /// Factor of finer cells: more than twice as many per volume.
 const FINER: f64 = 0.7;
-/// Poisson's ratio beyond which flesh on lattices locks.
+/// Poisson's ratio beyond which flesh on lattices becomes too stiff without preserving volume better.
 const MAX_POISSON: f64 = 0.49;
 
 /// A finding and its remedies.
@@ -69,7 +69,7 @@ pub(super) struct BodySettings {
 pub(super) struct Settings {
     /// Settings of the characters, in the order of the facts.
     pub bodies: Vec<BodySettings>,
-    /// Contact mode, and gap [m]; `None` without contact.
+    /// Contact mode, and gap \[m\]; `None` without contact.
     pub contact: Option<(ContactMode, Option<f64>)>,
     /// Steps per frame; `None` if adaptive.
     pub substeps: Option<usize>,

@@ -40,7 +40,7 @@ pub struct ArtistFacts {
 pub struct StripPicture {
     /// Frame of the run.
     pub frame: usize,
-    /// Its time in the run [s].
+    /// Its time in the run \[s\].
     pub time: f64,
     /// Frame of the animation, counted as in skin files; `None` before the animation begins.
     pub animation_frame: Option<f64>,
@@ -55,7 +55,7 @@ pub struct CrossingFacts {
     pub frames: usize,
     /// Largest number of intersecting pairs of triangles.
     pub crossings: Worst<usize>,
-    /// The deepest point inside another surface, or another fold of the same [m]; `None` without contact, where only
+    /// The deepest point inside another surface, or another fold of the same \[m\]; `None` without contact, where only
     /// intersections are counted.
     pub depth: Option<Worst<f64>>,
 }
@@ -67,7 +67,7 @@ pub struct BodyFacts {
     pub name: String,
     /// Number of cells.
     pub cells: usize,
-    /// Edge of a cell [m].
+    /// Edge of a cell \[m\].
     pub cell: f64,
     /// Its layers: bones, cells and skin.
     pub layers: LayerFacts,
@@ -143,9 +143,9 @@ pub struct LayerFacts {
 pub struct ComparisonFacts {
     /// The frame in which the two differ most, by the root mean square over the vertices.
     pub frame: usize,
-    /// That distance [m].
+    /// That distance \[m\].
     pub distance: f64,
-    /// The largest distance of a vertex in this frame [m].
+    /// The largest distance of a vertex in this frame \[m\].
     pub farthest: f64,
     /// Points in contact in this frame.
     pub contacts: usize,
@@ -158,7 +158,7 @@ pub struct ComparisonFacts {
 pub struct BlendFacts {
     /// Largest number of intersecting pairs of triangles, over the frames of the strip.
     pub crossings: Worst<usize>,
-    /// The deepest point in that frame [m].
+    /// The deepest point in that frame \[m\].
     pub depth: f64,
 }
 
@@ -167,7 +167,7 @@ pub struct BlendFacts {
 pub struct TimeFacts {
     /// Parts and their seconds.
     pub parts: Vec<(String, f64)>,
-    /// Their sum [s].
+    /// Their sum \[s\].
     pub total: f64,
     /// Median of the Newton iterations of a frame.
     pub usual_newton: usize,
@@ -182,7 +182,7 @@ pub struct TimeFacts {
 pub struct SlowFrame {
     /// Its index.
     pub frame: usize,
-    /// Wall-clock time of its steps [s].
+    /// Wall-clock time of its steps \[s\].
     pub seconds: f64,
     /// Newton iterations.
     pub newton: usize,

@@ -54,7 +54,7 @@ impl Skin {
         Self { rest, triangles: triangles.to_vec(), areas, area }
     }
 
-    /// Vertices at rest [m].
+    /// Vertices at rest \[m\].
     pub fn rest(&self) -> &[Vec3] {
         &self.rest
     }
@@ -63,7 +63,7 @@ impl Skin {
         &self.triangles
     }
 
-    /// Stretches for the vertices at `now` [m].
+    /// Stretches for the vertices at `now` \[m\].
     pub fn stretches(&self, now: &[Vec3]) -> Stretches {
         let stretch = |t: &[u32; 3]| {
             let corners = |places: &[Vec3]| t.map(|v| places[v as usize]);

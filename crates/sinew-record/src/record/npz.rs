@@ -2,21 +2,21 @@
 //!
 //! | array | shape | content |
 //! |---|---|---|
-//! | `times`, `frames` | frames | time [s] and index of each frame |
+//! | `times`, `frames` | frames | time \[s\] and index of each frame |
 //! | `probe_names`, `probes` | probes; frames × probes | |
-//! | `rest/BODY` | nodes × 3 | positions at rest [m] |
+//! | `rest/BODY` | nodes × 3 | positions at rest \[m\] |
 //! | `tets/BODY`, `quadratic_tets/BODY`, `hexes/BODY` | cells × 4, × 10, × 8 | nodes of the cells, if any |
 //! | `labels/BODY` | cells | label of each cell, tetrahedra and hexahedra in mesh order; if there are labels |
 //! | `triangles/BODY` | triangles × 3 | visible surface, as indices of surface vertices |
 //! | `surface_nodes/BODY` | vertices | the node of each surface vertex, or the nearest to it |
-//! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | [m], [m/s] |
-//! | `surface/BODY` | frames × vertices × 3 | visible surface [m], if its vertices are not nodes |
-//! | `poses/SHAPE` | frames × 7 | x, y, z [m] and rotation as a quaternion x, y, z, w |
+//! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | \[m\], \[m/s\] |
+//! | `surface/BODY` | frames × vertices × 3 | visible surface \[m\], if its vertices are not nodes |
+//! | `poses/SHAPE` | frames × 7 | x, y, z \[m\] and rotation as a quaternion x, y, z, w |
 //! | `contact_counts` | frames | contact points, if recorded; the arrays below have their rows in frame order |
 //! | `contact_between`, `contact_names` | contacts × 2; names | pushed and pushing body, as indices of names |
-//! | `contact_places`, `contact_normals` | contacts × 3 | [m]; unit vector toward the pushed body |
-//! | `contact_forces` | contacts × 3 | force on the pushed body, including friction [N] |
-//! | `contact_gaps`, `contact_areas` | contacts | distance, negative for penetration [m]; area at rest [m²] |
+//! | `contact_places`, `contact_normals` | contacts × 3 | \[m\]; unit vector toward the pushed body |
+//! | `contact_forces` | contacts × 3 | force on the pushed body, including friction \[N\] |
+//! | `contact_gaps`, `contact_areas` | contacts | distance, negative for penetration \[m\]; area at rest \[m²\] |
 //!
 //! The archive is not compressed, so members can be memory-mapped. Arrays over time stay on the disk until the end.
 

@@ -29,13 +29,13 @@ pub struct PictureParams {
     pub stills: Option<PathBuf>,
     /// File of the animation; `None` for no animation.
     pub animation: Option<PathBuf>,
-    /// Width and height of stills [pixels]. The animation has the same aspect ratio and is at most 720 pixels wide.
+    /// Width and height of stills \[pixels\]. The animation has the same aspect ratio and is at most 720 pixels wide.
     pub size: [usize; 2],
     /// Axis that points up.
     pub up: UpAxis,
-    /// Position of the camera [m]; `None` shows everything.
+    /// Position of the camera \[m\]; `None` shows everything.
     pub eye: Option<[f32; 3]>,
-    /// The point at the center of the picture [m]; `None` uses the center of the scene.
+    /// The point at the center of the picture \[m\]; `None` uses the center of the scene.
     pub target: Option<[f32; 3]>,
     /// Upward direction in the picture; `None` uses the up axis.
     pub camera_up: Option<[f32; 3]>,
@@ -82,7 +82,7 @@ impl Default for PictureParams {
 /// Maximum number of frames of an animation: four seconds at 30 per second, and at most a few megabytes.
 const ANIMATION_FRAMES: usize = 120;
 
-/// Maximum width of an animation [pixels].
+/// Maximum width of an animation \[pixels\].
 const ANIMATION_WIDTH: usize = 720;
 
 /// Snapshots are thinned out beyond this many bytes.
@@ -100,7 +100,7 @@ pub struct PictureRecorder {
     bodies: Vec<Vec<[u32; 3]>>,
     topology_revision: u64,
     shapes: Vec<ShapeMesh>,
-    /// Height of a level plane, if there is one.
+    /// Height of a level plane, if there is one, and for each shape whether it is such a plane.
     level: Option<f32>,
     is_level: Vec<bool>,
     snapshots: Vec<Snapshot>,
@@ -110,7 +110,7 @@ pub struct PictureRecorder {
     seen: usize,
     bounds: Bounds,
     values: [f64; 2],
-    /// Largest contact force [N].
+    /// Largest contact force \[N\].
     largest_force: f32,
     files: Sequence,
     is_finished: bool,

@@ -29,14 +29,14 @@ pub struct MeshPicture<'a> {
     pub marked_edges: &'a [[Vec3; 2]],
     /// Points with a red ring.
     pub rings: &'a [Vec3],
-    /// Width and height [pixels]; 960 × 720 if zero.
+    /// Width and height \[pixels\]; 960 × 720 if zero.
     pub size: [usize; 2],
 }
 
 /// Maximum number of surface edges; more would paint the body black, so none are drawn.
 const MAX_EDGES: usize = 60_000;
 
-/// Maximum number of marked edges; if there are more, none are drawn.
+/// Maximum number of marked edges that are drawn.
 const MAX_MARKS: usize = 20_000;
 
 const INK: [u8; 3] = [44, 34, 36];

@@ -71,7 +71,7 @@ pub struct Portrait {
     shapes: Bounds,
     /// Height of the highest ground.
     level: Option<f32>,
-    /// Largest contact force in the examined frames [N].
+    /// Largest contact force in the examined frames \[N\].
     largest_force: f32,
     /// The field that colors bodies, and its smallest and largest value in those frames.
     color: Option<ColorField>,

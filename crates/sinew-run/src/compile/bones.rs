@@ -25,7 +25,7 @@ const MAX_CELLS: f64 = 400.0;
 /// Number of samples along each side of its box in the search for the center of a bone.
 const LOOKS: usize = 32;
 
-/// A bone at rest, in body coordinates [m].
+/// A bone at rest, in body coordinates \[m\].
 pub(super) struct RigBone {
     /// Index of the joint in [`sinew_rig::Flesh::joints`].
     pub joint: usize,
@@ -43,13 +43,13 @@ pub(super) enum Form {
     Capsule(Bone),
     Surface {
         set: Arc<LevelSet>,
-        /// Depth of its center [m].
+        /// Depth of its center \[m\].
         radius: f64,
     },
 }
 
 impl RigBone {
-    /// Signed distance of a point from the bone, which counts as at least `radius` thick; negative inside [m].
+    /// Signed distance of a point from the bone, which counts as at least `radius` thick; negative inside \[m\].
     pub fn distance(&self, x: Vec3, radius: f64) -> f64 {
         match &self.form {
             Form::Capsule(bone) => bone.distance(x).0 - bone.radius.max(radius),
@@ -57,7 +57,7 @@ impl RigBone {
         }
     }
 
-    /// Distance of a point from the axis of the bone, or from the center of a surface [m].
+    /// Distance of a point from the axis of the bone, or from the center of a surface \[m\].
     pub fn axis_distance(&self, x: Vec3) -> f64 {
         match &self.form {
             Form::Capsule(bone) => bone.distance(x).0,

@@ -7,9 +7,9 @@ use sinew_math::Vec3;
 
 /// Layout of columns.
 pub(super) struct ColumnLayout {
-    /// Center of the region where they begin [m].
+    /// Center of the region where they begin \[m\].
     pub from: Vec3,
-    /// Center of the region where they end [m].
+    /// Center of the region where they end \[m\].
     pub to: Vec3,
     pub count: usize,
     pub segments: usize,
@@ -65,7 +65,7 @@ pub(super) fn lay_columns(mesh: &CellMesh, layout: &ColumnLayout) -> Result<Vec<
     Ok(columns)
 }
 
-/// Axes across the line.
+/// The direction of the line and two axes across it.
 struct Frame {
     normal: Vec3,
     u: Vec3,

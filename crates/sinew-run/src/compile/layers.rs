@@ -1,6 +1,6 @@
 //! Flesh layered on other bodies: layered skinning (SIF-037).
 //!
-//! [Sifakis07] simulates muscles first and moves the inner boundary of the flesh with the result. Here both are one
+//! \[Sifakis07\] simulates muscles first and moves the inner boundary of the flesh with the result. Here both are one
 //! system: nodes of the flesh near the body below lie on its surface and are weighted sums of its nodes. They follow it
 //! up to rounding, and the weight and resistance of the flesh act on the muscle.
 

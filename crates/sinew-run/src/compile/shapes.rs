@@ -12,7 +12,7 @@ use sinew_scene::spec::rigid::{BoxShape, CapsuleShape, ColliderShape, RigidShape
 use super::mesh::located;
 use super::{Compiler, pivot};
 
-/// Default density of a rigid body [kg/m³].
+/// Default density of a rigid body \[kg/m³\].
 const WATER: f64 = 1000.0;
 
 impl Compiler<'_> {

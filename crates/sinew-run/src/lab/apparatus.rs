@@ -30,11 +30,11 @@ pub(super) enum Grip {
 /// Settings of the apparatus.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Setting {
-    /// Displacement of a held clamp from rest, along the axis [m].
+    /// Displacement of a held clamp from rest, along the axis \[m\].
     pub travel: f64,
     /// Activation, from 0 to 1.
     pub activation: f64,
-    /// Force on a loaded clamp, along the axis [N].
+    /// Force on a loaded clamp, along the axis \[N\].
     pub load: f64,
 }
 
@@ -52,21 +52,21 @@ impl Setting {
 /// Measured values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
-    /// Mean displacement of the nodes of the clamp from rest, along the axis [m].
+    /// Mean displacement of the nodes of the clamp from rest, along the axis \[m\].
     pub travel: f64,
-    /// Force of the muscle on the clamp along the axis [N].
+    /// Force of the muscle on the clamp along the axis \[N\].
     pub force: f64,
     /// Mean, smallest and largest length of the fibers, in optimal lengths.
     pub length: f64,
     pub shortest: f64,
     pub longest: f64,
-    /// Mean active tension of the fibers per rest area [Pa].
+    /// Mean active tension of the fibers per rest area \[Pa\].
     pub active: f64,
-    /// Mean angle between fibers and axis [rad].
+    /// Mean angle between fibers and axis \[rad\].
     pub pennation: f64,
     /// Volume of the body relative to that at rest.
     pub volume: f64,
-    /// Extents of the body [m].
+    /// Extents of the body \[m\].
     pub extents: Vec3,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Apparatus<'a> {
     simulation: Simulation,
     grip: Grip,
     setting: Setting,
-    /// Mean rest position of the nodes of the clamp along the axis [m].
+    /// Mean rest position of the nodes of the clamp along the axis \[m\].
     rest_place: f64,
     step_secs: f64,
 }
@@ -85,7 +85,7 @@ pub(super) struct Apparatus<'a> {
 const MIN_PART: f64 = 1.0 / 128.0;
 
 impl<'a> Apparatus<'a> {
-    /// Compiles the scene for this grip, with steps of this length [s].
+    /// Compiles the scene for this grip, with steps of this length \[s\].
     pub fn new(specimen: &'a Specimen, grip: Grip, speed: Speed, step_secs: f64) -> Result<Self, Stop> {
         let mut scene = specimen.scene.clone();
         scene.frame_rate = 1.0 / step_secs;
@@ -188,7 +188,7 @@ impl<'a> Apparatus<'a> {
         Ok(())
     }
 
-    /// Moves the held clamp until the fibers have this mean length at the activation [optimal lengths], by the secant
+    /// Moves the held clamp until the fibers have this mean length at the activation \[optimal lengths\], by the secant
     /// method.
     pub fn find_length(&mut self, length: f64, activation: f64, session: &mut Session<'_>) -> Result<Reading, Stop> {
         let specimen = self.specimen;
@@ -257,6 +257,6 @@ impl<'a> Apparatus<'a> {
 /// Number of parts in which a resting muscle is activated.
 pub(super) const ACTIVATION_PARTS: usize = 4;
 
-/// Tolerance of the mean length [optimal lengths].
+/// Tolerance of the mean length \[optimal lengths\].
 const LENGTH_TOLERANCE: f64 = 2e-4;
 const MAX_SECANTS: usize = 12;

@@ -56,16 +56,16 @@ const ISOTONIC_COLUMNS: [&str; 8] =
 struct Start {
     state: (State, Setting),
     reading: Reading,
-    /// Total isometric force at optimal length, and its passive part [N].
+    /// Total isometric force at optimal length, and its passive part \[N\].
     isometric: f64,
     passive: f64,
-    /// Maximum shortening speed [1/s] and the curve over it.
+    /// Maximum shortening speed \[1/s\] and the curve over it.
     max_velocity: f64,
     curve: Curve,
 }
 
 impl Start {
-    /// Load that leaves the fibers this fraction of their isometric force [N].
+    /// Load that leaves the fibers this fraction of their isometric force \[N\].
     fn load(&self, fraction: f64) -> f64 {
         self.passive + fraction * (self.isometric - self.passive)
     }
@@ -103,7 +103,7 @@ fn speed_at(curve: &Curve, value: f64) -> f64 {
     0.5 * (fast + slow)
 }
 
-/// States of one release: time, reading and speed of the fibers over the step that ends there [1/s].
+/// States of one release: time, reading and speed of the fibers over the step that ends there \[1/s\].
 type Course = Vec<(f64, Reading, f64)>;
 
 /// Releases an active muscle onto a load for a number of steps, or until `is_over`.
@@ -175,7 +175,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
 struct Point {
     time: f64,
     reading: Reading,
-    /// Speed of the fibers [1/s] and of the clamp [m/s]; negative for shortening.
+    /// Speed of the fibers \[1/s\] and of the clamp \[m/s\]; negative for shortening.
     speed: f64,
     clamp_speed: f64,
 }

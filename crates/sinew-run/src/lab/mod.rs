@@ -2,7 +2,7 @@
 //!
 //! Every protocol is a simulation of the flesh with channels set before every step (CHE-57, CHE-58, CHE-67). Pins hold
 //! one end of the muscle; an apparatus holds, moves or loads the other. Muscles settle without inertia and gravity;
-//! where force depends on speed, time passes. A dashed line shows the one-dimensional actuator of [Zajac89] with the
+//! where force depends on speed, time passes. A dashed line shows the one-dimensional actuator of \[Zajac89\] with the
 //! same curves for comparison.
 
 mod apparatus;

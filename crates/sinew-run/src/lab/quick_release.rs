@@ -35,7 +35,7 @@ const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "le
 /// Fraction of the largest force by which a rising force may fall: the tolerance of the solver.
 const ROUNDING: f64 = 1e-4;
 
-/// Default and minimum duration [s], and its ratio to the duration of the release.
+/// Default duration after the release \[s\].
 const USUAL_DURATION: f64 = 0.2;
 
 pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
@@ -113,7 +113,7 @@ fn row(time: f64, reading: &super::apparatus::Reading) -> Vec<f64> {
     vec![time, reading.travel, reading.force, reading.length, reading.shortest, reading.longest, reading.volume]
 }
 
-/// Force of the actuator on the same path [N], with a tendon as long as the muscle's.
+/// Force of the actuator on the same path \[N\], with a tendon as long as the muscle's.
 fn actuator_course(specimen: &Specimen, lab: &Lab, way: f64, quick: usize, steps: usize) -> Option<Vec<f64>> {
     let slack = specimen.tendon_length();
     let actuator = specimen.actuator(slack).ok()?;

@@ -27,15 +27,15 @@ pub(super) struct Specimen {
     pub clamp_name: String,
     /// Unit vector along which the apparatus pulls.
     pub axis: Vec3,
-    /// Mean length of the fibers at rest [m].
+    /// Mean length of the fibers at rest \[m\].
     pub fiber_length: f64,
     /// Mean cosine of the angle between fibers and axis at rest.
     pub cosine: f64,
-    /// Rest volume of the cells with its fibers [m³].
+    /// Rest volume of the cells with its fibers \[m³\].
     pub volume: f64,
-    /// Distance from the other pins to the clamp at rest [m].
+    /// Distance from the other pins to the clamp at rest \[m\].
     pub path_length: f64,
-    /// Active stress at optimal length [Pa].
+    /// Active stress at optimal length \[Pa\].
     pub stress: f64,
     /// Curves of the fibers.
     pub group: FiberGroup,
@@ -110,17 +110,17 @@ impl Specimen {
         })
     }
 
-    /// Physiological cross-section V/ℓ [m²] (CHE-08).
+    /// Physiological cross-section V/ℓ \[m²\] (CHE-08).
     pub fn cross_section(&self) -> f64 {
         self.volume / self.fiber_length
     }
 
-    /// Maximum isometric force along the fibers [N]: stress times cross-section.
+    /// Maximum isometric force along the fibers \[N\]: stress times cross-section.
     pub fn max_force(&self) -> f64 {
         self.stress / self.group.optimal_stretch * self.cross_section()
     }
 
-    /// Displacement of the clamp from rest for fibers of this length, in optimal lengths, if only they change [m].
+    /// Displacement of the clamp from rest for fibers of this length, in optimal lengths, if only they change \[m\].
     /// Between sheets at constant distance, (ℓ cos α)² = ℓ² − (ℓ₀ sin α₀)².
     pub fn travel(&self, length: f64) -> f64 {
         let stretch = length * self.group.optimal_stretch;
@@ -141,7 +141,7 @@ impl Specimen {
         })
     }
 
-    /// Maximum shortening speed [optimal lengths per second]; an error if force does not depend on speed.
+    /// Maximum shortening speed \[optimal lengths per second\]; an error if force does not depend on speed.
     pub fn max_velocity(&self) -> Result<f64, SceneError> {
         let muscle = &self.scene.body[self.body].muscle[self.muscle];
         muscle.max_velocity.ok_or_else(|| {
@@ -153,7 +153,7 @@ impl Specimen {
         })
     }
 
-    /// The muscle as one fiber on a tendon of this slack length [m] [Zajac89]: the dashed line for comparison.
+    /// The muscle as one fiber on a tendon of this slack length \[m\] \[Zajac89\]: the dashed line for comparison.
     pub fn actuator(&self, tendon_slack_length: f64) -> Result<Actuator, ActuatorError> {
         Actuator::new(ActuatorParams {
             max_force: self.max_force(),
@@ -169,7 +169,7 @@ impl Specimen {
         })
     }
 
-    /// Rest length of the tendons [m]: the path without the fibers.
+    /// Rest length of the tendons \[m\]: the path without the fibers.
     pub fn tendon_length(&self) -> f64 {
         (self.path_length - self.fiber_length * self.cosine).max(0.0)
     }
@@ -276,7 +276,7 @@ fn procedural_length(scene: &Scene, body: usize) -> Option<f64> {
     procedural::muscle(&mesh.params()).ok().map(|made| made.fiber_length)
 }
 
-/// Extent of the cells of a muscle along an axis [m].
+/// Extent of the cells of a muscle along an axis \[m\].
 fn extent_along(model: &Model, body: usize, muscle: usize, axis: Vec3) -> f64 {
     let mesh = &model.bodies[body].mesh;
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -51,7 +51,7 @@ pub fn skin_files(scene: &Scene, name: &str) -> Vec<PathBuf> {
     characters.enumerate().map(part).collect()
 }
 
-/// The path of the animation, which a report also shows; `None` if the scene records none.
+/// The path of the animation, which a report also shows; `None` if the scene records neither.
 pub fn animation_path(record: &Record, folder: &Path) -> Option<PathBuf> {
     let usual = "animation.png";
     let asked = record.apng.file_name(usual);

@@ -31,7 +31,7 @@ const fn poisson() -> Quantity {
 table! {
     /// Stiffness of an isotropic law, as Young's modulus and Poisson's ratio at small strains.
     pub struct Elastic as "elastic" {
-        /// Young's modulus [Pa].
+        /// Young's modulus \[Pa\].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio.
         poisson: f64 = poisson(), required, example(0.45);
@@ -62,7 +62,7 @@ table! {
 table! {
     /// Stiffness of a law with ln J, as Young's modulus and Poisson's ratio at small strains.
     pub struct NeoHookean as "neo-hookean" {
-        /// Young's modulus [Pa].
+        /// Young's modulus \[Pa\].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio.
         poisson: f64 = poisson(), required, example(0.45);
@@ -74,11 +74,11 @@ table! {
 table! {
     /// Stiffness of the Mooney–Rivlin law ψ = c10 (Ī₁ − 3) + c01 (Ī₂ − 3) + bulk/2 (ln J)².
     pub struct MooneyRivlin as "mooney-rivlin" {
-        /// Coefficient of the first invariant [Pa].
+        /// Coefficient of the first invariant \[Pa\].
         c10: f64 = pressure().positive(), required, example("20 kPa");
-        /// Coefficient of the second invariant [Pa].
+        /// Coefficient of the second invariant \[Pa\].
         c01: f64 = pressure().at_least(0.0), default(0), example("10 kPa");
-        /// Bulk modulus [Pa].
+        /// Bulk modulus \[Pa\].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
         /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
@@ -89,11 +89,11 @@ table! {
     /// Flesh with fibers that resist only tension: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibers of stretch
     /// l > 1, linear beyond 1.4. The key `fibers` of the body sets their directions.
     pub struct FiberReinforced as "fiber-reinforced" {
-        /// Young's modulus of the matrix between the fibers [Pa].
+        /// Young's modulus of the matrix between the fibers \[Pa\].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio of the matrix.
         poisson: f64 = poisson(), required, example(0.45);
-        /// Modulus of the fibers at the onset of tension [Pa].
+        /// Modulus of the fibers at the onset of tension \[Pa\].
         fiber_stiffness: f64 = pressure().at_least(0.0), required, example("100 kPa");
         /// Exponent c of the stiffening; 0 keeps the modulus constant.
         fiber_stiffening: f64 = number().at_least(0.0).below(100.0), default(6.6);
@@ -119,11 +119,11 @@ table! {
     pub struct MuscleFlesh as "muscle flesh" {
         /// Where the constants come from.
         preset: Preset = word(), default("quasi_incompressible"), example("paper");
-        /// Coefficient of the first invariant [Pa]. Default: that of the preset.
+        /// Coefficient of the first invariant \[Pa\]. Default: that of the preset.
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant [Pa]. Default: that of the preset.
+        /// Coefficient of the second invariant \[Pa\]. Default: that of the preset.
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus [Pa]. Default: that of the preset.
+        /// Bulk modulus \[Pa\]. Default: that of the preset.
         bulk: Option<f64> = pressure().positive(), optional, example("5 MPa");
         /// Lets cells become flat or inverted, and recover. Without it, an infinite energy prevents that.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
@@ -131,7 +131,7 @@ table! {
 }
 
 impl Preset {
-    /// c₁₀, c₀₁ and bulk modulus [Pa] of muscle (TER-36, SIF-018).
+    /// c₁₀, c₀₁ and bulk modulus \[Pa\] of muscle (TER-36, SIF-018).
     pub fn muscle(self) -> [f64; 3] {
         match self {
             Self::QuasiIncompressible => [60e3, 20e3, 20e6],
@@ -140,7 +140,7 @@ impl Preset {
         }
     }
 
-    /// c₁₀, c₀₁ and bulk modulus [Pa] of tendon.
+    /// c₁₀, c₀₁ and bulk modulus \[Pa\] of tendon.
     pub fn tendon(self) -> [f64; 3] {
         match self {
             Self::QuasiIncompressible => [600e3, 200e3, 200e6],
@@ -161,14 +161,14 @@ table! {
     /// Flesh with different shear moduli along its fibers and across them. The key `fibers` of the body sets their
     /// directions, and `muscle` their active force.
     pub struct TransverselyIsotropic as "transversely isotropic" {
-        /// Shear modulus along the fibers [Pa]; twice as large for small shears.
+        /// Shear modulus along the fibers \[Pa\]; twice as large for small shears.
         along_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Shear modulus across the fibers [Pa]; twice as large for small shears.
+        /// Shear modulus across the fibers \[Pa\]; twice as large for small shears.
         cross_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of stretch along the fibers at constant volume, without the tension of the fibers themselves [Pa].
+        /// Modulus of stretch along the fibers at constant volume, without the tension of the fibers themselves \[Pa\].
         /// Default: the sum of the shear moduli.
         stretch: Option<f64> = pressure().positive(), optional, example("1 kPa");
-        /// Bulk modulus [Pa].
+        /// Bulk modulus \[Pa\].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
     }
 }
@@ -202,7 +202,7 @@ tagged! {
 table! {
     /// A line.
     pub struct Axis as "axis" {
-        /// A point on the line, in body coordinates [m].
+        /// A point on the line, in body coordinates \[m\].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// Direction of the line; any length.
         direction: [f64; 3] = direction(), required, example([0, 0, 1]);
@@ -232,13 +232,13 @@ table! {
         from: String = text("name of a region"), required, example("x-min");
         /// Where the fibers end.
         to: String = text("name of a region"), required, example("x-max");
-        /// Angle by which the fibers lean from the line between the regions toward `lean` [rad]; away from it when
+        /// Angle by which the fibers lean from the line between the regions toward `lean` \[rad\]; away from it when
         /// negative.
         pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), default(0), example("20 deg");
         /// The direction toward which the fibers lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
-        /// A point on a plane perpendicular to `lean`, in body coordinates [m]. If given, fibers lean toward the plane
-        /// from both sides, as in a feather.
+        /// A point on a plane perpendicular to `lean`, in body coordinates \[m\]. If given, fibers lean toward the
+        /// plane from both sides, as in a feather.
         plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
     }
 }
@@ -258,7 +258,7 @@ words! {
 table! {
     /// A B-spline solid with clamped uniform knots.
     pub struct Spline as "spline" {
-        /// Control points in body coordinates [m]; the last direction varies fastest.
+        /// Control points in body coordinates \[m\]; the last direction varies fastest.
         points: Vec<[f64; 3]> = list(vector(length())), required, example([[0, 0, 0]]);
         /// Number of control points along the three directions.
         counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
@@ -272,9 +272,9 @@ table! {
 table! {
     /// A stiffness factor that varies linearly between two points and is constant beyond them.
     pub struct Gradient as "gradient" {
-        /// The point of the first factor, in body coordinates [m].
+        /// The point of the first factor, in body coordinates \[m\].
         from: [f64; 3] = vector(length()), required, example([0, 0, 0]);
-        /// The point of the second factor, in body coordinates [m].
+        /// The point of the second factor, in body coordinates \[m\].
         to: [f64; 3] = vector(length()), required, example(["10 cm", 0, 0]);
         /// The two factors.
         scale: [f64; 2] = fixed(number().positive()), required, example([1, 5]);
@@ -295,7 +295,7 @@ table! {
         /// The painted values that map to the first and the second value of the parameters below; values beyond are
         /// clamped.
         range: [f64; 2] = fixed(number()), default([0, 1]);
-        /// Young's modulus at both ends of the range [Pa].
+        /// Young's modulus at both ends of the range \[Pa\].
         young: Option<[f64; 2]> = fixed(young()), optional, example(["10 kPa", "100 kPa"]);
         /// Poisson's ratio at both ends of the range.
         poisson: Option<[f64; 2]> = fixed(poisson()), optional, example([0.3, 0.45]);
@@ -307,17 +307,17 @@ table! {
     pub struct MaterialRegion as "material region" {
         /// The region: cells whose center lies in it, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("stiff");
-        /// Young's modulus [Pa].
+        /// Young's modulus \[Pa\].
         young: Option<f64> = young(), optional, example("300 kPa");
         /// Poisson's ratio.
         poisson: Option<f64> = poisson(), optional, example(0.3);
-        /// Coefficient of the first invariant [Pa].
+        /// Coefficient of the first invariant \[Pa\].
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant [Pa].
+        /// Coefficient of the second invariant \[Pa\].
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus [Pa].
+        /// Bulk modulus \[Pa\].
         bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
-        /// Modulus of the fibers at the onset of tension [Pa].
+        /// Modulus of the fibers at the onset of tension \[Pa\].
         fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
         /// Another law; the parameters above then belong to it.
         material: Option<Material> = one_of(), optional, example({ type = "tendon" });
@@ -330,11 +330,11 @@ table! {
     /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, where K is the stiffness at the start of a step, and
     /// D is that of the rest state, rotated with the flesh.
     pub struct Damping as "damping" {
-        /// Mass-proportional rate [1/s]: slows all motion, including free flight.
+        /// Mass-proportional rate \[1/s\]: slows all motion, including free flight.
         mass: f64 = quantity(Dimension::FREQUENCY).at_least(0.0), default(0), example("0.5 1/s");
-        /// Stiffness-proportional time [s]: slows deformation, fast deformation most.
+        /// Stiffness-proportional time \[s\]: slows deformation, fast deformation most.
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
-        /// Rest-state time [s]: as `stiffness`, but does not slow rotations and does not grow with the deformation.
+        /// Rest-state time \[s\]: as `stiffness`, but does not slow rotations and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
 }

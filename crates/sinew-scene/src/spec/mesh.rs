@@ -121,9 +121,9 @@ pub(crate) const MAX_CELLS: f64 = 50e6;
 table! {
     /// A block with its lowest corner at the origin.
     pub struct BoxMesh as "box mesh" {
-        /// Edge lengths along x, y and z [m].
+        /// Edge lengths along x, y and z \[m\].
         size: [f64; 3] = vector(length().positive()), required, example(["40 cm", "10 cm", "10 cm"]);
-        /// Edge length of a cell [m], rounded so that the cells fill the block. Either this or `cells`.
+        /// Edge length of a cell \[m\], rounded so that the cells fill the block. Either this or `cells`.
         cell: Option<f64> = length().positive(), optional, example("2 cm");
         /// Number of cells along x, y and z. Either this or `cell`.
         cells: Option<[usize; 3]> = fixed(whole(1, MAX_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
@@ -143,9 +143,9 @@ table! {
 table! {
     /// A ball around the origin, made of tetrahedra.
     pub struct SphereMesh as "sphere mesh" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("10 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("2 cm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.
@@ -156,11 +156,11 @@ table! {
 table! {
     /// A cylinder from the origin along x, made of tetrahedra.
     pub struct CylinderMesh as "cylinder mesh" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("5 cm");
-        /// Length along x [m].
+        /// Length along x \[m\].
         length: f64 = length().positive(), required, example("30 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("2 cm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.
@@ -171,11 +171,11 @@ table! {
 table! {
     /// A torus around the z axis, centered at the origin, made of tetrahedra.
     pub struct TorusMesh as "torus mesh" {
-        /// Radius of the center line of the tube [m].
+        /// Radius of the center line of the tube \[m\].
         radius: f64 = length().positive(), required, example("10 cm");
-        /// Radius of the tube [m].
+        /// Radius of the tube \[m\].
         tube: f64 = length().positive(), required, example("3 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("1 cm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.
@@ -186,13 +186,13 @@ table! {
 table! {
     /// A spindle like the belly of a muscle, from the origin along x, made of tetrahedra.
     pub struct FusiformMesh as "fusiform mesh" {
-        /// Length along x [m].
+        /// Length along x \[m\].
         length: f64 = length().positive(), required, example("20 cm");
-        /// Radius in the middle [m].
+        /// Radius in the middle \[m\].
         radius: f64 = length().positive(), required, example("3 cm");
-        /// Radius at both ends [m], at least a tenth of `radius`.
+        /// Radius at both ends \[m\], at least a tenth of `radius`.
         end_radius: f64 = length().positive(), required, example("8 mm");
-        /// Edge length of a cell in the middle [m].
+        /// Edge length of a cell in the middle \[m\].
         cell: f64 = length().positive(), required, example("8 mm");
         /// Order of the shape functions. 1: linear cells. 2: quadratic tetrahedra with a node at the midpoint of each
         /// edge. They bend well, and with `volume = "mean"` they do not lock.
@@ -225,19 +225,19 @@ table! {
     pub struct MuscleMesh as "muscle mesh" {
         /// How the fibers are arranged.
         shape: MuscleShape = word(), required, example("fusiform");
-        /// Length from origin to insertion, including both tendons [m].
+        /// Length from origin to insertion, including both tendons \[m\].
         length: Option<f64> = length().positive(), optional, example("28 cm");
-        /// Largest width of the belly, along y [m].
+        /// Largest width of the belly, along y \[m\].
         width: Option<f64> = length().positive(), optional, example("45 mm");
-        /// Largest thickness of the belly, along z [m].
+        /// Largest thickness of the belly, along z \[m\].
         thickness: Option<f64> = length().positive(), optional, example("45 mm");
-        /// Lengths of the tendons at origin and insertion [m].
+        /// Lengths of the tendons at origin and insertion \[m\].
         tendon: Option<[f64; 2]> = fixed(length().positive()), optional, example(["4 cm", "6 cm"]);
-        /// Width of the tendons [m]; aponeuroses are a quarter as thick.
+        /// Width of the tendons \[m\]; aponeuroses are a quarter as thick.
         tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
-        /// Angle between the fibers and the line of action, for pennate shapes [rad].
+        /// Angle between the fibers and the line of action, for pennate shapes \[rad\].
         pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibers at 90° are perpendicular to the line of action and exert no force along it"), optional, example("20 deg");
-        /// Size of the cells in the belly [m].
+        /// Size of the cells in the belly \[m\].
         cell: f64 = length().positive(), required, example("4 mm");
         /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in place of each hexahedron.
         element: Element = word(), default("hex8"), example("tet4");
@@ -283,7 +283,7 @@ table! {
     /// A standing figure with spread arms, made of tetrahedra. Trunk and head get more cells as `cells` grows; limbs
     /// stay four cells thick. Its ends are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
     pub struct FigureMesh as "figure mesh" {
-        /// Height along z [m].
+        /// Height along z \[m\].
         height: f64 = length().positive(), required, example("1.8 m");
         /// Number of cells over the height.
         cells: usize = whole(24, 1000), required, example(48);
@@ -315,7 +315,7 @@ table! {
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
         /// Kinds of cells to leave out; a surface consists of triangles, quads and polygons.
         skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);
-        /// Edge length of a lattice cell [m], after `scale`.
+        /// Edge length of a lattice cell \[m\], after `scale`.
         cell: f64 = length().positive(), required, example("1 cm");
         /// The kind of cells. On a lattice, parts of the body that share a cube but no flesh, such as two fingers, each
         /// get a copy of it.

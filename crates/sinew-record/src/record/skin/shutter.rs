@@ -30,7 +30,7 @@ impl Shutter {
     }
 
     /// The time code of a simulated frame, rounded to remove floating-point noise; `None` if it is not written. `time`
-    /// is that of the animation [s], which begins at `start`.
+    /// is that of the animation \[s\], which begins at `start`.
     pub fn code(&self, index: usize, time: f64, start: f64, format: SkinFormat) -> Option<f64> {
         if time < start - SLACK / self.frame_rate {
             return None;
