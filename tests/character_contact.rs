@@ -18,9 +18,9 @@ fn arm() -> Rig {
 /// A ball that comes down on the upper arm, presses, and goes up again, in so many frames each: its way, and its table.
 struct Ball {
     radius: f64,
-    /// Its middle, above the skin [m].
+    /// Its middle, above the skin \[m\].
     start: Vec3,
-    /// How far it goes down [m].
+    /// How far it goes down \[m\].
     way: f64,
     frames: usize,
 }
@@ -113,7 +113,7 @@ fn what_moves_along_presses_all_the_same() {
     }
 }
 
-/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π [VanOosterom83].
+/// How often a closed surface goes around a point: the sum of the solid angles of its triangles over 4π \[VanOosterom83\].
 fn winding_number(p: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     let angle = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|vertex| positions[vertex as usize] - p);

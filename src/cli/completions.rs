@@ -12,6 +12,7 @@ use super::{Failure, Status, talk};
 /// fish: sinew completions fish > ~/.config/fish/completions/sinew.fish
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[allow(rustdoc::broken_intra_doc_links, reason = "`fpath[1]` belongs to zsh")]
 pub struct Arguments {
     /// The shell
     #[arg(value_enum)]

@@ -385,9 +385,9 @@ fn scene_text(arguments: &Arguments, rig: &Rig, character: &Path, names: &[Strin
 
 /// What is simulated of an animation.
 struct Span {
-    /// Time of the animation where it begins [s].
+    /// Time of the animation where it begins \[s\].
     start: f64,
-    /// How long it goes on [s].
+    /// How long it goes on \[s\].
     duration: f64,
     shutter: Option<[f64; 2]>,
     /// Poses per frame.

@@ -143,7 +143,7 @@ impl Run {
         Ok(Run { folder: folder.into(), manifest, state, now })
     }
 
-    /// Time that is left, from the mean time of a frame so far [s].
+    /// Time that is left, from the mean time of a frame so far \[s\].
     fn seconds_left(&self) -> Option<f64> {
         let Manifest { frames, frames_planned, started, updated, .. } = self.manifest;
         let is_known = self.state == State::Running && frames > 0 && frames_planned > frames && updated > started;

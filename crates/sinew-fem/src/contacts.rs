@@ -18,7 +18,7 @@ pub struct Touch {
     pub point: u32,
     /// What it does while the step lasts, with the outward normal of the collider.
     pub response: Response,
-    /// The touched place in the frame of the collider [m].
+    /// The touched place in the frame of the collider \[m\].
     pub anchor: Vec3,
 }
 
@@ -26,7 +26,7 @@ pub struct Touch {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contacts {
     touches: Vec<Vec<Touch>>,
-    /// Speed at which body and collider met, per contact force [m/s].
+    /// Speed at which body and collider met, per contact force \[m/s\].
     meeting_speeds: Vec<f64>,
 }
 

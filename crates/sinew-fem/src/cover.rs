@@ -11,12 +11,12 @@ use crate::probe::{Probe, ProbeContext};
 const PLACES_PER_CELL: f64 = 3.0;
 
 /// What lies over a bone: `BODY.cover.NAME.depth`, how far flesh or skin has sunk in, and where the skin is within a cell at rest `BODY.cover.NAME.min`, the thickness of the flesh over the bone
-/// where there is least (below zero where the bone comes out of the skin), and `BODY.cover.NAME.growth`, how much more it is than at rest where it has grown most [m].
+/// where there is least (below zero where the bone comes out of the skin), and `BODY.cover.NAME.growth`, how much more it is than at rest where it has grown most \[m\].
 pub struct CoverProbe {
     bone: usize,
-    /// Places on the bone, in its frame [m].
+    /// Places on the bone, in its frame \[m\].
     places: Vec<Vec3>,
-    /// Depth of each below the skin at rest [m].
+    /// Depth of each below the skin at rest \[m\].
     rest: Vec<f64>,
 }
 

@@ -20,7 +20,7 @@ use crate::report::StepReport;
 pub struct Frame<'a> {
     /// Number of the frame; 0 is the initial state.
     pub index: usize,
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
     /// Changes when the cells of a body change (cutting, remeshing); recorders accept or refuse clearly.
     pub topology_revision: u64,
@@ -51,13 +51,13 @@ pub struct BodyFrame<'a> {
     pub name: &'a str,
     /// Mesh at rest.
     pub mesh: &'a CellMesh,
-    /// Positions of the nodes [m].
+    /// Positions of the nodes \[m\].
     pub positions: &'a [Vec3],
-    /// Velocities of the nodes [m/s].
+    /// Velocities of the nodes \[m/s\].
     pub velocities: &'a [Vec3],
     /// Triangles of the visible surface (the mesh boundary, or an embedded surface), indices into `surface_positions`.
     pub surface_triangles: &'a [[u32; 3]],
-    /// Deformed positions of the visible surface [m].
+    /// Deformed positions of the visible surface \[m\].
     pub surface_positions: Cow<'a, [Vec3]>,
     /// For each surface vertex the node nearest to it at rest: carries nodal fields to the surface.
     pub surface_nodes: &'a [u32],
@@ -69,7 +69,7 @@ pub struct BodyFrame<'a> {
 
 /// Where deformation and stress of a body's cells come from: its constitutive laws, or a recording.
 pub trait CellSource {
-    /// Deformation gradient F of each cell, averaged over the cell, and Cauchy stress σ = P Fᵀ / J [Pa]; no stresses when they
+    /// Deformation gradient F of each cell, averaged over the cell, and Cauchy stress σ = P Fᵀ / J \[Pa\]; no stresses when they
     /// are not known.
     fn evaluate(&self) -> (Vec<Mat3>, Option<Vec<Mat3>>);
 }
@@ -81,9 +81,9 @@ pub struct CellFields {
     pub deformation_gradient: Vec<Mat3>,
     /// Volume ratio J = det F.
     pub volume_ratio: Vec<f64>,
-    /// Cauchy stress σ = P Fᵀ / J [Pa]; empty when the stress is not known.
+    /// Cauchy stress σ = P Fᵀ / J \[Pa\]; empty when the stress is not known.
     pub cauchy_stress: Vec<Mat3>,
-    /// Von Mises stress √(3/2 s:s), s the deviator of σ [Pa]; empty when the stress is not known.
+    /// Von Mises stress √(3/2 s:s), s the deviator of σ \[Pa\]; empty when the stress is not known.
     pub von_mises: Vec<f64>,
     /// Principal stretches, largest first; the smallest carries the sign of J.
     pub principal_stretches: Vec<Vec3>,
@@ -104,7 +104,7 @@ impl BodyFrame<'_> {
     }
 }
 
-/// σ = P Fᵀ / J [Pa]. A flat cell has no Cauchy stress; it gets the Kirchhoff value instead of infinity.
+/// σ = P Fᵀ / J \[Pa\]. A flat cell has no Cauchy stress; it gets the Kirchhoff value instead of infinity.
 pub(crate) fn cauchy(F: &Mat3, P: &Mat3) -> Mat3 {
     let J = F.determinant();
     *P * F.transpose() * (1.0 / if J.abs() > 1e-9 { J } else { 1.0 })

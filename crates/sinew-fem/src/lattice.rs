@@ -38,7 +38,7 @@ pub struct LatticeBlock {
 }
 
 impl LatticeBlock {
-    /// The cells of a lattice with μ and λ of each [Pa]; its nodes are these points and unknowns, in the same order. The lattice need not lie where the
+    /// The cells of a lattice with μ and λ of each \[Pa\]; its nodes are these points and unknowns, in the same order. The lattice need not lie where the
     /// body does: rigid motions cost no energy.
     pub(crate) fn new(
         body: usize,
@@ -73,7 +73,7 @@ impl LatticeBlock {
         &self.lattice
     }
 
-    /// μ and λ of each cell [Pa].
+    /// μ and λ of each cell \[Pa\].
     pub fn lame(&self) -> &[[f64; 2]] {
         &self.lame
     }
@@ -116,17 +116,17 @@ impl LatticeBlock {
         self.unknowns.clone()
     }
 
-    /// Strain energy [J] at the places `x` of all points of the model.
+    /// Strain energy \[J\] at the places `x` of all points of the model.
     pub fn energy(&self, x: &[Vec3], activations: &Activations) -> f64 {
         self.elastic.energy(&x[self.points()], activations)
     }
 
-    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E [J].
+    /// gradient += s ∂E/∂x with the factor s = `scale`; returns s E \[J\].
     pub fn add_gradient(&self, x: &[Vec3], activations: &Activations, scale: f64, gradient: &mut [Vec3]) -> f64 {
         self.elastic.add_gradient(&x[self.points()], activations, scale, &mut gradient[self.points()])
     }
 
-    /// Rest volume of a cell [m³].
+    /// Rest volume of a cell \[m³\].
     pub fn rest_volume(&self) -> f64 {
         self.lattice.cell.powi(3)
     }
@@ -150,7 +150,7 @@ impl LatticeBlock {
         F * (0.25 / self.lattice.cell)
     }
 
-    /// Calls `visit(point, ∇N)` with the gradient of each corner at the center of a cell [1/m].
+    /// Calls `visit(point, ∇N)` with the gradient of each corner at the center of a cell \[1/m\].
     pub(crate) fn for_each_gradient(&self, cell: usize, mut visit: impl FnMut(usize, Vec3)) {
         let slope = 0.25 / self.lattice.cell;
         for (k, &node) in self.lattice.cells[cell].nodes.iter().enumerate() {
@@ -159,7 +159,7 @@ impl LatticeBlock {
         }
     }
 
-    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibers pull [Pa].
+    /// First Piola–Kirchhoff stress of a cell, P = 2μ (F − R) + λ tr(RᵀF − I) R and what its fibers pull \[Pa\].
     pub fn stress(&self, cell: usize, F: &Mat3, activations: &Activations) -> Mat3 {
         let [mu, lambda] = self.lame[cell];
         let R = svd3_plain(F).rotation();
@@ -203,7 +203,7 @@ impl LatticeBlock {
         reduce_blocks(self.cell_count(), PIECE, piece, |a, b| a || b).unwrap_or(false)
     }
 
-    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ h³ (λ + 2μ) |∇Nₐ| [N].
+    /// Adds to each point the size of the elastic force on it when its cells are strained by one: Σ h³ (λ + 2μ) |∇Nₐ| \[N\].
     pub fn add_unit_strain_forces(&self, forces: &mut [f64]) {
         let h = self.lattice.cell;
         // ∇N of each corner at the center is (±1, ±1, ±1) / 4h.

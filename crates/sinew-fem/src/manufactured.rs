@@ -2,7 +2,7 @@
 //!
 //! For a smooth u(X) with F = I + ∂u/∂X, equilibrium Div P + b = 0 asks for the body force b = −Div P(F(X)). Both derivatives are taken
 //! by nested complex steps, exact to rounding, so the test does not depend on the code it tests. Linear elements must then converge
-//! as ‖u_h − u‖ = O(h²) and ‖∇u_h − ∇u‖ = O(h), quadratic ones as O(h³) and O(h²) [Roache02].
+//! as ‖u_h − u‖ = O(h²) and ‖∇u_h − ∇u‖ = O(h), quadratic ones as O(h³) and O(h²) \[Roache02\].
 
 #![allow(non_snake_case)]
 
@@ -20,14 +20,14 @@ use crate::probe::{Probe, ProbeContext};
 pub struct ManufacturedField {
     /// Largest displacement gradient, about.
     pub amplitude: f64,
-    /// Origin of the field [m].
+    /// Origin of the field \[m\].
     pub origin: Vec3,
-    /// Length over which the field changes [m].
+    /// Length over which the field changes \[m\].
     pub length: f64,
 }
 
 impl ManufacturedField {
-    /// u(X) [m].
+    /// u(X) \[m\].
     pub fn displacement<S: Scalar>(&self, X: Vec3<S>) -> Vec3<S> {
         let scale = S::splat(1.0 / self.length);
         let p = (X - Vec3::from_f64(self.origin)) * scale;
@@ -55,12 +55,12 @@ impl ManufacturedField {
         F
     }
 
-    /// b = −Div P at X [N/m³].
+    /// b = −Div P at X \[N/m³\].
     pub fn body_force(&self, X: Vec3, material: &MaterialSpec) -> Vec3 {
         material.visit(BodyForce { field: self, X, point: material.point() })
     }
 
-    /// Consistent nodal forces ∫ N b dX of all nodes [N].
+    /// Consistent nodal forces ∫ N b dX of all nodes \[N\].
     pub fn nodal_forces(&self, mesh: &CellMesh, materials: &[MaterialSpec]) -> Vec<Vec3> {
         let mut forces = vec![Vec3::zero(); mesh.node_count()];
         for (cell, (kind, nodes)) in mesh.cells().enumerate() {
@@ -99,7 +99,7 @@ impl MaterialVisitor for BodyForce<'_> {
     }
 }
 
-/// Errors against the manufactured solution: `BODY.error.l2` [m^2.5], `BODY.error.h1` (gradient part), each an integral norm.
+/// Errors against the manufactured solution: `BODY.error.l2` \[m^2.5\], `BODY.error.h1` (gradient part), each an integral norm.
 pub struct ErrorProbe {
     /// Index of the body.
     pub body: usize,
@@ -194,7 +194,7 @@ fn fine_tet_rule() -> Vec<(Vec3, f64)> {
     rule
 }
 
-/// 3×3×3 Gauss points on [−1, 1]³.
+/// 3×3×3 Gauss points on \[−1, 1\]³.
 fn hex_rule() -> Vec<(Vec3, f64)> {
     let g = 0.6f64.sqrt();
     let line = [(-g, 5.0 / 9.0), (0.0, 8.0 / 9.0), (g, 5.0 / 9.0)];

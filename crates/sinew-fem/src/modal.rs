@@ -23,7 +23,7 @@ pub enum ModalError {
     Eigen(#[from] EigenError),
 }
 
-/// The lowest natural frequencies of a model at rest, without contact between bodies [Hz]. Rigid bodies have no lumped mass matrix and must not be part of
+/// The lowest natural frequencies of a model at rest, without contact between bodies \[Hz\]. Rigid bodies have no lumped mass matrix and must not be part of
 /// it.
 ///
 /// Pinned components are made 1e12 times stiffer than the rest, which moves them far above all frequencies of interest.
@@ -48,9 +48,9 @@ pub fn natural_frequencies(model: &Model, count: usize) -> Result<Vec<f64>, Moda
     Ok(modes.eigenvalues.iter().map(|w2| w2.max(0.0).sqrt() / std::f64::consts::TAU).collect())
 }
 
-/// Natural frequencies as constant probes: `frequency.1`, `frequency.2` … [Hz].
+/// Natural frequencies as constant probes: `frequency.1`, `frequency.2` … \[Hz\].
 pub struct FrequencyProbe {
-    /// Frequencies [Hz].
+    /// Frequencies \[Hz\].
     pub frequencies: Vec<f64>,
 }
 

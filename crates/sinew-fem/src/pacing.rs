@@ -1,8 +1,10 @@
 //! How frames are cut into steps: evenly, by the error each step makes, or by what is stable.
 //!
 //! A scheme of order p makes an error e ∝ h^{p+1} in a step, so the step that makes the error wanted, ε, is
-//! $$h' = 0.9\,h\,(\epsilon/e)^{1/(p+1)},$$
-//! at most twice and at least a fifth of the last one [Hairer93]. A step whose error is larger than ε is taken back. Everything is a
+//! ```math
+//! h' = 0.9\,h\,(\epsilon/e)^{1/(p+1)},
+//! ```
+//! at most twice and at least a fifth of the last one \[Hairer93\]. A step whose error is larger than ε is taken back. Everything is a
 //! function of the state, so a run that is resumed takes the same steps.
 
 /// How a frame is cut into steps.

@@ -245,7 +245,7 @@ impl Probe for BodyProbe {
 }
 
 /// What a muscle of a body on a mesh tells besides activation and mean stretch: extremes of the stretch, tension per rest area and its active part
-/// [Pa], and the mean direction of its fibers.
+/// \[Pa\], and the mean direction of its fibers.
 const MUSCLE: [&str; 7] = [
     "fiber_stretch.min",
     "fiber_stretch.max",
@@ -281,7 +281,7 @@ pub struct PointProbe {
     pub name: String,
     /// Points and weights.
     pub carriers: Vec<(u32, f64)>,
-    /// Place at rest [m].
+    /// Place at rest \[m\].
     pub rest: Vec3,
 }
 
@@ -316,7 +316,7 @@ pub struct SectionProbe {
     pub name: String,
     /// The surface of the body, outward oriented, by points.
     pub triangles: Vec<[u32; 3]>,
-    /// A point of the plane [m].
+    /// A point of the plane \[m\].
     pub point: Vec3,
     /// Its unit normal.
     pub normal: Vec3,
@@ -367,7 +367,7 @@ pub struct LeverProbe {
     pub name: String,
     /// What holds the muscle.
     pub hold: LeverHold,
-    /// A point of the axis [m].
+    /// A point of the axis \[m\].
     pub point: Vec3,
     /// Its direction, a unit vector.
     pub axis: Vec3,

@@ -1,6 +1,6 @@
 //! Flesh by region: how much of its volume each keeps, and which of its cells are inside out.
 //!
-//! The volume of a cell is $\int \det F$, for a hexahedron exactly the mean of $J = \det F$ over its 2 × 2 × 2 Gauss points. None of what the solver looks at
+//! The volume of a cell is $`\int \det F`$, for a hexahedron exactly the mean of $`J = \det F`$ over its 2 × 2 × 2 Gauss points. None of what the solver looks at
 //! is used: a cell whose center is sound may be folded at a corner.
 
 #![allow(non_snake_case)]
@@ -95,7 +95,7 @@ pub fn regions_of(mesh: &CellMesh, is_region: impl Fn(&str) -> bool) -> Vec<Regi
     regions
 }
 
-/// How each cell is deformed when its nodes are at `positions` [m]. Quadratic tetrahedra are looked at by their corners.
+/// How each cell is deformed when its nodes are at `positions` \[m\]. Quadratic tetrahedra are looked at by their corners.
 pub fn cell_states(mesh: &CellMesh, positions: &[Vec3]) -> Vec<CellState> {
     let points = HexPoints::new();
     let piece = |cells: Range<usize>| -> Vec<CellState> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Mechanical energies of the whole model at one time [J].
+/// Mechanical energies of the whole model at one time \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energies {
     /// Strain energy of all cells.
@@ -61,7 +61,7 @@ impl std::ops::AddAssign for StepTiming {
 /// Result of one accepted step (of a frame with several substeps: their sum, with the worst residual).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Time at the end of the step [s].
+    /// Time at the end of the step \[s\].
     pub time: f64,
     /// Number of substeps taken, retries not counted.
     pub substeps: usize,
@@ -79,7 +79,7 @@ pub struct StepReport {
     pub projections: usize,
     /// Line-search cuts.
     pub cuts: usize,
-    /// Norm of the residual at the end [N].
+    /// Norm of the residual at the end \[N\].
     pub residual: f64,
     /// `residual` over its norm at the start of the step under the new boundary data.
     pub relative_residual: f64,
@@ -87,7 +87,7 @@ pub struct StepReport {
     pub largest_residual: f64,
     /// Substeps that a budget of iterations ended before they converged.
     pub unconverged: usize,
-    /// Estimated error of position that the step made [m].
+    /// Estimated error of position that the step made \[m\].
     pub local_error: f64,
     /// Points in contact.
     pub contacts: usize,
@@ -147,7 +147,7 @@ pub struct Blame {
     pub body: String,
     /// Node of that body with the largest residual (or a non-finite position).
     pub node: usize,
-    /// Rest position of the node [m].
+    /// Rest position of the node \[m\].
     pub rest_position: [f64; 3],
     /// Cell of that body at the node with the smallest volume ratio J.
     pub cell: usize,
@@ -175,7 +175,7 @@ pub enum StepError {
         "no equilibrium after {iterations} Newton iterations (relative residual {relative_residual:.2e}) at t = {time:.4} s; worst at {blame}"
     )]
     NotConverged {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// Iterations done.
         iterations: usize,
@@ -189,7 +189,7 @@ pub enum StepError {
         "a frame whose steps took {iterations} Newton iterations more than ordinary ones was given up at t = {time:.4} s; worst at {blame}\nhint: it may take forty times `max_newton`"
     )]
     Exhausted {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// Iterations beyond ordinary ones.
         iterations: usize,
@@ -199,7 +199,7 @@ pub enum StepError {
     /// The line search could not lower the merit function.
     #[error("the solver stalled at relative residual {relative_residual:.2e} at t = {time:.4} s; worst at {blame}")]
     Stalled {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// Residual reached.
         relative_residual: f64,
@@ -209,7 +209,7 @@ pub enum StepError {
     /// A force or position became infinite or not a number.
     #[error("positions or forces are no longer finite at t = {time:.4} s; worst at {blame}")]
     NotFinite {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// Where it was found.
         blame: Blame,
@@ -219,7 +219,7 @@ pub enum StepError {
         "pins or colliders are blocked at t = {time:.4} s: what they would cross cannot give way; worst at {blame}\nhint: two surfaces with given motions must not meet; in penalty mode they may"
     )]
     Blocked {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// Where the forces are largest.
         blame: Blame,
@@ -229,7 +229,7 @@ pub enum StepError {
         "the stiffness matrix is singular at t = {time:.4} s ({reason}); worst at {blame}\nhint: in quasistatics every body must be held, by pins, bindings or springs"
     )]
     Singular {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// What the linear solver said.
         reason: String,
@@ -239,7 +239,7 @@ pub enum StepError {
     /// A control channel holds no finite number, or a factor that is not positive.
     #[error("control channel \"{channel}\" is {value} at t = {time:.4} s")]
     Control {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
         /// Name of the channel.
         channel: String,
@@ -249,7 +249,7 @@ pub enum StepError {
     /// Somebody asked to stop ([`Interrupt`](crate::Interrupt)).
     #[error("interrupted on the way to t = {time:.4} s")]
     Interrupted {
-        /// Time the step aimed at [s].
+        /// Time the step aimed at \[s\].
         time: f64,
     },
     /// An explicit step longer than the flesh allows.
@@ -257,11 +257,11 @@ pub enum StepError {
         "an explicit step of {step:.3e} s is too long at t = {time:.4} s: the flesh needs steps of at most {stable:.3e} s\nhint: leave `substeps` out, and as many steps are taken as are needed"
     )]
     Unstable {
-        /// Time at the start of the step [s].
+        /// Time at the start of the step \[s\].
         time: f64,
-        /// Length of the step [s].
+        /// Length of the step \[s\].
         step: f64,
-        /// Longest stable step [s].
+        /// Longest stable step \[s\].
         stable: f64,
     },
 }

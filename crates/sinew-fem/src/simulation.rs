@@ -30,14 +30,14 @@ use crate::state::State;
 
 /// Moves control channels in time.
 pub trait Driver: Send {
-    /// Writes the values at `time` [s].
+    /// Writes the values at `time` \[s\].
     fn apply(&self, time: f64, control: &mut Control);
 }
 
 /// How frames are cut into steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameParams {
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub frame_rate: f64,
     /// Steps of a frame.
     pub substeps: Substeps,
@@ -54,7 +54,7 @@ impl Default for FrameParams {
 /// Points from which frames are computed on a thread of the pool.
 const POOLED_POINTS: usize = 500;
 
-/// Turn of a pin or bone in one quasistatic increment [rad].
+/// Turn of a pin or bone in one quasistatic increment \[rad\].
 const LONGEST_TURN: f64 = 1.0;
 /// The same for what flesh follows, of one against another: flesh between bones that jump apart would turn inside out (MCA-49).
 const LONGEST_BEND: f64 = 0.35;
@@ -82,7 +82,7 @@ pub struct Simulation {
     backup: State,
     /// The state before a step that may be taken back for its error.
     step_backup: State,
-    /// Size of the largest body at rest [m].
+    /// Size of the largest body at rest \[m\].
     size: f64,
     /// Asked between steps.
     interrupt: Interrupt,
@@ -232,7 +232,7 @@ impl Simulation {
         &self.control
     }
 
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub fn time(&self) -> f64 {
         self.state.time
     }
@@ -242,7 +242,7 @@ impl Simulation {
         self.frame_index
     }
 
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub fn frame_rate(&self) -> f64 {
         self.params.frame_rate
     }

@@ -9,16 +9,16 @@ use crate::kinematics::Unknowns;
 /// Everything a step reads and writes; a copy of it is a checkpoint.
 #[derive(Debug, Default, PartialEq)]
 pub struct State {
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
     /// Values of the unknowns.
     pub unknowns: Unknowns,
-    /// Positions of all points, x(q) [m].
+    /// Positions of all points, x(q) \[m\].
     pub positions: Vec<Vec3>,
-    /// Velocities of all points [m/s].
+    /// Velocities of all points \[m/s\].
     pub velocities: Vec<Vec3>,
     /// Gradient of the step's merit function with respect to each node that is an unknown, zero where in balance: on pinned nodes the
-    /// force of the pin on the body, with what bound points pass on [N]. On points of a rigid body what they pass on to it: their sum
+    /// force of the pin on the body, with what bound points pass on \[N\]. On points of a rigid body what they pass on to it: their sum
     /// is the force that drives the body. Zero on points bound to flesh.
     pub reactions: Vec<Vec3>,
     /// What forces and solver remember from earlier steps.
@@ -47,46 +47,46 @@ impl Clone for State {
 /// Memory of earlier accepted steps.
 #[derive(Debug, Default, PartialEq)]
 pub struct History {
-    /// Last step's change of the unknowns, per second: extrapolates the next guess [m/s].
+    /// Last step's change of the unknowns, per second: extrapolates the next guess \[m/s\].
     pub rates: Vec<Vec3>,
     /// The rates of the step before, when there was one of the same length.
     pub previous_rates: Vec<Vec3>,
     /// Number of accepted steps that `rates` and `previous_rates` describe (0, 1 or 2).
     pub depth: usize,
-    /// Length of the last accepted step [s].
+    /// Length of the last accepted step \[s\].
     pub last_dt: f64,
     /// Poses of the colliders at the time of the state.
     pub collider_poses: Vec<Pose>,
-    /// Residual that rounding of the positions could cause at the end of the last step [N]: a step that starts below it is at rest.
+    /// Residual that rounding of the positions could cause at the end of the last step \[N\]: a step that starts below it is at rest.
     pub rounding: f64,
     /// Largest eigenvalues of the levels of lattices, as their smoothers take them; empty without lattices.
     pub spectra: Vec<f64>,
-    /// Positions one step earlier, for schemes over two steps; empty for others [m].
+    /// Positions one step earlier, for schemes over two steps; empty for others \[m\].
     pub previous_positions: Vec<Vec3>,
-    /// Velocities one step earlier, as `previous_positions` [m/s].
+    /// Velocities one step earlier, as `previous_positions` \[m/s\].
     pub previous_velocities: Vec<Vec3>,
-    /// Accelerations of all points, for schemes that continue them; empty for others [m/s²].
+    /// Accelerations of all points, for schemes that continue them; empty for others \[m/s²\].
     pub accelerations: Vec<Vec3>,
-    /// Length that the error of the last step allows the next one; 0 when nothing is known [s].
+    /// Length that the error of the last step allows the next one; 0 when nothing is known \[s\].
     pub next_dt: f64,
     /// Work done so far on the flesh from outside and by damping.
     pub work: Work,
     /// Triangle of the collision surface that each of its vertices was last led out of, `u32::MAX` for none; empty without penalty contact between bodies.
     pub contact_exits: Vec<u32>,
-    /// How deep each vertex was pushed from at the end of the last step [m]; like `contact_exits`.
+    /// How deep each vertex was pushed from at the end of the last step \[m\]; like `contact_exits`.
     pub contact_depths: Vec<f64>,
     /// What contacts remember, sorted by their keys; empty after explicit steps.
     pub contact_memory: Vec<ContactMemory>,
-    /// Speed at which the two of each pair with a restitution met [m/s], 0 for those that do not touch: pairs of the collision surface, then contacts with
+    /// Speed at which the two of each pair with a restitution met \[m/s\], 0 for those that do not touch: pairs of the collision surface, then contacts with
     /// colliders. Empty without restitution.
     pub meeting_speeds: Vec<f64>,
     /// Activation of every muscle, body after body, then of every strand, at the time of the state.
     pub activations: Vec<f64>,
-    /// Positions at the start of the last step, where the force of fibers depends on their speed; empty elsewhere [m].
+    /// Positions at the start of the last step, where the force of fibers depends on their speed; empty elsewhere \[m\].
     pub fiber_start: Vec<Vec3>,
 }
 
-/// Work over all accepted steps [J].
+/// Work over all accepted steps \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Done by pins: force times path, by the mean of the forces at both ends of each step.
@@ -100,7 +100,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// What is neither stored nor taken by damping of all that was put in, when the energy is now `total` [J]: numerical dissipation of the time integration, friction, and the
+    /// What is neither stored nor taken by damping of all that was put in, when the energy is now `total` \[J\]: numerical dissipation of the time integration, friction, and the
     /// work of loads without a potential.
     pub fn lost(&self, total: f64) -> f64 {
         self.start + self.pins + self.muscles - self.damping - total

@@ -79,7 +79,7 @@ impl Bounds {
         if self.is_empty() { [0.0; 3] } else { scale(add(self.min, self.max), 0.5) }
     }
 
-    /// Half the diagonal [m]; 1 for an empty box and never zero, so that it can divide.
+    /// Half the diagonal \[m\]; 1 for an empty box and never zero, so that it can divide.
     pub fn radius(&self) -> f32 {
         let r = if self.is_empty() { 1.0 } else { 0.5 * norm(sub(self.max, self.min)) };
         if r.is_finite() { r.max(1e-6) } else { 1e30 }
@@ -95,24 +95,24 @@ impl Bounds {
 /// A perspective camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Where the camera stands [m].
+    /// Where the camera stands \[m\].
     pub eye: [f32; 3],
-    /// The point in the middle of the picture [m].
+    /// The point in the middle of the picture \[m\].
     pub target: [f32; 3],
     /// Direction that is upwards in the picture; need not be orthogonal to the line of sight.
     pub up: [f32; 3],
-    /// Angle of view from the lower to the upper edge of the picture, in (0, π) [rad].
+    /// Angle of view from the lower to the upper edge of the picture, in (0, π) \[rad\].
     pub field_of_view: f32,
 }
 
 /// From where an automatic camera looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitParams {
-    /// Turns the camera about the up axis [rad]; at 0 it looks along the first horizontal axis it can (for z up: along +y).
+    /// Turns the camera about the up axis \[rad\]; at 0 it looks along the first horizontal axis it can (for z up: along +y).
     pub azimuth: f32,
-    /// Lifts the camera above the horizon [rad].
+    /// Lifts the camera above the horizon \[rad\].
     pub elevation: f32,
-    /// Angle of view from the lower to the upper edge of the picture, in (0, π) [rad].
+    /// Angle of view from the lower to the upper edge of the picture, in (0, π) \[rad\].
     pub field_of_view: f32,
 }
 

@@ -32,9 +32,9 @@ pub(crate) struct Projection {
     pub basis: CameraBasis,
     /// Pixels per unit of x/depth.
     pub focal: f32,
-    /// Middle of the picture [pixels].
+    /// Middle of the picture \[pixels\].
     pub middle: [f32; 2],
-    /// Nothing nearer than this is drawn [m].
+    /// Nothing nearer than this is drawn \[m\].
     pub near: f32,
 }
 

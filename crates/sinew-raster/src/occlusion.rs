@@ -1,6 +1,8 @@
 //! Ambient light: how much of the sky a point sees.
 //!
-//! $$A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}$$
+//! ```math
+//! A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}
+//! ```
 //!
 //! over evenly spread directions d of the upper half space, with the visibility V from one small depth map per direction.
 //! Evaluated at vertices and on a grid of the ground and interpolated, so it costs little and moves smoothly with the mesh.

@@ -20,7 +20,7 @@ pub struct Legend<'a> {
 const INK: [u8; 3] = [38, 44, 54];
 const FAINT: [u8; 3] = [84, 94, 108];
 
-/// Height of capitals for a picture of this height [pixels].
+/// Height of capitals for a picture of this height \[pixels\].
 fn text_size(image: &Image) -> f32 {
     (image.height as f32 * 0.021).max(6.0)
 }
@@ -74,7 +74,7 @@ pub(crate) fn draw_legend(image: &mut Image, legend: &Legend<'_>) {
     }
 }
 
-/// Round numbers (1, 2 or 5 times a power of ten) inside [min, max], about `count` of them.
+/// Round numbers (1, 2 or 5 times a power of ten) inside \[min, max\], about `count` of them.
 pub fn ticks(min: f64, max: f64, count: usize) -> Vec<f64> {
     let span = max - min;
     if !span.is_finite() {

@@ -19,7 +19,7 @@ pub struct View<'a> {
     pub camera: Camera,
     /// Axis that points up; lights and ground follow it.
     pub up: UpAxis,
-    /// Height of the ground along the up axis [m], if there is one.
+    /// Height of the ground along the up axis \[m\], if there is one.
     pub ground: Option<f32>,
     /// The region of interest, which sets the size of the ground pattern and where it fades. Keep it fixed in an animation.
     pub stage: Bounds,
@@ -36,7 +36,7 @@ pub struct View<'a> {
 /// Texels per side of the key light's depth map.
 const SHADOW_SIZE: usize = 1024;
 
-/// Largest picture side [pixels]: 64 megapixels are more than any screen and still fit in memory.
+/// Largest picture side \[pixels\]: 64 megapixels are more than any screen and still fit in memory.
 const MAX_SIDE: usize = 8192;
 
 /// Draws views of one size.

@@ -56,7 +56,7 @@ pub enum Paint<'a> {
 pub struct Wireframe {
     /// Color of the lines.
     pub color: Rgb,
-    /// Width of the lines [pixels].
+    /// Width of the lines \[pixels\].
     pub width: f32,
     /// 0 invisible, 1 opaque.
     pub opacity: f32,
@@ -71,7 +71,7 @@ impl Default for Wireframe {
 /// One triangulated surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a> {
-    /// Vertices [m]. Triangles at vertices that are not finite are left out.
+    /// Vertices \[m\]. Triangles at vertices that are not finite are left out.
     pub positions: &'a [[f32; 3]],
     /// Corners, counter-clockwise from outside. Triangles that name missing vertices are left out.
     pub triangles: &'a [[u32; 3]],

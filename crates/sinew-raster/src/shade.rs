@@ -107,9 +107,9 @@ pub(crate) struct Backdrop {
     up: UpAxis,
     ground: Option<f32>,
     center: V3,
-    /// The ground is clear within this distance of the center and has faded into the background at twice that [m].
+    /// The ground is clear within this distance of the center and has faded into the background at twice that \[m\].
     clear: f32,
-    /// Edge of a checker square [m].
+    /// Edge of a checker square \[m\].
     checker: f32,
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn display(color: V3) -> [u8; 3] {
     [byte(color[0]), byte(color[1]), byte(color[2])]
 }
 
-/// Size of a pixel on a plane at `position` seen at a slant [m].
+/// Size of a pixel on a plane at `position` seen at a slant \[m\].
 pub(crate) fn footprint(projection: &Projection, position: V3, normal: V3) -> f32 {
     let sight = sub(position, projection.basis.eye);
     let distance = norm(sight);

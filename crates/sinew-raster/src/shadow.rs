@@ -68,7 +68,7 @@ impl DepthMap {
         map
     }
 
-    /// Edge of a texel [m].
+    /// Edge of a texel \[m\].
     pub fn texel(&self) -> f32 {
         1.0 / self.scale
     }
@@ -215,7 +215,7 @@ pub(crate) struct SoftShadow {
     coarse: Vec<f32>,
     /// Lowest height drawn.
     lowest: f32,
-    /// Largest radius of the search [texels].
+    /// Largest radius of the search \[texels\].
     reach: f32,
 }
 

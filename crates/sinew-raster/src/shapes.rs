@@ -9,7 +9,7 @@ use super::vector::{V3, cross, dot, sub};
 /// A triangulated shape in its own coordinates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShapeMesh {
-    /// Vertices [m].
+    /// Vertices \[m\].
     pub positions: Vec<[f32; 3]>,
     /// Counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,

@@ -31,7 +31,7 @@ pub struct ConvertOptions {
     pub fields: Option<Vec<String>>,
     /// Field that colors pictures, from [`crate::record::ColorField::NAMES`]; what the scene says when `None`.
     pub color: Option<String>,
-    /// Width and height of pictures [pixels]; what the scene says when `None`.
+    /// Width and height of pictures \[pixels\]; what the scene says when `None`.
     pub size: Option<[usize; 2]>,
     /// Frames per value clip of USD files; what the scene says when `None`.
     pub clips: Option<usize>,

@@ -79,11 +79,11 @@ impl Tolerance {
 pub enum Window {
     /// At the last frame.
     End,
-    /// At the frame nearest to a time [s].
+    /// At the frame nearest to a time \[s\].
     At(f64),
     /// At every frame.
     All,
-    /// At every frame from one time to another [s], both included.
+    /// At every frame from one time to another \[s\], both included.
     Span(f64, f64),
 }
 
@@ -96,7 +96,7 @@ pub struct Checked {
     pub expected: String,
     /// The value that decided: the one at the asked time, or the worst; NaN where there is none.
     pub got: f64,
-    /// Time of that value [s]; `None` for what has no time, such as an order.
+    /// Time of that value \[s\]; `None` for what has no time, such as an order.
     pub time: Option<f64>,
     /// Whether the claim holds.
     pub passed: bool,

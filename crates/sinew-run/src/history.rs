@@ -36,7 +36,7 @@ impl ProbeHistory {
         &self.names
     }
 
-    /// Times of the frames [s].
+    /// Times of the frames \[s\].
     pub fn times(&self) -> &[f64] {
         &self.times
     }
@@ -63,7 +63,7 @@ impl ProbeHistory {
         (0..self.times.len()).min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// Longest distance between two frames [s]; 0 with fewer than two.
+    /// Longest distance between two frames \[s\]; 0 with fewer than two.
     pub fn spacing(&self) -> f64 {
         self.times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
     }

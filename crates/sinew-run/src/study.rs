@@ -120,7 +120,7 @@ fn measure(study: &Study, outcome: &RunOutcome) -> Result<(f64, Vec<f64>), Unkno
     Ok((x, measures))
 }
 
-/// Mean over the bodies of the mean edge length of their cells [m].
+/// Mean over the bodies of the mean edge length of their cells \[m\].
 fn mesh_size(outcome: &RunOutcome) -> f64 {
     let edges = outcome.bodies.iter().map(|body| body.mean_edge);
     edges.sum::<f64>() / outcome.bodies.len().max(1) as f64

@@ -9,7 +9,7 @@ use sinew_fem::report::StepTiming;
 pub struct TimingNode {
     /// What was done.
     pub name: String,
-    /// Wall-clock time [s].
+    /// Wall-clock time \[s\].
     pub seconds: f64,
     /// What it consists of; the rest to `seconds` went elsewhere.
     pub children: Vec<TimingNode>,

@@ -14,7 +14,9 @@ words! {
 
 /// A value over time.
 ///
-/// $$v(t) = v_i + s\\,(v_{i+1} - v_i),\quad s = w\\left(\frac{t - t_i}{t_{i+1} - t_i}\right)$$
+/// ```math
+/// v(t) = v_i + s\,(v_{i+1} - v_i),\quad s = w\left(\frac{t - t_i}{t_{i+1} - t_i}\right)
+/// ```
 ///
 /// with w the identity, 3s² − 2s³ or 0; outside the points the nearest value holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,13 +61,13 @@ impl<T> Track<T> {
         Self { points: vec![(0.0, value)], interpolation: Interpolation::Linear }
     }
 
-    /// Points with increasing times [s]; there must be at least one.
+    /// Points with increasing times \[s\]; there must be at least one.
     pub fn new(points: Vec<(f64, T)>, interpolation: Interpolation) -> Self {
         debug_assert!(!points.is_empty(), "a track needs a point");
         Self { points, interpolation }
     }
 
-    /// The points: time [s] and value.
+    /// The points: time \[s\] and value.
     pub fn points(&self) -> &[(f64, T)] {
         &self.points
     }
@@ -80,7 +82,7 @@ impl<T> Track<T> {
         self.points.len() == 1
     }
 
-    /// The last time at which the value changes [s].
+    /// The last time at which the value changes \[s\].
     pub fn end(&self) -> f64 {
         self.points.last().map_or(0.0, |last| last.0)
     }
@@ -95,7 +97,7 @@ impl<T> Track<T> {
 }
 
 impl<T: TrackValue> Track<T> {
-    /// The value at a time [s].
+    /// The value at a time \[s\].
     pub fn at(&self, time: f64) -> T {
         match self.segment(time) {
             Err(nearest) => self.points[nearest].1.clone(),
@@ -110,7 +112,7 @@ impl<T: TrackValue> Track<T> {
         }
     }
 
-    /// The rate of change at a time [1/s]; at a point, the rate of the segment that begins there.
+    /// The rate of change at a time \[1/s\]; at a point, the rate of the segment that begins there.
     pub fn rate(&self, time: f64) -> T {
         let still = |value: &T| value.difference(value, 0.0);
         match self.segment(time) {

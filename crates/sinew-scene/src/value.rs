@@ -21,39 +21,39 @@ pub struct Dimension {
 impl Dimension {
     /// A plain number.
     pub const NUMBER: Self = Self::new(0, 0, 0);
-    /// [m]
+    /// \[m\]
     pub const LENGTH: Self = Self::new(1, 0, 0);
-    /// [s]
+    /// \[s\]
     pub const TIME: Self = Self::new(0, 0, 1);
-    /// [kg]
+    /// \[kg\]
     pub const MASS: Self = Self::new(0, 1, 0);
-    /// [rad]
+    /// \[rad\]
     pub const ANGLE: Self = Self { metre: 0, kilogram: 0, second: 0, radian: 1 };
-    /// [rad/s]
+    /// \[rad/s\]
     pub const ANGULAR_VELOCITY: Self = Self { metre: 0, kilogram: 0, second: -1, radian: 1 };
-    /// [1/s]
+    /// \[1/s\]
     pub const FREQUENCY: Self = Self::new(0, 0, -1);
-    /// [m/s]
+    /// \[m/s\]
     pub const VELOCITY: Self = Self::new(1, 0, -1);
-    /// [m/s²]
+    /// \[m/s²\]
     pub const ACCELERATION: Self = Self::new(1, 0, -2);
-    /// [N]
+    /// \[N\]
     pub const FORCE: Self = Self::new(1, 1, -2);
-    /// [Pa]
+    /// \[Pa\]
     pub const PRESSURE: Self = Self::new(-1, 1, -2);
-    /// [kg/m³]
+    /// \[kg/m³\]
     pub const DENSITY: Self = Self::new(-3, 1, 0);
-    /// [N/m]
+    /// \[N/m\]
     pub const STIFFNESS: Self = Self::new(0, 1, -2);
-    /// [Pa/m]
+    /// \[Pa/m\]
     pub const PRESSURE_PER_LENGTH: Self = Self::new(-2, 1, -2);
-    /// [J]
+    /// \[J\]
     pub const ENERGY: Self = Self::new(2, 1, -2);
-    /// [m³]
+    /// \[m³\]
     pub const VOLUME: Self = Self::new(3, 0, 0);
-    /// [m²]
+    /// \[m²\]
     pub const AREA: Self = Self::new(2, 0, 0);
-    /// [W]
+    /// \[W\]
     pub const POWER: Self = Self::new(2, 1, -3);
 
     /// Exponents of meter, kilogram and second.

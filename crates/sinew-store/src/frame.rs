@@ -20,7 +20,7 @@ use super::header::Header;
 pub struct StoredFrame {
     /// Number of the frame in the run.
     pub index: usize,
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub time: f64,
     /// Changes when the cells of a body change.
     pub topology_revision: u64,
@@ -43,7 +43,7 @@ pub struct StoredFrame {
 pub(super) struct StoredBody {
     pub positions: Vec<Vec3>,
     pub velocities: Vec<Vec3>,
-    /// σ₁₁, σ₂₂, σ₃₃, σ₂₃, σ₁₃, σ₁₂ of each cell [Pa]; empty when not recorded.
+    /// σ₁₁, σ₂₂, σ₃₃, σ₂₃, σ₁₃, σ₁₂ of each cell \[Pa\]; empty when not recorded.
     pub stress: Vec<[f64; 6]>,
 }
 

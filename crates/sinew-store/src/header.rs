@@ -25,7 +25,7 @@ pub struct RecordedBody {
 }
 
 impl RecordedBody {
-    /// Positions of the surface for some positions of the nodes [m].
+    /// Positions of the surface for some positions of the nodes \[m\].
     pub fn surface_positions(&self, nodes: &[Vec3]) -> Vec<Vec3> {
         match &self.embedding {
             None => self.nearest_nodes.iter().map(|&node| nodes[node as usize]).collect(),
@@ -60,7 +60,7 @@ pub struct Header {
     pub scene_text: String,
     /// Values of the scene that were replaced on the command line.
     pub overrides: Vec<String>,
-    /// Frames per second [1/s].
+    /// Frames per second \[1/s\].
     pub frame_rate: f64,
     /// Largest error of a coordinate, as a part of the size of its body; 0: exact.
     pub error: f64,

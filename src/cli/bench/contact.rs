@@ -125,7 +125,7 @@ fn places(simulation: &sinew_fem::Simulation) -> Vec<Vec3> {
     y
 }
 
-/// Mean height of the nodes of the upper mat [m].
+/// Mean height of the nodes of the upper mat \[m\].
 fn upper_height(simulation: &sinew_fem::Simulation) -> Option<f64> {
     let upper = simulation.model().bodies.iter().find(|body| body.name == "upper")?;
     let points = &simulation.state().positions[upper.points.clone()];

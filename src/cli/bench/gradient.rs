@@ -25,7 +25,7 @@ const ACTIVATION: f64 = 0.3;
 /// Gradients of a muscle of fifty thousand tetrahedra by 32 activations, beside a Newton step
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Edge of the cells [mm]: 9.9 makes 52,920 tetrahedra
+    /// Edge of the cells in millimeters; 9.9 makes 52,920 tetrahedra
     #[arg(long, value_name = "MM", default_value_t = 9.9, value_parser = edge)]
     cell: f64,
 

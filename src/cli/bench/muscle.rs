@@ -42,7 +42,7 @@ pub struct Arguments {
 
 /// What a run took.
 struct Run {
-    /// Of one Newton iteration with 15 iterations of the linear solver [s].
+    /// Of one Newton iteration with 15 iterations of the linear solver \[s\].
     newton_seconds: f64,
     gradient: f64,
     assembly: f64,

@@ -14,7 +14,7 @@ use super::super::talk::Talk;
 use super::Failure;
 use super::abuse::random::Random;
 
-/// Room for one body of the pile [m].
+/// Room for one body of the pile \[m\].
 const PITCH: f64 = 0.105;
 /// Seconds of a pile and of a drop.
 const PILE_DURATION: f64 = 1.0;

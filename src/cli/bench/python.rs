@@ -18,7 +18,7 @@ use sinew_scene::Scene;
 use super::super::talk::Talk;
 use super::{Failure, spread};
 
-/// Young's modulus [Pa] and Poisson's ratio of the flesh.
+/// Young's modulus \[Pa\] and Poisson's ratio of the flesh.
 const ELASTIC: (f64, f64) = (30e3, 0.45);
 
 /// Calls from Python beside the same work in Rust: steps of a simulation, and stresses of a million deformation gradients
@@ -110,7 +110,7 @@ pub fn measure(arguments: &Arguments, talk: Talk) -> Result<Value, Failure> {
     }))
 }
 
-/// Wall-clock time of a frame, and what of it goes into handing it to the pool and back, which small models do without [s]; by repeat.
+/// Wall-clock time of a frame, and what of it goes into handing it to the pool and back, which small models do without \[s\]; by repeat.
 fn frame_times(simulation: &mut Simulation, count: usize, repeats: u16) -> Result<Vec<[f64; 2]>, Failure> {
     let failed = |error: sinew_fem::StepError| Failure::Other(error.to_string());
     let is_small = simulation.model().kinematics.point_count() < Simulation::POOLED_POINTS;

@@ -333,7 +333,7 @@ fn scene_text(rig: &Rig, character: Character, animation: &str, hard: &[&str], c
     text
 }
 
-/// Least turn of the joint that turns most, from frame to frame [degrees].
+/// Least turn of the joint that turns most, from frame to frame \[degrees\].
 fn least_turn(rig: &Rig, animation: &str, frames: usize) -> f64 {
     let Ok(animation) = rig.animation(Some(animation)) else { return 0.0 };
     let poses: Vec<_> = (0..=frames).map(|frame| rig.pose(animation, frame as f64 / FRAME_RATE)).collect();

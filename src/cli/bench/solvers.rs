@@ -27,7 +27,7 @@ use incomplete::IncompleteFactor;
 const TOLERANCE: f64 = 1e-6;
 /// Most iterations of conjugate gradients.
 const MAX_ITERATIONS: usize = 5000;
-/// A method stops when it needs more memory [bytes], or more time.
+/// A method stops when it needs more memory \[bytes\], or more time.
 const MAX_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
 const MAX_TIME: Duration = Duration::from_secs(600);
 
@@ -160,7 +160,7 @@ fn run(way: Way, size: usize) -> Result<Value, String> {
     Ok(found)
 }
 
-/// The most memory that this process had [bytes], where the system tells it in a file.
+/// The most memory that this process had \[bytes\], where the system tells it in a file.
 fn peak_bytes() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;

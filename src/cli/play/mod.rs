@@ -186,7 +186,7 @@ impl From<Failure> for Stopped {
 /// How pictures reach the terminal.
 struct Canvas {
     graphics: Graphics,
-    /// [pixels]
+    /// \[pixels\]
     size: [usize; 2],
     /// Rows of text a picture takes.
     rows: usize,

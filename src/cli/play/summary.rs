@@ -125,7 +125,7 @@ fn columns(header: &Header, asked: &[String]) -> Vec<usize> {
     found
 }
 
-/// Volume [m³] and extents [m] of all bodies together.
+/// Volume \[m³\] and extents \[m\] of all bodies together.
 fn measures(header: &Header, stored: &StoredFrame) -> (Option<f64>, Option<Vec3>) {
     if !stored.has_geometry || header.bodies.is_empty() {
         return (None, None);

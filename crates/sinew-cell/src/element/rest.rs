@@ -12,7 +12,7 @@ use super::Element;
 pub struct RestGeometry<const N: usize> {
     /// ∂Nₐ/∂X \[1/m\] per point and node.
     pub gradients: Vec<[Vec3; N]>,
-    /// Rest volume that each point stands for [m³].
+    /// Rest volume that each point stands for \[m³\].
     pub weights: Vec<f64>,
     /// Nₐ(ξ) per point of one cell; the same in every cell.
     pub shape_values: Vec<[f64; N]>,
@@ -30,7 +30,7 @@ pub enum ElementError {
         cell: usize,
         /// Quadrature point within the cell.
         point: usize,
-        /// w det(∂X/∂ξ) [m³].
+        /// w det(∂X/∂ξ) \[m³\].
         volume: f64,
     },
     /// A cell names a node that does not exist.
@@ -96,7 +96,7 @@ impl<const N: usize> RestGeometry<N> {
         self.weights.len() / self.points_per_cell()
     }
 
-    /// Rest volume of a cell [m³].
+    /// Rest volume of a cell \[m³\].
     pub fn cell_volume(&self, cell: usize) -> f64 {
         let points = self.points_per_cell();
         self.weights[cell * points..][..points].iter().sum()
@@ -104,7 +104,7 @@ impl<const N: usize> RestGeometry<N> {
 
     /// Adds the lumped mass of every cell to its nodes: mₐ += ρ ∫ Nₐ dX, the row sums of the consistent mass matrix.
     ///
-    /// `densities` [kg/m³] has one entry per cell. Row sums are positive for linear elements (Nₐ > 0 at all points of their
+    /// `densities` \[kg/m³\] has one entry per cell. Row sums are positive for linear elements (Nₐ > 0 at all points of their
     /// rules) and keep the total mass and, for affine motions, the momentum. Elements whose row sums are not positive bring shares of
     /// their own ([`Element::mass_shares`]): mₐ += sₐ ρ V.
     pub fn add_lumped_mass(&self, cells: &[u32], densities: &[f64], masses: &mut [f64]) {

@@ -1,9 +1,13 @@
 //! A potential that grows without bound as two surfaces meet, and ends smoothly at a distance.
 //!
-//! $$\varphi(d) = \kappa A \hat d\; b(d / \hat d), \qquad b(s) = k\, q(1 - s) + k\, s_0^2\, \beta(s / s_0),$$
-//! $$q(r) = \begin{cases} r^3 / 6w & r < w \\ (r - w/2)^2 / 2 + w^2/24 & r \ge w \end{cases} \qquad
-//!   \beta(t) = -(1 - t)^2 \ln t \quad (0 < t < 1),$$
-//! both zero beyond, with the area A that the pair stands for and a modulus κ [Pa]. A logarithm alone [Li20] hardens from the first touch on: a pair that starts
+//! ```math
+//! \varphi(d) = \kappa A \hat d\; b(d / \hat d), \qquad b(s) = k\, q(1 - s) + k\, s_0^2\, \beta(s / s_0),
+//! ```
+//! ```math
+//! q(r) = \begin{cases} r^3 / 6w & r < w \\ (r - w/2)^2 / 2 + w^2/24 & r \ge w \end{cases} \qquad
+//!    \beta(t) = -(1 - t)^2 \ln t \quad (0 < t < 1),
+//! ```
+//! both zero beyond, with the area A that the pair stands for and a modulus κ \[Pa\]. A logarithm alone \[Li20\] hardens from the first touch on: a pair that starts
 //! too near opens by a factor per iteration of Newton's method. Here most of the gap is a spring, which takes one, and the logarithm begins at a quarter of it.
 //!
 //! The pressure −φ'/A is κ at half of d̂, so with κ the stiffness of the flesh itself the gap stays a good part of d̂ at any load that flesh bears, and the
@@ -39,7 +43,7 @@ pub(super) fn barrier(s: f64) -> [f64; 3] {
 }
 
 /// Factor that fades the repulsion of two edges out as they become parallel, where their closest points jump, with its derivative by c = |u × v|²:
-/// m = (2 − c/ε) c/ε below ε [Li20].
+/// m = (2 − c/ε) c/ε below ε \[Li20\].
 #[inline]
 pub(super) fn mollifier(c: f64, epsilon: f64) -> [f64; 2] {
     if c >= epsilon {

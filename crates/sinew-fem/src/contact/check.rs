@@ -32,7 +32,7 @@ const SURROUNDINGS: f64 = 3.0;
 pub struct SurfaceCheck {
     /// Pairs of triangles that cross.
     pub crossings: usize,
-    /// Deepest point of a surface inside of another, or of another fold of itself [m].
+    /// Deepest point of a surface inside of another, or of another fold of itself \[m\].
     pub penetration: f64,
 }
 
@@ -96,7 +96,7 @@ impl SurfacePlaces {
         Self { vertices, collider_poses }
     }
 
-    /// Moves the surface of a body to other places [m]; whether there is such a surface.
+    /// Moves the surface of a body to other places \[m\]; whether there is such a surface.
     pub fn move_body(&mut self, model: &Model, body: usize, places: &[Vec3]) -> bool {
         let group = model.surfaces.groups.iter().find(|group| group.party == Party::Body(body));
         let vertices = group.and_then(|group| self.vertices.get_mut(group.vertices.clone()));
@@ -128,9 +128,9 @@ pub struct StartOverlap {
     pub mode: ContactMode,
     /// Pairs of triangles that cross.
     pub crossings: usize,
-    /// The deepest point found [m], and where it is.
+    /// The deepest point found \[m\], and where it is.
     pub depth: f64,
-    /// Place of the deepest point, or of a crossing [m].
+    /// Place of the deepest point, or of a crossing \[m\].
     pub place: [f64; 3],
 }
 

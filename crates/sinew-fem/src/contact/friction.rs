@@ -1,10 +1,12 @@
-//! Coulomb friction of a given normal force N, with a potential [Li20],
-//! $$E_f = \mu\, N\, f(|u|), \qquad f(y) = \begin{cases} y^2/\epsilon - y^3/(3\epsilon^2) + \epsilon/3 & y < \epsilon \\ y & y \ge \epsilon\end{cases}$$
+//! Coulomb friction of a given normal force N, with a potential \[Li20\],
+//! ```math
+//! E_f = \mu\, N\, f(|u|), \qquad f(y) = \begin{cases} y^2/\epsilon - y^3/(3\epsilon^2) + \epsilon/3 & y < \epsilon \\ y & y \ge \epsilon\end{cases}
+//! ```
 //! of the slip u in the tangent plane. Below the slip ε the force grows smoothly from zero.
 
 use sinew_math::{Mat3, Vec3};
 
-/// ε per length of a step unless a scene says otherwise [m/s].
+/// ε per length of a step unless a scene says otherwise \[m/s\].
 pub const USUAL_CREEP: f64 = 1e-3;
 
 /// Share of f'' − f'/y that a stiffened second derivative keeps along the slip. The whole of it leaves no stiffness once a contact slides, and steps overshoot to

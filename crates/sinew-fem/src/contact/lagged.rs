@@ -1,5 +1,5 @@
 //! What a contact of the start of a step does while the step lasts: it holds by friction, and pushes harder or less hard as its restitution asks. Normal force N,
-//! normal n and place lag by one step [Li20], so that both have a potential within it.
+//! normal n and place lag by one step \[Li20\], so that both have a potential within it.
 //!
 //! The slip that friction has held so far goes on from step to step, so that what it holds does not creep. It is kept in units of ε, the slip that friction
 //! takes to reach μN, and never grows beyond it: then it slides.
@@ -27,13 +27,13 @@ pub(crate) fn recall(memories: &[ContactMemory], key: [u32; 4]) -> Vec3 {
 pub struct Response {
     /// Towards the first of the two.
     pub normal: Vec3,
-    /// Normal force N at the start of the step [N], ≥ 0.
+    /// Normal force N at the start of the step \[N\], ≥ 0.
     pub normal_force: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
-    /// Slip held at the start of the step [m].
+    /// Slip held at the start of the step \[m\].
     pub held: Vec3,
-    /// Force along the normal that comes on top of N [N].
+    /// Force along the normal that comes on top of N \[N\].
     pub push: f64,
 }
 
@@ -43,13 +43,13 @@ impl Response {
         self.friction == 0.0 && self.push == 0.0
     }
 
-    /// Held slip after a motion of the first against the second [m].
+    /// Held slip after a motion of the first against the second \[m\].
     fn slip(&self, moved: Vec3) -> Vec3 {
         let slip = self.held + moved;
         slip - self.normal * slip.dot(self.normal)
     }
 
-    /// Potential after a motion `moved` of the first against the second, with the slip ε over which friction grows [J].
+    /// Potential after a motion `moved` of the first against the second, with the slip ε over which friction grows \[J\].
     pub(crate) fn energy(&self, moved: Vec3, epsilon: f64) -> f64 {
         let mut energy = -self.push * moved.dot(self.normal);
         if self.friction > 0.0 {
@@ -58,7 +58,7 @@ impl Response {
         energy
     }
 
-    /// Its derivative: minus the force on the first [N].
+    /// Its derivative: minus the force on the first \[N\].
     pub(crate) fn gradient(&self, moved: Vec3, epsilon: f64) -> Vec3 {
         let mut gradient = self.normal * -self.push;
         if self.friction > 0.0 {
@@ -68,12 +68,12 @@ impl Response {
         gradient
     }
 
-    /// Its second derivative, positive semi-definite [N/m].
+    /// Its second derivative, positive semi-definite \[N/m\].
     pub(crate) fn block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
         self.block_that_keeps(1.0, moved, epsilon)
     }
 
-    /// The same, stiffer along the slip: where many contacts begin to slide at once, steps do not overshoot [N/m].
+    /// The same, stiffer along the slip: where many contacts begin to slide at once, steps do not overshoot \[N/m\].
     pub(crate) fn stiffened_block(&self, moved: Vec3, epsilon: f64) -> Mat3 {
         self.block_that_keeps(KEPT_DROP, moved, epsilon)
     }
@@ -85,7 +85,7 @@ impl Response {
         friction_block(self.slip(moved), self.normal, epsilon, kept) * (self.friction * self.normal_force)
     }
 
-    /// Force on the first where nothing has moved yet: normal force, and friction of the slip that is held [N].
+    /// Force on the first where nothing has moved yet: normal force, and friction of the slip that is held \[N\].
     pub(crate) fn force_at_rest(&self, epsilon: f64) -> Vec3 {
         self.normal * self.normal_force - self.gradient(Vec3::zero(), epsilon)
     }

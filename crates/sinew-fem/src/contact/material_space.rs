@@ -71,7 +71,7 @@ pub(super) struct MaterialSpace {
     /// Outward normals of the vertices, and of the triangles; zero where there is no area.
     normals: Vec<Vec3>,
     faces: Vec<Vec3>,
-    /// Thickness of the body at each vertex at rest [m].
+    /// Thickness of the body at each vertex at rest \[m\].
     thickness: Vec<f64>,
     /// Whether a point belongs to a cell inside out.
     is_inverted: Vec<bool>,
@@ -155,7 +155,7 @@ impl MaterialSpace {
         space
     }
 
-    /// How far the far side of its own body is from a vertex at rest [m]; zero for vertices that enter nothing.
+    /// How far the far side of its own body is from a vertex at rest \[m\]; zero for vertices that enter nothing.
     fn thickness_at(&self, model: &ContactModel, vertex: usize) -> f64 {
         let group = model.vertex_groups[vertex] as usize;
         let Some(surface) = &self.surfaces[group] else { return 0.0 };

@@ -1,8 +1,10 @@
 //! Restitution: what is left of the speed of two bodies that meet.
 //!
 //! Two that met at speed v and are to part at e v feel (1 + a u) times the force N of elastic contact, u being the speed at which they come closer
-//! [Hunt–Crossley 1975]. For a mass m on any contact law, m u du/(1 + a u) = −N dd links both speeds: with β = a v,
-//! $$\beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),$$
+//! \[Hunt–Crossley 1975\]. For a mass m on any contact law, m u du/(1 + a u) = −N dd links both speeds: with β = a v,
+//! ```math
+//! \beta - \ln(1 + \beta) = -e\beta - \ln(1 - e\beta),
+//! ```
 //! whatever the mass, the stiffness and the shape. Speeds are those of the centers of mass, since flesh gives way more than its surface does: the law holds
 //! for soft bodies too, as far as they do not ring.
 //!
@@ -10,7 +12,7 @@
 
 use sinew_math::Vec3;
 
-/// Speed below which two that meet count as having met at this speed [m/s]: damping grows without bound towards zero.
+/// Speed below which two that meet count as having met at this speed \[m/s\]: damping grows without bound towards zero.
 const SLOWEST_MEETING: f64 = 0.01;
 /// The deadest bounce.
 const MIN_RESTITUTION: f64 = 0.01;
@@ -35,12 +37,12 @@ pub(crate) fn bounce_damping(restitution: f64) -> f64 {
 /// A pair that meets, for one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Meeting {
-    /// Σ N n of its contacts, and Σ N [N].
+    /// Σ N n of its contacts, and Σ N \[N\].
     thrust: Vec3,
     force: f64,
-    /// Velocity of the first against the second [m/s].
+    /// Velocity of the first against the second \[m/s\].
     velocity: Vec3,
-    /// a [s/m], and what u is divided by.
+    /// a \[s/m\], and what u is divided by.
     damping: f64,
     softening: f64,
 }
@@ -67,7 +69,7 @@ impl Meeting {
         met
     }
 
-    /// Force along the normal of one of its contacts that comes on top of N [N]; at least −N.
+    /// Force along the normal of one of its contacts that comes on top of N \[N\]; at least −N.
     pub fn push(&self, normal: Vec3, force: f64) -> f64 {
         if self.damping == 0.0 {
             return 0.0;

@@ -17,13 +17,13 @@ pub struct ContactRule {
     pub mode: ContactMode,
     /// Coulomb's coefficient of friction μ.
     pub friction: f64,
-    /// Coefficient of restitution e in [0, 1]: what is left of the speed of two bodies that meet; 1 takes nothing.
+    /// Coefficient of restitution e in \[0, 1\]: what is left of the speed of two bodies that meet; 1 takes nothing.
     pub restitution: f64,
-    /// Penalty: pressure per depth [Pa/m]; `None` derives it from stiffness and cell size of the softer body.
+    /// Penalty: pressure per depth \[Pa/m\]; `None` derives it from stiffness and cell size of the softer body.
     pub stiffness: Option<f64>,
-    /// Penalty: stiffness across the normal over that along it, α in [0, 1] (MCA-28).
+    /// Penalty: stiffness across the normal over that along it, α in \[0, 1\] (MCA-28).
     pub tangential: f64,
-    /// Barrier: distance at which surfaces begin to repel [m]; `None` takes a tenth of the mean edge of the finer surface.
+    /// Barrier: distance at which surfaces begin to repel \[m\]; `None` takes a tenth of the mean edge of the finer surface.
     pub gap: Option<f64>,
 }
 
@@ -34,11 +34,11 @@ impl Default for ContactRule {
     }
 }
 
-/// Time over which bodies that start inside colliders are pushed out [s].
+/// Time over which bodies that start inside colliders are pushed out \[s\].
 const EASE_TIME: f64 = 0.5;
 /// Depth that needs no easing, in cells: what pressure may cause.
 pub(crate) const ORDINARY_DEPTH: f64 = 0.05;
-/// Time in which what is left of any other allowed depth falls to a third [s].
+/// Time in which what is left of any other allowed depth falls to a third \[s\].
 pub(crate) const FADE_TIME: f64 = 0.1;
 
 /// What is left at `time` of a depth that the start allows.

@@ -40,13 +40,13 @@ pub(crate) struct Active {
     pub weights: [f64; 4],
     /// From the second towards the first.
     pub normal: Vec3,
-    /// Distance, or depth below zero [m].
+    /// Distance, or depth below zero \[m\].
     pub gap: f64,
-    /// ∂E/∂y of each vertex [N].
+    /// ∂E/∂y of each vertex \[N\].
     gradient: [Vec3; 4],
-    /// φ', not positive [N].
+    /// φ', not positive \[N\].
     pub slope: f64,
-    /// φ'' [N/m], and stiffness across the normal.
+    /// φ'' \[N/m\], and stiffness across the normal.
     curvature: f64,
     across: f64,
     /// Coefficient of friction.
@@ -105,7 +105,7 @@ struct Lagged {
     vertices: [u32; 4],
     weights: [f64; 4],
     response: Response,
-    /// Σ wᵢ yᵢ at the start of the step, moved along with a half-space [m].
+    /// Σ wᵢ yᵢ at the start of the step, moved along with a half-space \[m\].
     anchor: Vec3,
 }
 
@@ -168,14 +168,14 @@ pub(crate) struct ContactStage {
     is_stale: bool,
     /// Whether contacts do more than push: then those at the start of a step matter.
     has_lagged: bool,
-    /// Slip over which friction grows to its largest [m].
+    /// Slip over which friction grows to its largest \[m\].
     epsilon: f64,
     /// Pairs that have a restitution, with the speeds at which they met.
     meetings: Vec<Meeting>,
     meeting_speeds: Vec<f64>,
-    /// Depth that is allowed each vertex in this step [m]: whatever was found deeper than a moment before is pushed out slowly, or it would fly.
+    /// Depth that is allowed each vertex in this step \[m\]: whatever was found deeper than a moment before is pushed out slowly, or it would fly.
     allowed: Vec<f64>,
-    /// Depth each was pushed from at the end of the last step [m].
+    /// Depth each was pushed from at the end of the last step \[m\].
     depths: Vec<f64>,
     /// Share of the allowed depth that is left at the end of the step.
     fading: f64,
@@ -352,7 +352,7 @@ impl ContactStage {
         self.meetings = meetings;
     }
 
-    /// Velocity of the center of a group [m/s], and its mass [kg], which is infinite where the scene moves it.
+    /// Velocity of the center of a group \[m/s\], and its mass \[kg\], which is infinite where the scene moves it.
     fn travel(&self, model: &Model, state: &State, group: usize, dt: f64) -> (Vec3, f64) {
         let contact = &model.contact;
         match contact.groups[group].party {
@@ -370,13 +370,13 @@ impl ContactStage {
         }
     }
 
-    /// What the restitution of a contact adds to its force [N].
+    /// What the restitution of a contact adds to its force \[N\].
     fn push(&self, contact: &ContactModel, active: &Active) -> f64 {
         let pair = if active.bounces { active.pair(contact) } else { None };
         pair.map_or(0.0, |(pair, sign)| self.meetings[pair].push(active.normal * sign, -active.slope))
     }
 
-    /// Contacts at the start of a step, with the forces on the first of each [N].
+    /// Contacts at the start of a step, with the forces on the first of each \[N\].
     pub fn forces(&self) -> impl Iterator<Item = (&Active, Vec3)> {
         let mut lagged = self.lagged.iter();
         self.active().map(move |active| match active.is_lagged().then(|| lagged.next()).flatten() {
@@ -557,7 +557,7 @@ impl ContactStage {
         reduce_blocks(count, BLOCK, block, f64::min).unwrap_or(1.0)
     }
 
-    /// Contacts at points `x`; returns their energy with that of friction [J].
+    /// Contacts at points `x`; returns their energy with that of friction \[J\].
     pub fn evaluate(&mut self, model: &Model, x: &[Vec3]) -> f64 {
         if Self::is_idle(model) {
             return 0.0;
@@ -612,7 +612,7 @@ impl ContactStage {
         parts.fold(Vec3::zero(), |sum, (&v, &w)| sum + self.y[v as usize] * w)
     }
 
-    /// Energy of the contacts at the place last evaluated, friction left out [J].
+    /// Energy of the contacts at the place last evaluated, friction left out \[J\].
     pub fn stored_energy(&self) -> f64 {
         self.chunks.iter().map(|chunk| chunk.energy).sum()
     }

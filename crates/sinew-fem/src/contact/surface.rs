@@ -33,13 +33,13 @@ pub struct Group {
     pub vertices: Range<usize>,
     /// Its triangles.
     pub triangles: Range<usize>,
-    /// Mean edge of its triangles at rest [m].
+    /// Mean edge of its triangles at rest \[m\].
     pub edge: f64,
-    /// Stiffness λ + 2μ of its flesh [Pa]; infinite for rigid ones.
+    /// Stiffness λ + 2μ of its flesh \[Pa\]; infinite for rigid ones.
     pub modulus: f64,
-    /// Cell size at rest [m]; infinite for rigid ones.
+    /// Cell size at rest \[m\]; infinite for rigid ones.
     pub cell: f64,
-    /// Half the largest distance at which it feels anything [m].
+    /// Half the largest distance at which it feels anything \[m\].
     pub margin: f64,
 }
 
@@ -52,15 +52,15 @@ pub struct PairRule {
     pub friction: f64,
     /// β of the restitution: damping times the speed of meeting.
     pub bounce: f64,
-    /// Penalty: pressure per depth k [Pa/m].
+    /// Penalty: pressure per depth k \[Pa/m\].
     pub stiffness: f64,
     /// Penalty: stiffness across the normal over that along it.
     pub tangential: f64,
-    /// Penalty: depth over which the stiffness grows to k [m].
+    /// Penalty: depth over which the stiffness grows to k \[m\].
     pub onset: f64,
-    /// Barrier: distance d̂ [m].
+    /// Barrier: distance d̂ \[m\].
     pub gap: f64,
-    /// Barrier: modulus κ [Pa].
+    /// Barrier: modulus κ \[Pa\].
     pub modulus: f64,
 }
 
@@ -82,7 +82,7 @@ pub struct Obstacle {
     pub collider: usize,
     /// Its vertices.
     pub vertices: Range<usize>,
-    /// Where they are in its frame [m].
+    /// Where they are in its frame \[m\].
     pub local: Vec<Vec3>,
 }
 
@@ -91,7 +91,7 @@ pub struct Obstacle {
 pub struct ContactModel {
     /// Who takes part.
     pub groups: Vec<Group>,
-    /// Slip over which friction grows to its largest, per length of a step [m/s].
+    /// Slip over which friction grows to its largest, per length of a step \[m/s\].
     pub creep: f64,
     /// Pairs of groups, g ≤ h, that have a restitution below 1, with its β.
     pub bouncing: Vec<(usize, usize, f64)>,
@@ -103,13 +103,13 @@ pub struct ContactModel {
     entries: Vec<(u32, f64)>,
     /// Group of each vertex.
     pub vertex_groups: Vec<u32>,
-    /// Rest area of each vertex [m²].
+    /// Rest area of each vertex \[m²\].
     pub areas: Vec<f64>,
-    /// Vertices at rest [m].
+    /// Vertices at rest \[m\].
     pub rest: Vec<Vec3>,
     /// All triangles.
     pub triangles: Vec<[u32; 3]>,
-    /// Rest area of each triangle [m²].
+    /// Rest area of each triangle \[m²\].
     pub triangle_areas: Vec<f64>,
     /// Half-spaces.
     pub planes: Vec<PlaneGroup>,
@@ -371,7 +371,7 @@ impl ContactModel {
     }
 }
 
-/// κ between rigid bodies [Pa]: that of soft rubber.
+/// κ between rigid bodies \[Pa\]: that of soft rubber.
 const RIGID_MODULUS: f64 = 1e6;
 
 /// A hexahedron in six tetrahedra around the diagonal from corner 0 to corner 6, all of positive volume. Neighbors agree on their common face.

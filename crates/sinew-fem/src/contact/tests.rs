@@ -99,7 +99,7 @@ fn forces_of_contact_are_derivatives_of_its_energy() {
     }
 }
 
-/// MCA-28: k/2 dᵀ[(1 − α) n nᵀ + α I] d resists a motion across the normal with α of its stiffness along it. Both blocks stay as they are, so that normals do not turn;
+/// MCA-28: k/2 dᵀ\[(1 − α) n nᵀ + α I\] d resists a motion across the normal with α of its stiffness along it. Both blocks stay as they are, so that normals do not turn;
 /// they are deeper in each other than the depth over which the spring sets in.
 #[test]
 fn penalties_are_alpha_as_stiff_across_the_normal_as_along_it() {

@@ -1,6 +1,9 @@
 //! Soft attachments: springs of zero rest length between points, or between points and moving targets.
 //!
-//! $$E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,$$ where y is another point, a weighted sum of points (an embedded point), or a target that
+//! ```math
+//! E = \tfrac{k}{2} \sum_s |x_a - y_s|^2,
+//! ```
+//! where y is another point, a weighted sum of points (an embedded point), or a target that
 //! is moved by control channels.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
@@ -25,7 +28,7 @@ pub struct SpringPoint {
     pub point: u32,
     /// The other end.
     pub anchor: Anchor,
-    /// Stiffness [N/m].
+    /// Stiffness \[N/m\].
     pub stiffness: f64,
 }
 
@@ -35,7 +38,7 @@ pub struct Attachment {
     pub name: String,
     /// The springs.
     pub springs: Vec<SpringPoint>,
-    /// Translation [m] and rotation vector [rad] of places, about `pivot`.
+    /// Translation \[m\] and rotation vector \[rad\] of places, about `pivot`.
     pub motion: Option<([ChannelId; 3], [ChannelId; 3])>,
     /// Center of the rotation.
     pub pivot: Vec3,

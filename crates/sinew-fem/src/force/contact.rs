@@ -1,7 +1,9 @@
 //! Penalty contact of surface points (and of inner nodes, which only collapsing flesh brings there) with a rigid collider.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
-//! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
+//! ```math
+//! E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,
+//! ```
 //! with friction and restitution as in [`crate::contact`].
 
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
@@ -18,9 +20,9 @@ use crate::state::State;
 /// Channels that move a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContactMotion {
-    /// Translation from the initial place [m].
+    /// Translation from the initial place \[m\].
     pub translation: [ChannelId; 3],
-    /// Rotation vector about the pivot [rad].
+    /// Rotation vector about the pivot \[rad\].
     pub rotation: [ChannelId; 3],
 }
 
@@ -33,7 +35,7 @@ pub struct Collider {
     pub shape: AnyShape,
     /// Initial place.
     pub initial: Pose,
-    /// Center of the rotation [m].
+    /// Center of the rotation \[m\].
     pub pivot: Vec3,
     /// Channels that move it.
     pub motion: ContactMotion,
@@ -66,21 +68,21 @@ pub struct ContactForce {
     pub offsets: Vec<u32>,
     /// Points and weights that carry the contact points.
     pub entries: Vec<(u32, f64)>,
-    /// Area of each contact point at rest [m²].
+    /// Area of each contact point at rest \[m²\].
     pub areas: Vec<f64>,
-    /// Penalty stiffness k: pressure per depth [Pa/m].
+    /// Penalty stiffness k: pressure per depth \[Pa/m\].
     pub stiffness: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
     /// β of the restitution: damping times the speed of meeting.
     pub bounce: f64,
-    /// Slip over which friction grows to its largest, per length of a step [m/s].
+    /// Slip over which friction grows to its largest, per length of a step \[m/s\].
     pub creep: f64,
     /// Index of this force among the contact forces of the model.
     pub index: usize,
-    /// Depth of each point that the start allows [m]; empty where nothing starts inside. It is taken back in the first half second.
+    /// Depth of each point that the start allows \[m\]; empty where nothing starts inside. It is taken back in the first half second.
     pub grace: Vec<f64>,
-    /// Distance that each point keeps from the collider [m]; empty where all may touch it.
+    /// Distance that each point keeps from the collider \[m\]; empty where all may touch it.
     pub clearances: Vec<f64>,
 }
 
@@ -224,7 +226,7 @@ impl ContactForce {
         }
     }
 
-    /// Energy stored in the penalty alone; friction dissipates and stores nothing [J].
+    /// Energy stored in the penalty alone; friction dissipates and stores nothing \[J\].
     pub fn penalty_energy(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let mut energy = 0.0;
         self.for_each_inside(x, ctx, |point, distance, _| {
@@ -233,7 +235,7 @@ impl ContactForce {
         energy
     }
 
-    /// Total force of the collider on the body at `x` [N].
+    /// Total force of the collider on the body at `x` \[N\].
     pub fn total_force(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Vec3 {
         let mut total = Vec3::zero();
         self.for_each_inside(x, ctx, |point, distance, normal| {

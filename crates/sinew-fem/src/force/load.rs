@@ -12,7 +12,7 @@ pub struct Load {
     pub name: String,
     /// Points and the part of the load each carries.
     pub points: Vec<(u32, Vec3)>,
-    /// Total force [N] when the parts are weights along three channels; `None` when the parts are forces already.
+    /// Total force \[N\] when the parts are weights along three channels; `None` when the parts are forces already.
     pub channels: Option<[ChannelId; 3]>,
 }
 

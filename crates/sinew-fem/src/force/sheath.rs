@@ -2,9 +2,11 @@
 //!
 //! On a triangle with the deformation gradient F (3×2, from its plane at rest), principal stretches s₁ ≥ s₂ and thickness t
 //!
-//! $$ E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i $$
+//! ```math
+//! E = A\, t\, \mu \sum_i e_i^2, \qquad e_i = \max(s_i - 1, 0), \qquad P = 2 \mu t \sum_i e_i\, u_i \otimes v_i, \quad F v_i = s_i u_i
+//! ```
 //!
-//! the linear stress in the frame of the stretches, for elongation alone, that [Teran05] and [Sifakis07] add to the outermost cells of a muscle (TER-37,
+//! the linear stress in the frame of the stretches, for elongation alone, that \[Teran05\] and \[Sifakis07\] add to the outermost cells of a muscle (TER-37,
 //! SIF-021). On the surface it does not depend on the size of these cells, and thickness and modulus are those of the fascia. A coupling of the
 //! elongations, λ/2 (Σ eᵢ)², would let the stress jump where a stretch passes 1 while the other is above; there is none here.
 //!
@@ -24,7 +26,7 @@ use crate::probe::{Probe, ProbeContext};
 pub struct Sheath {
     /// `BODY.sheath.NAME`.
     pub name: String,
-    /// μ t [N/m].
+    /// μ t \[N/m\].
     stiffness: f64,
     triangles: Vec<Triangle>,
 }
@@ -32,9 +34,9 @@ pub struct Sheath {
 #[derive(Clone, Debug)]
 struct Triangle {
     nodes: [u32; 3],
-    /// Gradients of the shape functions in the plane at rest [1/m].
+    /// Gradients of the shape functions in the plane at rest \[1/m\].
     gradients: [[f64; 2]; 3],
-    /// Area at rest times its share [m²].
+    /// Area at rest times its share \[m²\].
     area: f64,
 }
 
@@ -114,7 +116,7 @@ fn dot([a, b]: [f64; 2], [c, d]: [f64; 2]) -> f64 {
 }
 
 impl Sheath {
-    /// A sheet on triangles with the given shares of their area; `rest` are the places of all points at rest, `stiffness` is μ t [N/m]. Triangles without
+    /// A sheet on triangles with the given shares of their area; `rest` are the places of all points at rest, `stiffness` is μ t \[N/m\]. Triangles without
     /// area are left out.
     pub fn new(name: String, stiffness: f64, triangles: &[([u32; 3], f64)], rest: impl Fn(u32) -> Vec3) -> Self {
         let triangles =
@@ -122,12 +124,12 @@ impl Sheath {
         Self { name, stiffness, triangles }
     }
 
-    /// Area at rest [m²].
+    /// Area at rest \[m²\].
     pub fn area(&self) -> f64 {
         self.triangles.iter().map(|triangle| triangle.area).sum()
     }
 
-    /// Mean over the area of the larger principal tension [N/m], and the largest stretch.
+    /// Mean over the area of the larger principal tension \[N/m\], and the largest stretch.
     pub fn summarize(&self, x: &[Vec3]) -> (f64, f64) {
         let (mut tension, mut longest) = (0.0, 0.0f64);
         for triangle in &self.triangles {
@@ -139,7 +141,7 @@ impl Sheath {
         (tension / self.area().max(f64::MIN_POSITIVE), longest.max(1.0))
     }
 
-    /// Adds to each point a bound of the stiffness of the sheet [N/m], for the length of explicit steps: no eigenvalue is above 2μt.
+    /// Adds to each point a bound of the stiffness of the sheet \[N/m\], for the length of explicit steps: no eigenvalue is above 2μt.
     pub(crate) fn add_row_bounds(&self, stiffness: &mut [f64]) {
         for triangle in &self.triangles {
             let sizes = triangle.gradients.map(|gradient| dot(gradient, gradient).sqrt());
@@ -220,7 +222,7 @@ impl Force for Sheath {
     }
 }
 
-/// Mean tension of a sheath [N/m] and its largest stretch.
+/// Mean tension of a sheath \[N/m\] and its largest stretch.
 pub struct SheathProbe {
     /// Index of the sheath.
     pub sheath: usize,

@@ -1,6 +1,6 @@
 //! ∂g/∂a of the activations a of muscles in cells.
 //!
-//! The stress of active fibers is a multiple of their activation, $P = a\, \frac{\sigma}{\lambda_o} f_a(l)\, \frac{\partial\bar\lambda}{\partial F}$, so its
+//! The stress of active fibers is a multiple of their activation, $`P = a\, \frac{\sigma}{\lambda_o} f_a(l)\, \frac{\partial\bar\lambda}{\partial F}`$, so its
 //! derivative is that of full activation. A cell has fibers of one muscle: one pass over the cells serves all activations.
 
 #![allow(non_snake_case)]

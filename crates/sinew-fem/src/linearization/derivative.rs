@@ -1,6 +1,8 @@
 //! How the forces of a state change with a channel or a parameter, the unknowns staying where they are.
 //!
-//! $$ \frac{dq}{dc} = m - K_{ff}^{-1} \Bigl( \frac{\partial g}{\partial c} + K m \Bigr)_f $$
+//! ```math
+//! \frac{dq}{dc} = m - K_{ff}^{-1} \Bigl( \frac{\partial g}{\partial c} + K m \Bigr)_f
+//! ```
 //!
 //! with the motion m of the unknowns that pins and driven rigid bodies prescribe, and f for all others.
 
@@ -94,9 +96,9 @@ impl Kink {
 /// ∂g/∂c of one input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivative {
-    /// ∂g/∂c over the unknowns, which stay where they are [N per unit of the input].
+    /// ∂g/∂c over the unknowns, which stay where they are \[N per unit of the input\].
     pub gradient: Vec<Vec3>,
-    /// m: how prescribed unknowns move [m per unit of the input].
+    /// m: how prescribed unknowns move \[m per unit of the input\].
     pub motion: Vec<Vec3>,
     /// How it was computed.
     pub source: Source,
@@ -288,14 +290,16 @@ fn add_motion(place: &Place<'_>, channel: ChannelId, motion: &mut [Vec3]) {
     }
 }
 
-/// Angular velocity of exp([θ]ₓ) when one component of θ grows, if `channel` is that component.
+/// Angular velocity of exp(\[θ\]ₓ) when one component of θ grows, if `channel` is that component.
 fn spin_of(rotation: Vec3, channels: [ChannelId; 3], channel: ChannelId) -> Option<Vec3> {
     let axis = channels.iter().position(|&own| own == channel)?;
     Some(left_jacobian(rotation) * Vec3::unit(axis))
 }
 
 /// The left Jacobian of the exponential map,
-/// $$ J = I + \frac{1 - \cos\varphi}{\varphi^2} [\theta]_\times + \frac{\varphi - \sin\varphi}{\varphi^3} [\theta]_\times^2, \quad \varphi = |\theta| . $$
+/// ```math
+/// J = I + \frac{1 - \cos\varphi}{\varphi^2} [\theta]_\times + \frac{\varphi - \sin\varphi}{\varphi^3} [\theta]_\times^2, \quad \varphi = |\theta| .
+/// ```
 fn left_jacobian(rotation: Vec3) -> Mat3 {
     let angle = rotation.norm();
     // Below, the series leave 1e-16.

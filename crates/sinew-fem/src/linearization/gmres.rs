@@ -1,4 +1,4 @@
-//! GMRES for systems that are neither symmetric nor definite, with a preconditioner that may change from iteration to iteration [Saad93].
+//! GMRES for systems that are neither symmetric nor definite, with a preconditioner that may change from iteration to iteration \[Saad93\].
 
 use sinew_math::Vec3;
 use sinew_math::krylov::{add_scaled, dot, norm};

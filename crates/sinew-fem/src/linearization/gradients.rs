@@ -1,10 +1,12 @@
 //! Gradients of probes at an equilibrium, computed twice: forward and adjoint.
 //!
-//! With the motion m of what is prescribed and the derivative $s = \partial g/\partial c + K m$ of what is out of balance,
+//! With the motion m of what is prescribed and the derivative $`s = \partial g/\partial c + K m`$ of what is out of balance,
 //!
-//! $$ \frac{dp}{dc} = w \cdot m + p_r \cdot \frac{\partial g}{\partial c} + p_c - w_f \cdot K_{ff}^{-1} s_f, \qquad w = J^T p_x + p_q + K^T p_r . $$
+//! ```math
+//! \frac{dp}{dc} = w \cdot m + p_r \cdot \frac{\partial g}{\partial c} + p_c - w_f \cdot K_{ff}^{-1} s_f, \qquad w = J^T p_x + p_q + K^T p_r .
+//! ```
 //!
-//! Forward solves $K_{ff} d = s_f$ once per input, adjoint $K_{ff}^T \lambda = w_f$ once per probe. Both give the same number, so a
+//! Forward solves $`K_{ff} d = s_f`$ once per input, adjoint $`K_{ff}^T \lambda = w_f`$ once per probe. Both give the same number, so a
 //! difference shows an error of the solver.
 
 use sinew_math::Vec3;
@@ -49,7 +51,7 @@ pub enum GradientError {
         "the state is no equilibrium: forces of {residual:.3e} N are out of balance, {relative:.1e} of those that strain the model by one"
     )]
     NotAtRest {
-        /// What is out of balance [N].
+        /// What is out of balance \[N\].
         residual: f64,
         /// The same over the forces of a unit strain.
         relative: f64,
@@ -107,7 +109,7 @@ pub struct Gradients {
     pub derivatives: Vec<Derivative>,
     /// dq/dc of each input over the unknowns.
     pub responses: Vec<Vec<Vec3>>,
-    /// What is out of balance at the state [N].
+    /// What is out of balance at the state \[N\].
     pub residual: f64,
     /// Largest difference between products with K and differences of the forces along the responses, relative.
     pub tangent_error: f64,
@@ -431,7 +433,7 @@ fn moved(model: &Model, state: &State, d: &[Vec3], h: f64) -> State {
     out
 }
 
-/// The forces that strain all cells by one [N].
+/// The forces that strain all cells by one \[N\].
 fn unit_strain_force(simulation: &Simulation) -> f64 {
     simulation.model().unit_strain_forces().iter().map(|f| f * f).sum::<f64>().sqrt()
 }

@@ -19,21 +19,21 @@ use crate::state::State;
 /// A parameter of the material of a body, the others staying as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// Young's modulus at constant Poisson's ratio [Pa].
+    /// Young's modulus at constant Poisson's ratio \[Pa\].
     Young,
     /// Poisson's ratio at constant Young's modulus.
     Poisson,
-    /// Shear modulus μ at constant λ [Pa].
+    /// Shear modulus μ at constant λ \[Pa\].
     Mu,
-    /// Second Lamé parameter λ at constant μ [Pa].
+    /// Second Lamé parameter λ at constant μ \[Pa\].
     Lambda,
-    /// c₁₀ of Mooney–Rivlin [Pa].
+    /// c₁₀ of Mooney–Rivlin \[Pa\].
     C10,
-    /// c₀₁ of Mooney–Rivlin [Pa].
+    /// c₀₁ of Mooney–Rivlin \[Pa\].
     C01,
-    /// Bulk modulus of laws that have one [Pa].
+    /// Bulk modulus of laws that have one \[Pa\].
     Bulk,
-    /// Density [kg/m³].
+    /// Density \[kg/m³\].
     Density,
 }
 

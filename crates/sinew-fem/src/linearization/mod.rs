@@ -1,7 +1,7 @@
 //! The equations of equilibrium at a state, made linear.
 //!
-//! At rest the gradient g of all potentials over the unknowns q vanishes wherever no pin holds them, $g(q, c, \theta) = 0$, for channels c and
-//! parameters θ. [`Linearization`] holds the stiffness $K = \partial g/\partial q$ of one state and answers what Newton's method, modal analysis and
+//! At rest the gradient g of all potentials over the unknowns q vanishes wherever no pin holds them, $`g(q, c, \theta) = 0`$, for channels c and
+//! parameters θ. [`Linearization`] holds the stiffness $`K = \partial g/\partial q`$ of one state and answers what Newton's method, modal analysis and
 //! gradients ask of it:
 //!
 //! | question | method |
@@ -136,7 +136,7 @@ impl<'a> Linearization<'a> {
         self.place.model
     }
 
-    /// g over the unknowns [N], [N m]: what is out of balance, and on pinned components the force of the pin.
+    /// g over the unknowns \[N\], \[N m\]: what is out of balance, and on pinned components the force of the pin.
     pub fn gradient(&self) -> &[Vec3] {
         &self.gradient
     }
@@ -153,7 +153,7 @@ impl<'a> Linearization<'a> {
         Ok(gradient)
     }
 
-    /// Size of what is out of balance where no pin holds it [N].
+    /// Size of what is out of balance where no pin holds it \[N\].
     pub fn residual(&self) -> f64 {
         let mut free = self.gradient.clone();
         self.place.model.kinematics.filter(&mut free);
@@ -307,7 +307,7 @@ impl Place<'_> {
     }
 }
 
-/// Length of the last step [s]; friction grows over a slip that is proportional to it.
+/// Length of the last step \[s\]; friction grows over a slip that is proportional to it.
 fn step_length(state: &State) -> f64 {
     if state.history.last_dt > 0.0 { state.history.last_dt } else { 1.0 }
 }

@@ -13,7 +13,9 @@ use crate::probe::ProbeContext;
 
 /// Derivatives of a probe by all that it reads.
 ///
-/// $$ dp = \frac{\partial p}{\partial x} \cdot dx + \frac{\partial p}{\partial q} \cdot dq + \frac{\partial p}{\partial r} \cdot dr + \frac{\partial p}{\partial c} \cdot dc $$
+/// ```math
+/// dp = \frac{\partial p}{\partial x} \cdot dx + \frac{\partial p}{\partial q} \cdot dq + \frac{\partial p}{\partial r} \cdot dr + \frac{\partial p}{\partial c} \cdot dc
+/// ```
 ///
 /// with points x, unknowns q, the gradient r over the unknowns (on pinned ones the force of the pin), and channels c.
 #[derive(Clone, Debug, Default, PartialEq)]

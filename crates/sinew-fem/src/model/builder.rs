@@ -157,7 +157,7 @@ pub struct MuscleParams {
     pub cells: Vec<u32>,
     /// Unit direction of the fibers of each at rest, in coordinates of the lattice.
     pub directions: Vec<Vec3>,
-    /// Stress of each at rest length and full activation [Pa].
+    /// Stress of each at rest length and full activation \[Pa\].
     pub stress: Vec<f64>,
     /// How their tension depends on length and speed. Cells of lattices know only that of [`FiberGroup::default`] with the full stretch.
     pub group: FiberGroup,
@@ -174,9 +174,9 @@ pub struct PinParams {
     pub nodes: Vec<u32>,
     /// Pinned axes.
     pub axes: [bool; 3],
-    /// Point that prescribed rotation and deformation leave in place [m].
+    /// Point that prescribed rotation and deformation leave in place \[m\].
     pub pivot: Vec3,
-    /// Displacement of each node from its rest position before any motion [m]; empty for none.
+    /// Displacement of each node from its rest position before any motion \[m\]; empty for none.
     pub offsets: Vec<Vec3>,
 }
 
@@ -209,13 +209,13 @@ pub struct ColliderParams {
     pub shape: AnyShape,
     /// Initial place.
     pub pose: Pose,
-    /// Center of its given rotation [m].
+    /// Center of its given rotation \[m\].
     pub pivot: Vec3,
-    /// Pressure per depth [Pa/m]; `None` derives it from each body's stiffness and cell size.
+    /// Pressure per depth \[Pa/m\]; `None` derives it from each body's stiffness and cell size.
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
     pub friction: f64,
-    /// Coefficient of restitution in [0, 1]; 1 takes no energy.
+    /// Coefficient of restitution in \[0, 1\]; 1 takes no energy.
     pub restitution: f64,
     /// Where it lies.
     pub side: Side,
@@ -233,7 +233,7 @@ pub enum Side {
     Bone {
         /// Index of the body.
         body: usize,
-        /// Thickness of the flesh that stays between bone and skin, if there is so much at rest [m].
+        /// Thickness of the flesh that stays between bone and skin, if there is so much at rest \[m\].
         cover: f64,
     },
 }
@@ -253,7 +253,7 @@ pub enum AttachTarget {
 pub(super) enum AttachPoints {
     /// Nodes of the body.
     Nodes(Vec<u32>),
-    /// Places in its flesh at rest [m].
+    /// Places in its flesh at rest \[m\].
     Places(Vec<Vec3>),
 }
 
@@ -263,7 +263,7 @@ pub(super) struct AttachParams {
     pub name: String,
     pub points: AttachPoints,
     pub target: AttachTarget,
-    /// Of each spring [N/m].
+    /// Of each spring \[N/m\].
     pub stiffness: Vec<f64>,
 }
 
@@ -297,7 +297,7 @@ impl ModelBuilder {
         Self::default()
     }
 
-    /// Sets the default of the `gravity` channels [m/s²].
+    /// Sets the default of the `gravity` channels \[m/s²\].
     pub fn gravity(&mut self, acceleration: Vec3) -> &mut Self {
         self.gravity = acceleration;
         self
@@ -339,7 +339,7 @@ impl ModelBuilder {
         self
     }
 
-    /// EmbeddedSprings nodes by springs of total stiffness `stiffness` [N/m].
+    /// EmbeddedSprings nodes by springs of total stiffness `stiffness` \[N/m\].
     pub fn attach(
         &mut self,
         body: usize,
@@ -353,7 +353,7 @@ impl ModelBuilder {
         self
     }
 
-    /// EmbeddedSprings points of the flesh between nodes, given by their places at rest [m], each by a spring of its own stiffness [N/m].
+    /// EmbeddedSprings points of the flesh between nodes, given by their places at rest \[m\], each by a spring of its own stiffness \[N/m\].
     pub fn attach_places(
         &mut self,
         body: usize,
@@ -378,7 +378,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Strings from points of flesh to anchors; those in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` [m].
+    /// Strings from points of flesh to anchors; those in the world are moved by the channels `BODY.tendon.NAME.x`, `….y`, `….z` \[m\].
     pub fn tendon(&mut self, tendon: TendonParams) -> &mut Self {
         self.tendons.push(tendon);
         self
@@ -390,26 +390,26 @@ impl ModelBuilder {
         self
     }
 
-    /// Fascia on boundary triangles of a body, of a stiffness that is its shear modulus times its thickness [N/m]; its probes are `BODY.sheath.NAME.…`.
+    /// Fascia on boundary triangles of a body, of a stiffness that is its shear modulus times its thickness \[N/m\]; its probes are `BODY.sheath.NAME.…`.
     pub fn sheath(&mut self, body: usize, name: String, triangles: Vec<[u32; 3]>, stiffness: f64) -> &mut Self {
         self.sheaths.push((body, name, triangles, stiffness));
         self
     }
 
-    /// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` [Pa].
+    /// Follower pressure on boundary triangles of a body, by the channel `BODY.pressure.NAME` \[Pa\].
     pub fn pressure(&mut self, body: usize, name: String, triangles: Vec<[u32; 3]>) -> &mut Self {
         self.pressures.push((body, name, triangles));
         self
     }
 
     /// Forces of fixed direction: each node carries its weight times the vector in the channels `BODY.load.NAME.x` … (weights that sum
-    /// to one make it a total force [N], areas make it a traction [Pa]).
+    /// to one make it a total force \[N\], areas make it a traction \[Pa\]).
     pub fn load(&mut self, body: usize, name: String, weights: Vec<(u32, f64)>) -> &mut Self {
         self.loads.push((body, name, weights));
         self
     }
 
-    /// Given forces on nodes of a body [N].
+    /// Given forces on nodes of a body \[N\].
     pub fn nodal_forces(&mut self, body: usize, name: String, forces: Vec<(u32, Vec3)>) -> &mut Self {
         self.nodal_forces.push((body, name, forces));
         self
@@ -422,7 +422,7 @@ impl ModelBuilder {
         self
     }
 
-    /// Slip over which friction grows to its largest, per length of a step [m/s]: what it holds gives way by less than that.
+    /// Slip over which friction grows to its largest, per length of a step \[m/s\]: what it holds gives way by less than that.
     pub fn creep(&mut self, speed: f64) -> &mut Self {
         self.creep = Some(speed);
         self

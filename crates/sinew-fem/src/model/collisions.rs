@@ -25,9 +25,9 @@ pub struct Bone {
     pub name: String,
     /// How it keeps flesh and skin out.
     pub contact: ContactForce,
-    /// Middle of its box, in its frame [m].
+    /// Middle of its box, in its frame \[m\].
     center: Vec3,
-    /// Distance of the corners of the box from there [m].
+    /// Distance of the corners of the box from there \[m\].
     reach: f64,
 }
 
@@ -47,7 +47,7 @@ struct Proxies {
     offsets: Vec<u32>,
     entries: Vec<(u32, f64)>,
     areas: Vec<f64>,
-    /// Distance that each keeps [m]; empty where all may touch.
+    /// Distance that each keeps \[m\]; empty where all may touch.
     clearances: Vec<f64>,
 }
 
@@ -197,7 +197,7 @@ fn force(
     }
 }
 
-/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume [m²].
+/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume \[m²\].
 fn inner_nodes(mesh: &CellMesh) -> Vec<(usize, f64)> {
     let mut volumes = vec![0.0; mesh.node_count()];
     for ((_, nodes), volume) in mesh.cells().zip(mesh.cell_volumes()) {

@@ -77,13 +77,13 @@ pub struct Pin {
     pub name: String,
     /// Body the nodes belong to.
     pub body: usize,
-    /// Pinned unknowns with their place before any motion [m].
+    /// Pinned unknowns with their place before any motion \[m\].
     pub nodes: Vec<(u32, Vec3)>,
     /// Points behind `nodes`, for reactions.
     pub points: Vec<u32>,
     /// Pinned axes.
     pub axes: [bool; 3],
-    /// Point c that rotation and deformation leave in place [m].
+    /// Point c that rotation and deformation leave in place \[m\].
     pub pivot: Vec3,
     /// Channels of the motion x ↦ c + R F (x − c) + t.
     pub motion: PinMotion,
@@ -92,9 +92,9 @@ pub struct Pin {
 /// Channels that move pinned nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct PinMotion {
-    /// Translation t [m].
+    /// Translation t \[m\].
     pub translation: [ChannelId; 3],
-    /// Rotation vector of R [rad].
+    /// Rotation vector of R \[rad\].
     pub rotation: [ChannelId; 3],
     /// Deformation F.
     pub deformation: [[ChannelId; 3]; 3],
@@ -107,11 +107,11 @@ pub struct DrivenRigid {
     pub rigid: usize,
     /// Place before any motion.
     pub initial: Pose,
-    /// Center of the rotation [m].
+    /// Center of the rotation \[m\].
     pub pivot: Vec3,
-    /// Channels of the translation [m].
+    /// Channels of the translation \[m\].
     pub translation: [ChannelId; 3],
-    /// Channels of the rotation vector [rad].
+    /// Channels of the rotation vector \[rad\].
     pub rotation: [ChannelId; 3],
 }
 
@@ -150,13 +150,13 @@ pub struct Model {
     pub colliders: Vec<Collider>,
     /// Map from unknowns to points.
     pub kinematics: Kinematics,
-    /// Mass of each point [kg].
+    /// Mass of each point \[kg\].
     pub masses: Vec<f64>,
-    /// Mass-proportional damping rate of each point, α in C = αM + βK [1/s].
+    /// Mass-proportional damping rate of each point, α in C = αM + βK \[1/s\].
     pub mass_damping: Vec<f64>,
-    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK [s].
+    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK \[s\].
     pub stiffness_damping: Vec<f64>,
-    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` [s].
+    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` \[s\].
     pub tissue_damping: Vec<f64>,
     /// Channel `BODY.stiffness` of each body: a factor on its elastic energy.
     pub stiffness: Vec<ChannelId>,
@@ -202,7 +202,7 @@ pub struct Model {
     pub(crate) revision: Revision,
     /// Unknowns of the initial state.
     pub(crate) initial: Unknowns,
-    /// Velocities of the points in the initial state [m/s].
+    /// Velocities of the points in the initial state \[m/s\].
     pub(crate) initial_velocities: Vec<Vec3>,
 }
 
@@ -244,7 +244,7 @@ impl Model {
         }
     }
 
-    /// Size of the elastic force on each point when every cell is strained by one [N].
+    /// Size of the elastic force on each point when every cell is strained by one \[N\].
     pub(crate) fn unit_strain_forces(&self) -> Vec<f64> {
         let mut forces = vec![0.0; self.kinematics.point_count()];
         self.elastic.iter().for_each(|block| block.add_unit_strain_forces(&mut forces));
@@ -252,7 +252,7 @@ impl Model {
         forces
     }
 
-    /// Diagonal of the box around the largest body at rest [m].
+    /// Diagonal of the box around the largest body at rest \[m\].
     pub fn rest_size(&self) -> f64 {
         self.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max)
     }
@@ -281,14 +281,14 @@ impl Model {
         control.get(self.stiffness[body])
     }
 
-    /// Strain energy of all cells under `control` [J]; fibers on meshes store what their passive curve says, whatever their activation.
+    /// Strain energy of all cells under `control` \[J\]; fibers on meshes store what their passive curve says, whatever their activation.
     pub fn elastic_energy(&self, x: &[Vec3], control: &Control) -> f64 {
         let stored = |block: &ElasticBlock| block.summarize(x, &Actuation::PASSIVE).energy;
         let blocks: f64 = self.elastic.iter().map(|block| self.stiffness_of(block, control) * stored(block)).sum();
         blocks + self.lattice_energy(x, control)
     }
 
-    /// out += the forces of the flesh on its points [N], those of active muscle included.
+    /// out += the forces of the flesh on its points \[N\], those of active muscle included.
     pub fn add_elastic_forces(&self, state: &State, control: &Control, out: &mut [Vec3]) {
         let mut gradient = vec![Vec3::zero(); state.positions.len()];
         let x = &state.positions;
@@ -307,7 +307,7 @@ impl Model {
         }
     }
 
-    /// The energy whose derivative the elastic forces of a step are [J], up to a constant of the step: with what active fibers can still do.
+    /// The energy whose derivative the elastic forces of a step are \[J\], up to a constant of the step: with what active fibers can still do.
     pub(crate) fn elastic_potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let potential = |block: &ElasticBlock| block.energy(x, &StepDrive::new(self, block, ctx).actuation());
         let blocks: f64 =
@@ -346,7 +346,7 @@ impl Model {
         }
     }
 
-    /// Work of the pins between two states, by the mean of their forces [J].
+    /// Work of the pins between two states, by the mean of their forces \[J\].
     pub(crate) fn pin_work(&self, from: &State, to: &State) -> f64 {
         let mut work = 0.0;
         for pin in &self.pins {
@@ -359,7 +359,7 @@ impl Model {
         work
     }
 
-    /// masses += the lumped mass of each unknown [kg]; that of bound points goes to the unknowns that carry them, that of points on
+    /// masses += the lumped mass of each unknown \[kg\]; that of bound points goes to the unknowns that carry them, that of points on
     /// rigid bodies nowhere.
     pub fn add_lumped_masses(&self, masses: &mut [f64]) {
         for (point, &mass) in self.masses.iter().enumerate() {
@@ -375,7 +375,7 @@ impl Model {
         }
     }
 
-    /// Velocity of the center of mass of some points [m/s], and their mass [kg].
+    /// Velocity of the center of mass of some points \[m/s\], and their mass \[kg\].
     pub(crate) fn travel(&self, points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
         let mass: f64 = self.masses[points.clone()].iter().sum();
         let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * self.masses[point]);

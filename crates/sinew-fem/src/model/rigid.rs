@@ -15,15 +15,15 @@ pub struct RigidParams {
     pub name: String,
     /// Geometry about its center of mass.
     pub shape: AnyShape,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Initial place.
     pub pose: Pose,
-    /// Initial velocity of the center [m/s].
+    /// Initial velocity of the center \[m/s\].
     pub velocity: Vec3,
-    /// Initial angular velocity [rad/s].
+    /// Initial angular velocity \[rad/s\].
     pub angular_velocity: Vec3,
-    /// Center of its given motion [m] when the scene moves (or holds) it; `None` when forces do.
+    /// Center of its given motion \[m\] when the scene moves (or holds) it; `None` when forces do.
     pub driven_about: Option<Vec3>,
 }
 
@@ -38,11 +38,11 @@ pub struct RigidBody {
     pub block: u32,
     /// Its six point masses.
     pub points: Range<usize>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
 }
 
-/// Root-mean-square extent sᵢ along each axis of a solid shape [m]: second moment over mass is sᵢ². `None` for shapes that cannot be rigid bodies.
+/// Root-mean-square extent sᵢ along each axis of a solid shape \[m\]: second moment over mass is sᵢ². `None` for shapes that cannot be rigid bodies.
 pub(crate) fn extents(shape: &AnyShape) -> Option<Vec3> {
     Some(match shape {
         // Surfaces are colliders only: their principal axes are not those of their coordinates.

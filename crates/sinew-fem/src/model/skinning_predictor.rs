@@ -1,7 +1,9 @@
 //! Flesh that follows what moves it: where blend skinning would put it is a place for the iterations of a step to start from (MCA-49, MCA-50).
 //!
 //! A node with weights w follows leaders, pins or driven rigid bodies, whose motions x ↦ R (x − p) + q over the step are known:
-//! $$x' = \sum_j w_j \left( R_j (x - p_j) + q_j \right)$$
+//! ```math
+//! x' = \sum_j w_j \left( R_j (x - p_j) + q_j \right)
+//! ```
 //! So flesh whose leaders all move alike moves with them exactly, however far.
 
 use sinew_math::parallel::{SUM_BLOCK, for_each_block_mut};
@@ -170,7 +172,7 @@ impl SkinningPredictor {
     }
 }
 
-/// The quaternion of a rotation, by the largest of its four parts [Shepperd78].
+/// The quaternion of a rotation, by the largest of its four parts \[Shepperd78\].
 fn quaternion_of(rotation: &Mat3) -> Quaternion {
     let r = rotation.rows;
     let trace = r[0][0] + r[1][1] + r[2][2];

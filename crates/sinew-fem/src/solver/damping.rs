@@ -1,15 +1,19 @@
 //! Damping inside flesh: of the stiffness at the start of a step, and of the rest-state stiffness in the rotated frame.
 //!
-//! The second is the linear damping of [Sifakis07] (SIF-083). With F = R S and the rate of stretch Ṡ,
-//! $$P_d = R\,\big(2\beta\,\dot S + \alpha\,\mathrm{tr}(\dot S)\,I\big) + \dots, \qquad \beta = \gamma\mu, \quad \alpha = \gamma\lambda,$$
+//! The second is the linear damping of \[Sifakis07\] (SIF-083). With F = R S and the rate of stretch Ṡ,
+//! ```math
+//! P_d = R\,\big(2\beta\,\dot S + \alpha\,\mathrm{tr}(\dot S)\,I\big) + \dots, \qquad \beta = \gamma\mu, \quad \alpha = \gamma\lambda,
+//! ```
 //! which at S = I is R (β(G + Gᵀ) + α tr(G) I) with G = RᵀḞ, as printed there.
 //!
 //! # Derivation
 //! The document takes the symmetric part of G for all F. That vanishes for rigid motions of an unstrained body only: a stretched body
 //! that turns would be braked, and would lose angular momentum. We use the rate of S itself. From RᵀR = I follows
-//! $$\dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad [\mathrm{axl}(G)]_\times = G - G^T ,$$
+//! ```math
+//! \dot S = G - [\omega]_\times S, \qquad (\mathrm{tr}(S)\,I - S)\,\omega = \mathrm{axl}(G), \qquad [\mathrm{axl}(G)]_\times = G - G^T ,
+//! ```
 //! linear in Ḟ and zero for every rigid motion of every shape. The dissipation γ(μ |Ṡ|² + λ/2 tr(Ṡ)²) is a quadratic form in Ḟ, positive
-//! for λ > −2μ/3, and P_d is half its derivative: P_d = R (A − [b]ₓ) with A = 2βṠ + α tr(Ṡ) I and (tr(S) I − S) b = axl(A S).
+//! for λ > −2μ/3, and P_d is half its derivative: P_d = R (A − \[b\]ₓ) with A = 2βṠ + α tr(Ṡ) I and (tr(S) I − S) b = axl(A S).
 //!
 //! Where two stretches nearly cancel (a flattened, inverting cell), ω is not determined and the symmetric part of G takes its place.
 
@@ -321,7 +325,7 @@ mod tests {
         assert!((StretchRate::at(&F).of(&dF) - numeric).norm() < 1e-9);
     }
 
-    /// Ḟ = [w]ₓ F for any F and any w.
+    /// Ḟ = \[w\]ₓ F for any F and any w.
     #[test]
     fn rigid_motion_of_any_shape_at_any_speed_is_not_damped() {
         let moduli = (3.0, 5.0);

@@ -1,7 +1,9 @@
 //! Central differences: x and v leap over each other, no system is solved, and steps have a limit.
 //!
-//! $$x^{n+1} = x^n + h\,v^{n+1/2}, \quad v^{n+1/2} = v^n + \tfrac h2 a^n, \quad
-//!   M a^{n+1} = f(x^{n+1}) - C v^{n+1/2}, \quad v^{n+1} = v^{n+1/2} + \tfrac h2 a^{n+1}$$
+//! ```math
+//! x^{n+1} = x^n + h\,v^{n+1/2}, \quad v^{n+1/2} = v^n + \tfrac h2 a^n, \quad
+//!    M a^{n+1} = f(x^{n+1}) - C v^{n+1/2}, \quad v^{n+1} = v^{n+1/2} + \tfrac h2 a^{n+1}
+//! ```
 //!
 //! Second order (damping, which lags by half a step, first), keeps momentum, and keeps the energy of an undamped motion within
 //! bounds for ever. Stable for steps up to [`ExplicitSolver::stable_step`]. Masses are lumped, so nodes must be unknowns of their own:

@@ -1,9 +1,13 @@
 //! Time integration as one notion: every implicit step is a minimization.
 //!
 //! A scheme says how velocity and acceleration at the end of a step of length h depend on the positions x there,
-//! $$v = c\,(x - \hat x), \qquad a = \kappa\,(x - \tilde x),$$
+//! ```math
+//! v = c\,(x - \hat x), \qquad a = \kappa\,(x - \tilde x),
+//! ```
 //! and M a = −∂E/∂x − C v is then the stationary point of
-//! $$\Phi(x) = E(x) + \tfrac{\kappa}{2}\,|x - \tilde x|_M^2 + \tfrac{c}{2}\,|x - \hat x|_C^2 .$$
+//! ```math
+//! \Phi(x) = E(x) + \tfrac{\kappa}{2}\,|x - \tilde x|_M^2 + \tfrac{c}{2}\,|x - \hat x|_C^2 .
+//! ```
 //!
 //! | scheme | c | x̂ | κ | x̃ |
 //! |---|---|---|---|---|
@@ -11,8 +15,8 @@
 //! | BDF2 | a₀/h | (a₁ xⁿ − a₂ xⁿ⁻¹)/a₀ | c² | x̂ + (a₁ vⁿ − a₂ vⁿ⁻¹)/(a₀ c) |
 //! | Newmark | γ/(βh) | x̃ − (vⁿ + h(1−γ)aⁿ)/c | 1/(βh²) | xⁿ + h vⁿ + h²(½ − β) aⁿ |
 //!
-//! with a₀ = (1 + 2r)/(1 + r), a₁ = 1 + r, a₂ = r²/(1 + r) for the ratio r of this step to the last [HairerWanner96], and β, γ of
-//! [Newmark59]. Quasistatics is κ = c = 0.
+//! with a₀ = (1 + 2r)/(1 + r), a₁ = 1 + r, a₂ = r²/(1 + r) for the ratio r of this step to the last \[HairerWanner96\], and β, γ of
+//! \[Newmark59\]. Quasistatics is κ = c = 0.
 //!
 //! All of this happens on points, so it holds for nodes bound to flesh (a linear map) as well. On points of rigid bodies Euler and BDF2
 //! are the usual treatment of a constraint by backward differences; Newmark's recursion for accelerations does not damp what the
@@ -89,9 +93,9 @@ const LONGEST_RATIO: f64 = 2.0;
 /// The coefficients of one step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scheme {
-    /// κ [1/s²].
+    /// κ \[1/s²\].
     pub inertia: f64,
-    /// c [1/s].
+    /// c \[1/s\].
     pub rate: f64,
     dt: f64,
     kind: Kind,
@@ -206,13 +210,13 @@ impl Scheme {
         }
     }
 
-    /// Largest error of position that this one step made, estimated from what the scheme leaves out [m].
+    /// Largest error of position that this one step made, estimated from what the scheme leaves out \[m\].
     ///
     /// | scheme | error |
     /// |---|---|
     /// | Euler | ½ h² ẍ, with ẍ = (v − vⁿ)/h |
     /// | BDF2 | 2/9 h³ x⃛, with x⃛ the second divided difference of v |
-    /// | Newmark | h² |β − 1/6| |a − aⁿ| [ZienkiewiczXie91] |
+    /// | Newmark | h² |β − 1/6| |a − aⁿ| \[ZienkiewiczXie91\] |
     /// | quasistatic | how far the path bends: |x − xⁿ − h ẋⁿ| |
     ///
     /// Prescribed nodes make no error. `accelerations` are those at the start.

@@ -36,7 +36,7 @@ pub trait Solver: Send {
     /// Makes room in the initial state for what the solver remembers there, so that no later step allocates.
     fn prepare(&self, _model: &Model, _state: &mut State) {}
 
-    /// Longest stable step from this state [s]; `None` for solvers that are stable at any length.
+    /// Longest stable step from this state \[s\]; `None` for solvers that are stable at any length.
     fn stable_step(&mut self, _model: &Model, _state: &State, _control: &Control) -> Option<f64> {
         None
     }

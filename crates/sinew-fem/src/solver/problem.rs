@@ -1,7 +1,9 @@
 //! One step as a minimization: the sum of all potentials, and inertia and damping as the scheme of [`super::integrator`] has them.
 //!
-//! $$\Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x), \qquad
-//!   C = \alpha M + \beta K(x^n) + \gamma D(x^n),$$
+//! ```math
+//! \Phi(x) = E(x) + \sum_p \frac{m_p \kappa}{2} |x_p - \tilde x_p|^2 + \frac{c}{2} (x - \hat x)^T C (x - \hat x), \qquad
+//!    C = \alpha M + \beta K(x^n) + \gamma D(x^n),
+//! ```
 //! with D the damping of [`super::damping`]; quasistatics minimizes E alone.
 
 use std::sync::atomic::AtomicU64;
@@ -22,11 +24,11 @@ use crate::state::State;
 /// Value of the merit function at one place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Merit {
-    /// Sum of all potentials [J]; `None` when a force has none.
+    /// Sum of all potentials \[J\]; `None` when a force has none.
     pub potential: Option<f64>,
-    /// Sum of the magnitudes of the parts: rounding errors scale with it [J].
+    /// Sum of the magnitudes of the parts: rounding errors scale with it \[J\].
     pub magnitude: f64,
-    /// Strain energy with what active fibers can still do [J].
+    /// Strain energy with what active fibers can still do \[J\].
     pub elastic: f64,
 }
 
@@ -108,7 +110,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Whether cells are inverted and accelerations such that nodes would fly further than the bodies are long: what was thrown together at
-    /// random has forces that no step of a scheme without dissipation can follow [Rannacher84].
+    /// random has forces that no step of a scheme without dissipation can follow \[Rannacher84\].
     fn starts_flung(&self) -> bool {
         let (model, previous) = (self.model, self.ctx.previous);
         let furthest = self.scratch.accelerations.iter().map(|a| a.norm()).fold(0.0, f64::max);
@@ -157,7 +159,7 @@ impl<'a> Problem<'a> {
         scratch.accelerations = gradient;
     }
 
-    /// m κ + α m c of a point: its share of the diagonal [N/m].
+    /// m κ + α m c of a point: its share of the diagonal \[N/m\].
     pub fn point_inertia(&self, point: usize) -> f64 {
         self.model.masses[point] * self.scheme.inertia + self.damping_factor(point)
     }
@@ -316,7 +318,7 @@ impl<'a> Problem<'a> {
         elastic
     }
 
-    /// Writes velocities, work, and what the scheme remembers, into a state that holds the solution; returns the estimated error [m].
+    /// Writes velocities, work, and what the scheme remembers, into a state that holds the solution; returns the estimated error \[m\].
     pub fn finish(&mut self, state: &mut State) -> f64 {
         let previous = self.ctx.previous;
         state.history.work.pins += self.model.pin_work(previous, state);

@@ -1,8 +1,10 @@
 //! The longest stable step of central differences.
 //!
 //! With lumped masses M, stiffness K and damping C (lagging by half a step) the scheme is stable while 4M − 2hC − h²K is positive
-//! definite [Belytschko14], so that with bounds λ_K of M⁻¹K and λ_C of M⁻¹C
-//! $$h \le \frac{-\lambda_C + \sqrt{\lambda_C^2 + 4\lambda_K}}{\lambda_K}, \qquad h \le \frac{2}{\omega_{max}} \text{ without damping (TER-38)}.$$
+//! definite \[Belytschko14\], so that with bounds λ_K of M⁻¹K and λ_C of M⁻¹C
+//! ```math
+//! h \le \frac{-\lambda_C + \sqrt{\lambda_C^2 + 4\lambda_K}}{\lambda_K}, \qquad h \le \frac{2}{\omega_{max}} \text{ without damping (TER-38)}.
+//! ```
 //!
 //! # Bounds from cells
 //! Let every cell e own a share M_e of the masses of its nodes, Σ M_e = M. Then xᵀKx = Σ xᵀK_e x ≤ max λ(M_e⁻¹K_e) · xᵀMx: the largest
@@ -34,16 +36,16 @@ type CellMatrix = [[f64; MAX_ROWS]; MAX_ROWS];
 /// Memory of the estimate.
 #[derive(Default)]
 pub(crate) struct StableStep {
-    /// Sum over the cells of the mean diagonal at each point [N/m].
+    /// Sum over the cells of the mean diagonal at each point \[N/m\].
     diagonal: Vec<f64>,
-    /// Stiffness of springs, strands and penalties at each point [N/m].
+    /// Stiffness of springs, strands and penalties at each point \[N/m\].
     springs: Vec<f64>,
-    /// Viscosity of strands at each point [N s/m].
+    /// Viscosity of strands at each point \[N s/m\].
     dampers: Vec<f64>,
 }
 
 impl StableStep {
-    /// The longest stable step at positions `x` [s]; infinite where nothing has stiffness.
+    /// The longest stable step at positions `x` \[s\]; infinite where nothing has stiffness.
     pub fn estimate(&mut self, model: &Model, control: &Control, x: &[Vec3]) -> f64 {
         let stiffness = self.largest_eigenvalue(model, |index, packs, visit| {
             let block = &model.elastic[index];

@@ -195,7 +195,7 @@ impl MaterialVisitor for Differential {
     }
 }
 
-/// The product that [Sifakis07] iterates with never forms a matrix: δF → δP → forces of each cell (SIF-028). Its bilinear form
+/// The product that \[Sifakis07\] iterates with never forms a matrix: δF → δP → forces of each cell (SIF-028). Its bilinear form
 /// uᵀ K dx = Σ w F(u) : δP(F; F(dx)) is the reference of the assembled one.
 #[test]
 fn assembled_products_equal_matrix_free_ones() {

@@ -1,4 +1,4 @@
-//! Finite volumes: tractions on the faces around a node give the forces of linear finite elements [Teran05, §4].
+//! Finite volumes: tractions on the faces around a node give the forces of linear finite elements \[Teran05, §4\].
 //!
 //! A node of a tetrahedron carries a third of the traction of each face it belongs to, in the deformed shape by the Cauchy stress σ or in
 //! the rest shape by the Piola stress P. Both equal −∂E/∂x.

@@ -15,7 +15,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 
 use crate::models::{Noise, at, body, spec, tets};
 
-/// Difference step [m] on bodies of size 1 m: truncation h² and rounding ε/h are both below 1e-9 relative.
+/// Difference step \[m\] on bodies of size 1 m: truncation h² and rounding ε/h are both below 1e-9 relative.
 const H: f64 = 1e-6;
 
 /// Two boxes of flesh (the second with a finer surface inside it), a rigid ball, all forces, and colliders of all shapes across them.

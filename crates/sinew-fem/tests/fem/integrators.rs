@@ -283,7 +283,7 @@ fn the_stable_step_is_a_bound_and_not_a_loose_one() {
     }
 }
 
-/// One tetrahedron of the body-centered lattice with its own mass: h c_p/a of 0.489, 0.395 and 0.375 for the moduli of [Teran05]
+/// One tetrahedron of the body-centered lattice with its own mass: h c_p/a of 0.489, 0.395 and 0.375 for the moduli of \[Teran05\]
 /// (2/ω_max of the 12 × 12 problem), of which the bound may miss 6 %.
 #[test]
 fn the_stable_step_of_a_lattice_tetrahedron_is_the_known_one() {

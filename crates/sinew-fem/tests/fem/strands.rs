@@ -1,4 +1,4 @@
-//! Force generators and tendons between points of flesh: what they exert, what they store, what they do [Chen92].
+//! Force generators and tendons between points of flesh: what they exert, what they store, what they do \[Chen92\].
 
 use sinew_fem::force::strand::StrandScaling;
 use sinew_fem::material::Law;
@@ -15,7 +15,7 @@ use sinew_muscle::{Curve, FiberCurves};
 use crate::forces::check;
 use crate::models::{Noise, Run, at, body, hexes, nodes_where, spec, tets};
 
-/// Isometric force of the frog's gastrocnemius [N].
+/// Isometric force of the frog's gastrocnemius \[N\].
 const FROG: f64 = 2.77;
 
 fn strand(body: usize, columns: Vec<Vec<FleshPlace>>) -> StrandParams {

@@ -69,7 +69,7 @@ pub(super) struct BodySettings {
 pub(super) struct Settings {
     /// Of the characters, in the order of the facts.
     pub bodies: Vec<BodySettings>,
-    /// How surfaces are kept apart, and from which distance on [m]; `None` where they are not.
+    /// How surfaces are kept apart, and from which distance on \[m\]; `None` where they are not.
     pub contact: Option<(ContactMode, Option<f64>)>,
     /// Steps per frame; `None` where they are chosen by themselves.
     pub substeps: Option<usize>,

@@ -40,7 +40,7 @@ pub struct ArtistFacts {
 pub struct StripPicture {
     /// Frame of the run.
     pub frame: usize,
-    /// Its time in the run [s].
+    /// Its time in the run \[s\].
     pub time: f64,
     /// Frame of the animation, counted as files of skins count; `None` before the animation begins.
     pub animation_frame: Option<f64>,
@@ -55,7 +55,7 @@ pub struct CrossingFacts {
     pub frames: usize,
     /// Most pairs of triangles that cross.
     pub crossings: Worst<usize>,
-    /// The deepest point inside of another surface, or another fold of the same [m]; `None` where nothing keeps surfaces apart, and only crossings are counted.
+    /// The deepest point inside of another surface, or another fold of the same \[m\]; `None` where nothing keeps surfaces apart, and only crossings are counted.
     pub depth: Option<Worst<f64>>,
 }
 
@@ -66,7 +66,7 @@ pub struct BodyFacts {
     pub name: String,
     /// Number of cells.
     pub cells: usize,
-    /// Edge of a cell [m].
+    /// Edge of a cell \[m\].
     pub cell: f64,
     /// What it is made of.
     pub layers: LayerFacts,
@@ -141,9 +141,9 @@ pub struct LayerFacts {
 pub struct ComparisonFacts {
     /// The frame: that in which the two are farthest apart, by the root mean square over the vertices.
     pub frame: usize,
-    /// That distance [m].
+    /// That distance \[m\].
     pub distance: f64,
-    /// The largest distance of a vertex in this frame [m].
+    /// The largest distance of a vertex in this frame \[m\].
     pub farthest: f64,
     /// Points in contact in this frame.
     pub contacts: usize,
@@ -156,7 +156,7 @@ pub struct ComparisonFacts {
 pub struct BlendFacts {
     /// Most pairs of triangles that cross, of the frames of the strip.
     pub crossings: Worst<usize>,
-    /// The deepest point in that frame [m].
+    /// The deepest point in that frame \[m\].
     pub depth: f64,
 }
 
@@ -165,7 +165,7 @@ pub struct BlendFacts {
 pub struct TimeFacts {
     /// Parts and their seconds.
     pub parts: Vec<(String, f64)>,
-    /// Their sum [s].
+    /// Their sum \[s\].
     pub total: f64,
     /// Median of the Newton iterations of a frame.
     pub usual_newton: usize,
@@ -180,7 +180,7 @@ pub struct TimeFacts {
 pub struct SlowFrame {
     /// Its number.
     pub frame: usize,
-    /// Wall-clock time of its steps [s].
+    /// Wall-clock time of its steps \[s\].
     pub seconds: f64,
     /// Newton iterations.
     pub newton: usize,

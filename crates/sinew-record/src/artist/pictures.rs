@@ -13,9 +13,9 @@ use crate::record::shapes::{ground_level, points_f32};
 use crate::record::{encode_indexed_pngs, up_axis};
 use crate::still::{Lines, camera_of, draw_edges, placed_mesh};
 
-/// Width and height of a picture of the strip [pixels].
+/// Width and height of a picture of the strip \[pixels\].
 const STRIP_SIZE: [usize; 2] = [280, 210];
-/// Width and height of a view of the stretch map [pixels].
+/// Width and height of a view of the stretch map \[pixels\].
 const MAP_SIZE: [usize; 2] = [560, 420];
 /// Free space around what is seen, in parts of its size.
 const MARGIN: f32 = 0.18;

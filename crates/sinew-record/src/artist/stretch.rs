@@ -1,7 +1,7 @@
 //! How triangles of skin are stretched.
 //!
-//! A triangle with edges $(e_1, e_2)$ at rest and $(d_1, d_2)$ now is mapped by $F = D E^{-1}$ in its plane. Its stretch is the larger singular value of $F$, the
-//! larger eigenvalue of $C = F^T F$ under the root.
+//! A triangle with edges $`(e_1, e_2)`$ at rest and $`(d_1, d_2)`$ now is mapped by $`F = D E^{-1}`$ in its plane. Its stretch is the larger singular value of $`F`$, the
+//! larger eigenvalue of $`C = F^T F`$ under the root.
 
 use sinew_math::Vec3;
 
@@ -54,7 +54,7 @@ impl Skin {
         Self { rest, triangles: triangles.to_vec(), areas, area }
     }
 
-    /// Vertices at rest [m].
+    /// Vertices at rest \[m\].
     pub fn rest(&self) -> &[Vec3] {
         &self.rest
     }
@@ -63,7 +63,7 @@ impl Skin {
         &self.triangles
     }
 
-    /// Stretches when the vertices are at `now` [m].
+    /// Stretches when the vertices are at `now` \[m\].
     pub fn stretches(&self, now: &[Vec3]) -> Stretches {
         let stretch = |t: &[u32; 3]| {
             let corners = |places: &[Vec3]| t.map(|v| places[v as usize]);

@@ -7,7 +7,7 @@ use sinew_scene::spec::material::FIBER_FIELD;
 /// A field that pictures can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColorField {
-    /// Von Mises stress [Pa].
+    /// Von Mises stress \[Pa\].
     VonMises,
     /// Volume ratio J.
     VolumeRatio,
@@ -15,9 +15,9 @@ pub enum ColorField {
     Stretch,
     /// Stretch of muscle fibers; 1 where there are none.
     FiberStretch,
-    /// Length of the displacement [m].
+    /// Length of the displacement \[m\].
     Displacement,
-    /// Speed [m/s].
+    /// Speed \[m/s\].
     Speed,
     /// Cell label.
     Label,

@@ -2,20 +2,20 @@
 //!
 //! | array | shape | content |
 //! |---|---|---|
-//! | `times`, `frames` | frames | time [s] and number of each frame |
+//! | `times`, `frames` | frames | time \[s\] and number of each frame |
 //! | `probe_names`, `probes` | probes; frames × probes | |
-//! | `rest/BODY` | nodes × 3 | positions at rest [m] |
+//! | `rest/BODY` | nodes × 3 | positions at rest \[m\] |
 //! | `tets/BODY`, `quadratic_tets/BODY`, `hexes/BODY` | cells × 4, × 10, × 8 | nodes of the cells, where there are such cells |
 //! | `labels/BODY` | cells | label of each cell, tetrahedra and hexahedra in the order of the mesh; where there are labels |
 //! | `triangles/BODY` | triangles × 3 | visible surface, as numbers of surface vertices |
 //! | `surface_nodes/BODY` | vertices | the node of each surface vertex, or the nearest to it |
-//! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | [m], [m/s] |
-//! | `surface/BODY` | frames × vertices × 3 | visible surface [m], where its vertices are not nodes |
-//! | `poses/SHAPE` | frames × 7 | x, y, z [m] and rotation as a quaternion x, y, z, w |
+//! | `positions/BODY`, `velocities/BODY` | frames × nodes × 3 | \[m\], \[m/s\] |
+//! | `surface/BODY` | frames × vertices × 3 | visible surface \[m\], where its vertices are not nodes |
+//! | `poses/SHAPE` | frames × 7 | x, y, z \[m\] and rotation as a quaternion x, y, z, w |
 //! | `contact_counts` | frames | places where bodies touch, where contacts are recorded; the rows of the next arrays belong to the frames in order |
 //! | `contact_between`, `contact_names` | contacts × 2; names | who is pushed, and who pushes, as numbers of names |
-//! | `contact_places`, `contact_normals`, `contact_forces` | contacts × 3 | [m], towards the one that is pushed, on it with friction [N] |
-//! | `contact_gaps`, `contact_areas` | contacts | distance, below zero where they have sunk in [m]; area at rest [m²] |
+//! | `contact_places`, `contact_normals`, `contact_forces` | contacts × 3 | \[m\], towards the one that is pushed, on it with friction \[N\] |
+//! | `contact_gaps`, `contact_areas` | contacts | distance, below zero where they have sunk in \[m\]; area at rest \[m²\] |
 //!
 //! The archive is not compressed, so members can be mapped into memory. Arrays over time are kept on the disk until the end.
 

@@ -28,13 +28,13 @@ pub struct PictureParams {
     pub stills: Option<PathBuf>,
     /// File of the animation; `None` for no animation.
     pub animation: Option<PathBuf>,
-    /// Width and height of stills [pixels]. The animation has the same shape and is at most 720 pixels wide.
+    /// Width and height of stills \[pixels\]. The animation has the same shape and is at most 720 pixels wide.
     pub size: [usize; 2],
     /// Axis that points up.
     pub up: UpAxis,
-    /// Where the camera stands [m]; where it sees everything when `None`.
+    /// Where the camera stands \[m\]; where it sees everything when `None`.
     pub eye: Option<[f32; 3]>,
-    /// The point in the middle of the picture [m]; the middle of the scene when `None`.
+    /// The point in the middle of the picture \[m\]; the middle of the scene when `None`.
     pub target: Option<[f32; 3]>,
     /// Direction that is upwards in the picture; the up axis when `None`.
     pub camera_up: Option<[f32; 3]>,
@@ -81,7 +81,7 @@ impl Default for PictureParams {
 /// Frames of an animation: four seconds at 30 per second, and at most a few megabytes.
 const ANIMATION_FRAMES: usize = 120;
 
-/// Widest animation [pixels].
+/// Widest animation \[pixels\].
 const ANIMATION_WIDTH: usize = 720;
 
 /// Snapshots are thinned out beyond this many bytes.
@@ -109,7 +109,7 @@ pub struct PictureRecorder {
     seen: usize,
     bounds: Bounds,
     values: [f64; 2],
-    /// Of all contacts [N].
+    /// Of all contacts \[N\].
     largest_force: f32,
     files: Sequence,
     is_finished: bool,

@@ -2,7 +2,7 @@
 //!
 //! PC2 (3ds Max, Blender): `"POINTCACHE2\0"`, version 1, number of points, start frame, frames per sample, number of samples, then
 //! x y z of every point at every sample; little-endian. MDD (LightWave, Maya, Blender): number of samples, number of points, times
-//! [s], then the same; big-endian. Neither knows triangles, so the surface at rest lies beside each cache as an OBJ file with the
+//! \[s\], then the same; big-endian. Neither knows triangles, so the surface at rest lies beside each cache as an OBJ file with the
 //! vertices in the same order.
 
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl PointCache {
         }
     }
 
-    /// `times` [s] and `frames` are those of the samples.
+    /// `times` \[s\] and `frames` are those of the samples.
     pub(super) fn encode_head(self, points: i32, samples: i32, times: &[f64], frames: &[f64]) -> Vec<u8> {
         let mut head = Vec::new();
         match self {

@@ -4,7 +4,7 @@ use sinew_geometry::shape::{AnyShape, Pose};
 use sinew_math::Vec3;
 use sinew_raster::ShapeMesh;
 
-/// Half the edge of the patch that stands for an infinite plane [m], where nothing better is known.
+/// Half the edge of the patch that stands for an infinite plane \[m\], where nothing better is known.
 pub(crate) const PLANE_HALF: f32 = 2.0;
 
 /// Triangles of a shape in its own coordinates; planes are patches with half edges of `plane_half`.

@@ -53,7 +53,7 @@ pub(crate) struct SkinRecorder {
     samples: Option<Interleaved>,
     /// GLB: points of each piece in each frame.
     frames: Vec<Vec<Vec<[f32; 3]>>>,
-    /// Times of the animation [s].
+    /// Times of the animation \[s\].
     times: Vec<f64>,
     /// The same in frames.
     codes: Vec<f64>,

@@ -89,7 +89,7 @@ impl Cast {
         stems
     }
 
-    /// Positions of all parts in the world [m], in the order of `parts`.
+    /// Positions of all parts in the world \[m\], in the order of `parts`.
     pub fn positions(&self, frame: &Frame<'_>) -> Vec<Vec<[f32; 3]>> {
         let bodies = frame.bodies.iter().map(|body| points_f32(&body.surface_positions));
         let shapes = frame.shapes.iter().zip(&self.parts[self.body_count..]).map(|(shape, part)| {
@@ -110,7 +110,7 @@ pub(crate) fn rest_surface(body: &BodyFrame<'_>) -> Vec<Vec3> {
     carried(body, body.mesh.positions())
 }
 
-/// Velocities of the visible surface [m/s].
+/// Velocities of the visible surface \[m/s\].
 pub(crate) fn surface_velocities(body: &BodyFrame<'_>) -> Vec<Vec3> {
     carried(body, body.velocities)
 }

@@ -14,7 +14,7 @@ use crate::artist::{
 use crate::record::escaped;
 use crate::report::TimingRow;
 
-/// Change of volume that fills the bar of a region; larger ones are cut off [part of the volume].
+/// Change of volume that fills the bar of a region; larger ones are cut off \[part of the volume\].
 const FULL_BAR: f64 = 0.1;
 /// Changes of volume are marked from here on.
 const SEEN: f64 = 0.02;

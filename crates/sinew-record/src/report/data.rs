@@ -27,7 +27,7 @@ pub struct ExpectRow {
     pub expected: String,
     /// The value that decided.
     pub got: f64,
-    /// Its time [s], if it has one.
+    /// Its time \[s\], if it has one.
     pub time: Option<f64>,
     /// Whether the claim holds; `None` where the run did not get to its time.
     pub passed: Option<bool>,
@@ -55,13 +55,13 @@ pub struct BodyStatistics {
     pub hexes: usize,
     /// Triangles of the visible surface.
     pub surface_triangles: usize,
-    /// Volume at rest [m³].
+    /// Volume at rest \[m³\].
     pub volume: f64,
-    /// Mean length of the edges [m].
+    /// Mean length of the edges \[m\].
     pub mean_edge: f64,
-    /// Smallest angle between two faces of a cell [rad].
+    /// Smallest angle between two faces of a cell \[rad\].
     pub min_dihedral: f64,
-    /// Largest angle between two faces of a cell [rad].
+    /// Largest angle between two faces of a cell \[rad\].
     pub max_dihedral: f64,
     /// Largest aspect of a cell; one is perfect.
     pub max_aspect: f64,
@@ -98,7 +98,7 @@ pub fn statistics(frame: &Frame<'_>) -> Vec<BodyStatistics> {
 pub struct TimingRow {
     /// What was done.
     pub name: String,
-    /// Wall-clock time [s].
+    /// Wall-clock time \[s\].
     pub seconds: f64,
     /// What it consists of.
     pub children: Vec<TimingRow>,
@@ -134,7 +134,7 @@ pub struct ReportData {
     pub expectations: Vec<ExpectRow>,
     /// Further tables.
     pub tables: Vec<Table>,
-    /// Times of the frames [s].
+    /// Times of the frames \[s\].
     pub times: Vec<f64>,
     /// Probes over these times.
     pub probes: Vec<ProbeSeries>,

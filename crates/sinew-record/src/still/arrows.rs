@@ -4,7 +4,7 @@ use sinew_raster::{Camera, Image};
 
 use super::lines::{Lines, Pen};
 
-/// A place, and the force that acts there [N].
+/// A place, and the force that acts there \[N\].
 pub(crate) type ForceAt = ([f32; 3], [f32; 3]);
 
 /// More arrows than this cannot be told apart; the strongest are drawn.
@@ -18,13 +18,13 @@ pub(crate) const LONGEST_ARROW: f32 = 0.5;
 /// How long arrows are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrowScale {
-    /// Force of the longest arrow [N].
+    /// Force of the longest arrow \[N\].
     pub force: f32,
-    /// Its length [m].
+    /// Its length \[m\].
     pub length: f32,
 }
 
-/// The largest of some forces [N].
+/// The largest of some forces \[N\].
 pub(crate) fn largest_force(forces: &[ForceAt]) -> f32 {
     forces.iter().map(|(_, force)| norm(*force)).filter(|size| size.is_finite()).fold(0.0, f32::max)
 }

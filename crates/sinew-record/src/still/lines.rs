@@ -6,7 +6,7 @@ use sinew_raster::{Camera, Image};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pen {
     pub color: [u8; 3],
-    /// [pixels]
+    /// \[pixels\]
     pub width: f32,
     /// 0 invisible, 1 opaque.
     pub opacity: f32,
@@ -98,7 +98,7 @@ impl Lines {
         }
     }
 
-    /// Median length of the edges on the screen [pixels].
+    /// Median length of the edges on the screen \[pixels\].
     pub fn typical_length(&self, points: &[[f32; 3]], edges: &[[u32; 2]]) -> f32 {
         let step = (edges.len() / 1000).max(1);
         let length = |edge: &[u32; 2]| {

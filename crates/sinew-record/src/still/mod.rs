@@ -29,7 +29,7 @@ pub struct MeshPicture<'a> {
     pub marked_edges: &'a [[Vec3; 2]],
     /// Places that get a red ring.
     pub rings: &'a [Vec3],
-    /// Width and height [pixels]; 960 × 720 when zero.
+    /// Width and height \[pixels\]; 960 × 720 when zero.
     pub size: [usize; 2],
 }
 

@@ -71,7 +71,7 @@ pub struct Portrait {
     shapes: Bounds,
     /// Height of the highest ground.
     level: Option<f32>,
-    /// Of the contacts in the frames that were looked at [N].
+    /// Of the contacts in the frames that were looked at \[N\].
     largest_force: f32,
     /// What bodies are colored by, and the smallest and largest value of it in those frames.
     color: Option<ColorField>,

@@ -24,7 +24,7 @@ use super::{Compiler, pivot};
 /// What later steps need of a body.
 pub(super) struct CompiledBody {
     pub regions: Regions,
-    /// Nodes in the initial pose [m].
+    /// Nodes in the initial pose \[m\].
     pub rest: Vec<Vec3>,
     /// World from body coordinates.
     pub pose: Pose,
@@ -406,7 +406,7 @@ fn initial_velocities(body: &Body, mesh: &CellMesh) -> Vec<Vec3> {
     mesh.positions().iter().map(|&x| velocity + spin.cross(x - center)).collect()
 }
 
-/// Rest area of each node of some triangles with their shares [m²].
+/// Rest area of each node of some triangles with their shares \[m²\].
 fn nodal_areas(triangles: &[([u32; 3], f64)], rest: &[Vec3]) -> Vec<(u32, f64)> {
     let mut areas: BTreeMap<u32, f64> = BTreeMap::new();
     for (triangle, share) in triangles {

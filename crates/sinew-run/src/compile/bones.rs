@@ -24,7 +24,7 @@ const MAX_CELLS: f64 = 400.0;
 /// Places along each side of its box at which the middle of a bone is looked for.
 const LOOKS: usize = 32;
 
-/// A bone at rest, in coordinates of the body [m].
+/// A bone at rest, in coordinates of the body \[m\].
 pub(super) struct RigBone {
     /// Joint, by number in [`sinew_rig::Flesh::joints`].
     pub joint: usize,
@@ -42,13 +42,13 @@ pub(super) enum Form {
     Capsule(Bone),
     Surface {
         set: Arc<LevelSet>,
-        /// Depth of its middle [m].
+        /// Depth of its middle \[m\].
         radius: f64,
     },
 }
 
 impl RigBone {
-    /// Distance of a place from the bone, which is taken to be at least `radius` thick; below zero inside [m].
+    /// Distance of a place from the bone, which is taken to be at least `radius` thick; below zero inside \[m\].
     pub fn distance(&self, x: Vec3, radius: f64) -> f64 {
         match &self.form {
             Form::Capsule(bone) => bone.distance(x).0 - bone.radius.max(radius),
@@ -56,7 +56,7 @@ impl RigBone {
         }
     }
 
-    /// Distance of a place from the axis of the bone, or from the middle of a surface [m].
+    /// Distance of a place from the axis of the bone, or from the middle of a surface \[m\].
     pub fn axis_distance(&self, x: Vec3) -> f64 {
         match &self.form {
             Form::Capsule(bone) => bone.distance(x).0,

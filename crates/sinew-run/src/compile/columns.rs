@@ -7,9 +7,9 @@ use sinew_math::Vec3;
 
 /// Where columns run.
 pub(super) struct ColumnLayout {
-    /// Middle of where they begin [m].
+    /// Middle of where they begin \[m\].
     pub from: Vec3,
-    /// Middle of where they end [m].
+    /// Middle of where they end \[m\].
     pub to: Vec3,
     pub count: usize,
     pub segments: usize,

@@ -1,6 +1,6 @@
 //! Flesh over other bodies: layered skinning (SIF-037).
 //!
-//! [Sifakis07] simulates muscles first and moves the inner boundary of the flesh with the result. Here both are one system: nodes of the flesh near the
+//! \[Sifakis07\] simulates muscles first and moves the inner boundary of the flesh with the result. Here both are one system: nodes of the flesh near the
 //! body below lie on its surface and are weighted sums of its nodes, so that they follow it to rounding, and what the flesh weighs and resists acts on the
 //! muscle.
 

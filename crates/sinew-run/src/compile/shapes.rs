@@ -12,7 +12,7 @@ use sinew_scene::spec::rigid::{BoxShape, CapsuleShape, ColliderShape, RigidShape
 use super::mesh::located;
 use super::{Compiler, pivot};
 
-/// Density of a rigid body that says nothing [kg/m³].
+/// Density of a rigid body that says nothing \[kg/m³\].
 const WATER: f64 = 1000.0;
 
 impl Compiler<'_> {

@@ -30,11 +30,11 @@ pub(super) enum Grip {
 /// Where things are told to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Setting {
-    /// Way of a held clamp from rest, along the axis [m].
+    /// Way of a held clamp from rest, along the axis \[m\].
     pub travel: f64,
     /// Activation, from 0 to 1.
     pub activation: f64,
-    /// Pull at a loaded clamp, along the axis [N].
+    /// Pull at a loaded clamp, along the axis \[N\].
     pub load: f64,
 }
 
@@ -52,21 +52,21 @@ impl Setting {
 /// What can be read off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
-    /// Way of the clamp from rest along the axis, the mean of its nodes [m].
+    /// Way of the clamp from rest along the axis, the mean of its nodes \[m\].
     pub travel: f64,
-    /// With which the muscle pulls at the clamp along the axis [N].
+    /// With which the muscle pulls at the clamp along the axis \[N\].
     pub force: f64,
     /// Mean, smallest and largest length of the fibers, in optimal lengths.
     pub length: f64,
     pub shortest: f64,
     pub longest: f64,
-    /// Mean active tension of the fibers per rest area [Pa].
+    /// Mean active tension of the fibers per rest area \[Pa\].
     pub active: f64,
-    /// Mean angle between fibers and axis [rad].
+    /// Mean angle between fibers and axis \[rad\].
     pub pennation: f64,
     /// Volume of the body over that at rest.
     pub volume: f64,
-    /// Extents of the body [m].
+    /// Extents of the body \[m\].
     pub extents: Vec3,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Apparatus<'a> {
     simulation: Simulation,
     grip: Grip,
     setting: Setting,
-    /// Places of the nodes of the clamp at rest, their mean along the axis [m].
+    /// Places of the nodes of the clamp at rest, their mean along the axis \[m\].
     rest_place: f64,
     step_secs: f64,
 }
@@ -85,7 +85,7 @@ pub(super) struct Apparatus<'a> {
 const MIN_PART: f64 = 1.0 / 128.0;
 
 impl<'a> Apparatus<'a> {
-    /// Compiles the scene for this grip, with steps of this length [s].
+    /// Compiles the scene for this grip, with steps of this length \[s\].
     pub fn new(specimen: &'a Specimen, grip: Grip, speed: Speed, step_secs: f64) -> Result<Self, Stop> {
         let mut scene = specimen.scene.clone();
         scene.frame_rate = 1.0 / step_secs;
@@ -187,7 +187,7 @@ impl<'a> Apparatus<'a> {
         Ok(())
     }
 
-    /// Moves the held clamp until the fibers have this mean length at the activation [optimal lengths], by the secant method.
+    /// Moves the held clamp until the fibers have this mean length at the activation \[optimal lengths\], by the secant method.
     pub fn find_length(&mut self, length: f64, activation: f64, session: &mut Session<'_>) -> Result<Reading, Stop> {
         let specimen = self.specimen;
         let mut slope = specimen.fiber_length * specimen.group.optimal_stretch / specimen.cosine;
@@ -255,6 +255,6 @@ impl<'a> Apparatus<'a> {
 /// Parts in which a resting muscle becomes active.
 pub(super) const ACTIVATION_PARTS: usize = 4;
 
-/// How near a wanted mean length is near enough [optimal lengths].
+/// How near a wanted mean length is near enough \[optimal lengths\].
 const LENGTH_TOLERANCE: f64 = 2e-4;
 const MAX_SECANTS: usize = 12;

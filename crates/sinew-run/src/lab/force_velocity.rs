@@ -1,8 +1,8 @@
 //! Force over speed, as Wilkie measured it (CHE-67): an active muscle whose fibers are a little longer than optimal is released onto a load, and the speed of its fibers is read where
 //! they pass their optimal length.
 //!
-//! Of the load P the fibers carry what the relaxed muscle does not: $(P - P_p) / (P_0 - P_p)$ is to be $f_v(v)$, with the isometric force $P_0$ and the passive
-//! force $P_p$ at that length.
+//! Of the load P the fibers carry what the relaxed muscle does not: $`(P - P_p) / (P_0 - P_p)`$ is to be $`f_v(v)`$, with the isometric force $`P_0`$ and the passive
+//! force $`P_p`$ at that length.
 
 use sinew_fem::State;
 use sinew_muscle::{Curve, Drive};
@@ -56,16 +56,16 @@ const ISOTONIC_COLUMNS: [&str; 8] =
 struct Start {
     state: (State, Setting),
     reading: Reading,
-    /// Total isometric force at optimal length, and the part of it that the relaxed muscle has [N].
+    /// Total isometric force at optimal length, and the part of it that the relaxed muscle has \[N\].
     isometric: f64,
     passive: f64,
-    /// Greatest shortening speed [1/s] and the curve over it.
+    /// Greatest shortening speed \[1/s\] and the curve over it.
     max_velocity: f64,
     curve: Curve,
 }
 
 impl Start {
-    /// Load that leaves the fibers this fraction of their isometric force [N].
+    /// Load that leaves the fibers this fraction of their isometric force \[N\].
     fn load(&self, fraction: f64) -> f64 {
         self.passive + fraction * (self.isometric - self.passive)
     }
@@ -103,7 +103,7 @@ fn speed_at(curve: &Curve, value: f64) -> f64 {
     0.5 * (fast + slow)
 }
 
-/// States of one release: time, reading and speed of the fibers over the step that ends there [1/s].
+/// States of one release: time, reading and speed of the fibers over the step that ends there \[1/s\].
 type Course = Vec<(f64, Reading, f64)>;
 
 /// Lets an active muscle go onto a load for so many steps, or until `is_over`.
@@ -175,7 +175,7 @@ pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> 
 struct Point {
     time: f64,
     reading: Reading,
-    /// Speed of the fibers [1/s] and of the clamp [m/s]; negative for shortening.
+    /// Speed of the fibers \[1/s\] and of the clamp \[m/s\]; negative for shortening.
     speed: f64,
     clamp_speed: f64,
 }

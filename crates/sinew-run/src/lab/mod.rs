@@ -2,7 +2,7 @@
 //!
 //! Every protocol is a simulation of the flesh whose channels are set from step to step (CHE-57, CHE-58, CHE-67): one end of the muscle is held by its pins, the other by
 //! an apparatus that holds it, moves it or loads it. Muscles settle without inertia and gravity; where force depends on speed, time runs. Beside what the flesh does, a
-//! dashed line shows the one-dimensional actuator of [Zajac89] with the same curves.
+//! dashed line shows the one-dimensional actuator of \[Zajac89\] with the same curves.
 
 mod apparatus;
 mod force_velocity;

@@ -34,7 +34,7 @@ const COLUMNS: [&str; 7] = ["time [s]", "travel [m]", "force [N]", "length", "le
 /// Share of the largest force that a rise forgives: what the tolerance of the solver may do.
 const ROUNDING: f64 = 1e-4;
 
-/// How long is watched, in times of the release, and at least as long [s].
+/// How long is watched, in times of the release, and at least as long \[s\].
 const USUAL_DURATION: f64 = 0.2;
 
 pub(super) fn run(specimen: &Specimen, lab: &Lab, session: &mut Session<'_>) -> Result<(), Stop> {
@@ -112,7 +112,7 @@ fn row(time: f64, reading: &super::apparatus::Reading) -> Vec<f64> {
     vec![time, reading.travel, reading.force, reading.length, reading.shortest, reading.longest, reading.volume]
 }
 
-/// Force of the actuator on the same path [N], with a tendon as long as the muscle's.
+/// Force of the actuator on the same path \[N\], with a tendon as long as the muscle's.
 fn actuator_course(specimen: &Specimen, lab: &Lab, way: f64, quick: usize, steps: usize) -> Option<Vec<f64>> {
     let slack = specimen.tendon_length();
     let actuator = specimen.actuator(slack).ok()?;

@@ -27,15 +27,15 @@ pub(super) struct Specimen {
     pub clamp_name: String,
     /// Unit vector along which the apparatus pulls.
     pub axis: Vec3,
-    /// Mean length of the fibers at rest [m].
+    /// Mean length of the fibers at rest \[m\].
     pub fiber_length: f64,
     /// Mean cosine of the angle between fibers and axis at rest.
     pub cosine: f64,
-    /// Rest volume of the cells with its fibers [m³].
+    /// Rest volume of the cells with its fibers \[m³\].
     pub volume: f64,
-    /// From the other pins to the clamp at rest [m].
+    /// From the other pins to the clamp at rest \[m\].
     pub path_length: f64,
-    /// Pull per area at optimal length [Pa].
+    /// Pull per area at optimal length \[Pa\].
     pub stress: f64,
     /// Curves of the fibers.
     pub group: FiberGroup,
@@ -110,17 +110,17 @@ impl Specimen {
         })
     }
 
-    /// Physiological cross-section V/ℓ [m²] (CHE-08).
+    /// Physiological cross-section V/ℓ \[m²\] (CHE-08).
     pub fn cross_section(&self) -> f64 {
         self.volume / self.fiber_length
     }
 
-    /// Greatest isometric force along the fibers [N]: stress times cross-section.
+    /// Greatest isometric force along the fibers \[N\]: stress times cross-section.
     pub fn max_force(&self) -> f64 {
         self.stress / self.group.optimal_stretch * self.cross_section()
     }
 
-    /// How far the clamp goes from rest for fibers of this length, in optimal lengths, if only they change [m]: between sheets whose distance stays,
+    /// How far the clamp goes from rest for fibers of this length, in optimal lengths, if only they change \[m\]: between sheets whose distance stays,
     /// (ℓ cos α)² = ℓ² − (ℓ₀ sin α₀)².
     pub fn travel(&self, length: f64) -> f64 {
         let stretch = length * self.group.optimal_stretch;
@@ -141,7 +141,7 @@ impl Specimen {
         })
     }
 
-    /// Greatest shortening speed [optimal lengths per second]; an error where force does not depend on speed.
+    /// Greatest shortening speed \[optimal lengths per second\]; an error where force does not depend on speed.
     pub fn max_velocity(&self) -> Result<f64, SceneError> {
         let muscle = &self.scene.body[self.body].muscle[self.muscle];
         muscle.max_velocity.ok_or_else(|| {
@@ -152,7 +152,7 @@ impl Specimen {
         })
     }
 
-    /// The muscle as one fiber on a tendon of this slack length [m] [Zajac89]: the dashed line beside the flesh.
+    /// The muscle as one fiber on a tendon of this slack length \[m\] \[Zajac89\]: the dashed line beside the flesh.
     pub fn actuator(&self, tendon_slack_length: f64) -> Result<Actuator, ActuatorError> {
         Actuator::new(ActuatorParams {
             max_force: self.max_force(),
@@ -168,7 +168,7 @@ impl Specimen {
         })
     }
 
-    /// Length of the tendons at rest [m]: what the fibers leave of the path.
+    /// Length of the tendons at rest \[m\]: what the fibers leave of the path.
     pub fn tendon_length(&self) -> f64 {
         (self.path_length - self.fiber_length * self.cosine).max(0.0)
     }
@@ -274,7 +274,7 @@ fn procedural_length(scene: &Scene, body: usize) -> Option<f64> {
     procedural::muscle(&mesh.params()).ok().map(|made| made.fiber_length)
 }
 
-/// Extent of the cells of a muscle along an axis [m].
+/// Extent of the cells of a muscle along an axis \[m\].
 fn extent_along(model: &Model, body: usize, muscle: usize, axis: Vec3) -> f64 {
     let mesh = &model.bodies[body].mesh;
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

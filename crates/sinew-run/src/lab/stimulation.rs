@@ -169,7 +169,7 @@ fn stimulate(
     Ok(())
 }
 
-/// Developed force of the actuator under the same pulses [N].
+/// Developed force of the actuator under the same pulses \[N\].
 fn actuator_course(
     specimen: &Specimen,
     lab: &Lab,

@@ -96,7 +96,7 @@ fn row(length: f64, passive: &Reading, total: &Reading, actuator: &Actuator, spe
     ]
 }
 
-/// Force of the actuator with fibers of this length on a tendon that does not give way [N].
+/// Force of the actuator with fibers of this length on a tendon that does not give way \[N\].
 fn curve(actuator: &Actuator, specimen: &Specimen, length: f64, activation: f64) -> f64 {
     let path = specimen.travel(length) + specimen.fiber_length * specimen.cosine;
     actuator.equilibrium(path, activation).map_or(f64::NAN, |state| state.tendon_force)

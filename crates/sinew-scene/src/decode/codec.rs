@@ -102,12 +102,12 @@ pub(crate) const fn number() -> Quantity {
     quantity(Dimension::NUMBER)
 }
 
-/// A length [m].
+/// A length \[m\].
 pub(crate) const fn length() -> Quantity {
     quantity(Dimension::LENGTH)
 }
 
-/// A time [s].
+/// A time \[s\].
 pub(crate) const fn time() -> Quantity {
     quantity(Dimension::TIME)
 }

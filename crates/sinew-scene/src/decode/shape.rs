@@ -130,7 +130,8 @@ impl Definitions {
     }
 }
 
-/// Doc-comment lines as one paragraph.
+/// Doc-comment lines as one paragraph, with the brackets of units as the reader sees them: `\[m\]` becomes `[m]`.
 pub(crate) fn paragraph(lines: &[&str]) -> String {
-    lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+    let text = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    text.replace("\\[", "[").replace("\\]", "]")
 }

@@ -14,7 +14,7 @@ use super::{Problem, Severity, Spot, WORST, coincident, foreign_cells, parts, se
 /// As in the check of meshes: below this part of the cube of its longest edge a cell has no volume.
 const DEGENERATE_FRACTION: f64 = 1e-12;
 
-/// Angles between faces beyond which cells behave badly [rad]: 5° from flat.
+/// Angles between faces beyond which cells behave badly \[rad\]: 5° from flat.
 const WORST_ANGLE: f64 = 5.0 * std::f64::consts::PI / 180.0;
 
 /// Aspect beyond which cells behave badly.

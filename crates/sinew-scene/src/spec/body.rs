@@ -87,11 +87,11 @@ table! {
     pub struct Attachment as "attach" {
         /// The nodes. Either this or `points`.
         region: Option<String> = text("name of a region"), optional, example("x-min");
-        /// Places in the flesh at rest, in coordinates of the body [m]; they need not be nodes. Either this or `region`.
+        /// Places in the flesh at rest, in coordinates of the body \[m\]; they need not be nodes. Either this or `region`.
         points: Vec<[f64; 3]> = list(vector(length())), default([]), example([["1 cm", 0, 0], ["2 cm", 0, 0]]);
         /// The other body or rigid, or "world".
         to: String = text("name of a body or rigid, or \"world\""), required, example("bone");
-        /// Stiffness of all springs together [N/m].
+        /// Stiffness of all springs together \[N/m\].
         stiffness: f64 = quantity(Dimension::STIFFNESS).positive(), required, example("1 kN/m");
     }
 }
@@ -111,7 +111,7 @@ table! {
     pub struct Pressure as "pressure" {
         /// The faces.
         region: String = text("name of a region"), required, example("surface");
-        /// Pressure over time [Pa], positive when it pushes inwards.
+        /// Pressure over time \[Pa\], positive when it pushes inwards.
         value: Track<f64> = track(quantity(Dimension::PRESSURE)), required, example("2 kPa");
     }
 }
@@ -121,7 +121,7 @@ table! {
     pub struct Traction as "traction" {
         /// The faces.
         region: String = text("name of a region"), required, example("x-max");
-        /// Force per area over time [Pa].
+        /// Force per area over time \[Pa\].
         value: Track<[f64; 3]> = track(vector(quantity(Dimension::PRESSURE))), required, example(["1 kPa", 0, 0]);
     }
 }
@@ -131,7 +131,7 @@ table! {
     pub struct Load as "force" {
         /// The nodes.
         region: String = text("name of a region"), required, example("x-max");
-        /// The whole force over time [N].
+        /// The whole force over time \[N\].
         value: Track<[f64; 3]> = track(vector(quantity(Dimension::FORCE))), required, example([0, 0, "-2 N"]);
     }
 }
@@ -194,9 +194,9 @@ table! {
         scale: f64 = number().positive(), default(1);
         /// Rotation in the initial pose, before `position`.
         rotation: Option<Rotation> = table(), optional;
-        /// Place of the origin of body coordinates in the initial pose [m].
+        /// Place of the origin of body coordinates in the initial pose \[m\].
         position: [f64; 3] = vector(length()), default([0, 0, 0]), example([0, 0, "50 cm"]);
-        /// Mass per rest volume [kg/m³].
+        /// Mass per rest volume \[kg/m³\].
         density: f64 = quantity(Dimension::DENSITY).positive(), default("1000 kg/m^3");
         /// The elastic law.
         material: Material = one_of(), required, example({ type = "stable_neo_hookean", young = "30 kPa", poisson = 0.45 });
@@ -223,9 +223,9 @@ table! {
         damping: Damping = table(), default({});
         /// A shape far from rest to start from; at rest when left out.
         start: Option<Start> = table(), optional, example({ shape = "random", scale = 10 });
-        /// Initial velocity [m/s].
+        /// Initial velocity \[m/s\].
         velocity: [f64; 3] = vector(quantity(Dimension::VELOCITY)), default([0, 0, 0]);
-        /// Initial angular velocity about the center of mass [rad/s].
+        /// Initial angular velocity about the center of mass \[rad/s\].
         angular_velocity: [f64; 3] = vector(quantity(Dimension::ANGULAR_VELOCITY)), default([0, 0, 0]), example([0, 0, "90 deg/s"]);
         /// Named regions of the body.
         regions: BTreeMap<String, Region> = map(region()), default({});

@@ -86,7 +86,7 @@ table! {
         clamp: Option<String> = text("region of a pin"), optional, example("insertion");
         /// Along which the apparatus pulls; any length. From the mean place of the other pins to that of the clamp when left out.
         axis: Option<[f64; 3]> = direction(), optional, example([1, 0, 0]);
-        /// Mean length of the fibers at rest [m]; when left out that of a procedural muscle, else the extent of the muscle along the axis.
+        /// Mean length of the fibers at rest \[m\]; when left out that of a procedural muscle, else the extent of the muscle along the axis.
         fiber_length: Option<f64> = length().positive(), optional, example("6 cm");
         /// Length at which isometric protocols begin, in optimal lengths of the fibers.
         length: f64 = number().positive(), default(1);
@@ -98,21 +98,21 @@ table! {
         loads: Vec<f64> = list(number().at_least(0.0).below(1.0)), default([0.2, 0.4, 0.6, 0.8]);
         /// Length of the fibers at which loads are released, in optimal lengths: above 1, where speeds are read.
         release_length: f64 = number().above(1.0).below(1.6), default(1.05);
-        /// By how much `quick-release` shortens the muscle [m]; a fifth of the fibers when left out.
+        /// By how much `quick-release` shortens the muscle \[m\]; a fifth of the fibers when left out.
         release: Option<f64> = length().positive(), optional, example("1.3 cm");
-        /// How long that takes [s].
+        /// How long that takes \[s\].
         release_time: f64 = time().positive(), default("20 ms");
-        /// Pulses per second of `tetanus` [1/s].
+        /// Pulses per second of `tetanus` \[1/s\].
         frequency: f64 = quantity(Dimension::FREQUENCY).positive(), default("50 Hz");
         /// How many pulses `tetanus` has.
         pulses: usize = whole(1, 100_000), default(15);
-        /// How long a pulse of `twitch` and `tetanus` lasts [s].
+        /// How long a pulse of `twitch` and `tetanus` lasts \[s\].
         pulse_width: f64 = time().positive(), default("5 ms");
         /// Steps of time until fibers pass their optimal length in `force-velocity`, and of the whole of `isotonic`.
         steps: usize = whole(4, 100_000), default(24);
-        /// Time step of `quick-release`, `twitch` and `tetanus` [s].
+        /// Time step of `quick-release`, `twitch` and `tetanus` \[s\].
         step: f64 = time().positive(), default("2 ms");
-        /// How long `quick-release`, `twitch` and `isotonic` are watched, and `tetanus` after its last pulse [s]; as long as something is likely to happen when left out.
+        /// How long `quick-release`, `twitch` and `isotonic` are watched, and `tetanus` after its last pulse \[s\]; as long as something is likely to happen when left out.
         duration: Option<f64> = time().positive(), optional, example("0.3 s");
         /// What must come out.
         expect: LabExpect = table(), default({});

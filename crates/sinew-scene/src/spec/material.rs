@@ -31,7 +31,7 @@ const fn poisson() -> Quantity {
 table! {
     /// Stiffness of an isotropic law by Young's modulus and Poisson's ratio at small strains.
     pub struct Elastic as "elastic" {
-        /// Young's modulus [Pa].
+        /// Young's modulus \[Pa\].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio.
         poisson: f64 = poisson(), required, example(0.45);
@@ -61,7 +61,7 @@ table! {
 table! {
     /// Stiffness of a law with ln J by Young's modulus and Poisson's ratio at small strains.
     pub struct NeoHookean as "neo-hookean" {
-        /// Young's modulus [Pa].
+        /// Young's modulus \[Pa\].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio.
         poisson: f64 = poisson(), required, example(0.45);
@@ -73,11 +73,11 @@ table! {
 table! {
     /// Stiffness of the Mooney–Rivlin law ψ = c10 (Ī₁ − 3) + c01 (Ī₂ − 3) + bulk/2 (ln J)².
     pub struct MooneyRivlin as "mooney-rivlin" {
-        /// Coefficient of the first invariant [Pa].
+        /// Coefficient of the first invariant \[Pa\].
         c10: f64 = pressure().positive(), required, example("20 kPa");
-        /// Coefficient of the second invariant [Pa].
+        /// Coefficient of the second invariant \[Pa\].
         c01: f64 = pressure().at_least(0.0), default(0), example("10 kPa");
-        /// Bulk modulus [Pa].
+        /// Bulk modulus \[Pa\].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
         /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
@@ -88,11 +88,11 @@ table! {
     /// Flesh with fibers that resist only when pulled: T(l) = fiber_stiffness (exp(c (l − 1)) − 1)/c for fibers of stretch l > 1, linear
     /// beyond 1.4. The body says by `fibers` where they run.
     pub struct FiberReinforced as "fiber-reinforced" {
-        /// Young's modulus of the matrix between the fibers [Pa].
+        /// Young's modulus of the matrix between the fibers \[Pa\].
         young: f64 = young(), required, example("30 kPa");
         /// Poisson's ratio of the matrix.
         poisson: f64 = poisson(), required, example(0.45);
-        /// Modulus of the fibers when they become taut [Pa].
+        /// Modulus of the fibers when they become taut \[Pa\].
         fiber_stiffness: f64 = pressure().at_least(0.0), required, example("100 kPa");
         /// Exponent c of their stiffening; 0 keeps the modulus.
         fiber_stiffening: f64 = number().at_least(0.0).below(100.0), default(6.6);
@@ -116,11 +116,11 @@ table! {
     pub struct MuscleFlesh as "muscle flesh" {
         /// Where the constants come from.
         preset: Preset = word(), default("quasi_incompressible"), example("paper");
-        /// Coefficient of the first invariant, in place of that of the preset [Pa].
+        /// Coefficient of the first invariant, in place of that of the preset \[Pa\].
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant, in place of that of the preset [Pa].
+        /// Coefficient of the second invariant, in place of that of the preset \[Pa\].
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus, in place of that of the preset [Pa].
+        /// Bulk modulus, in place of that of the preset \[Pa\].
         bulk: Option<f64> = pressure().positive(), optional, example("5 MPa");
         /// Lets cells become flat and inverted, and recover; without it they are held back by an infinite energy.
         inversion: Option<Inversion> = table(), optional, example({ threshold = 0.3 });
@@ -128,7 +128,7 @@ table! {
 }
 
 impl Preset {
-    /// c₁₀, c₀₁ and bulk modulus [Pa] of muscle (TER-36, SIF-018).
+    /// c₁₀, c₀₁ and bulk modulus \[Pa\] of muscle (TER-36, SIF-018).
     pub fn muscle(self) -> [f64; 3] {
         match self {
             Self::QuasiIncompressible => [60e3, 20e3, 20e6],
@@ -137,7 +137,7 @@ impl Preset {
         }
     }
 
-    /// c₁₀, c₀₁ and bulk modulus [Pa] of tendon.
+    /// c₁₀, c₀₁ and bulk modulus \[Pa\] of tendon.
     pub fn tendon(self) -> [f64; 3] {
         match self {
             Self::QuasiIncompressible => [600e3, 200e3, 200e6],
@@ -157,13 +157,13 @@ impl MuscleFlesh {
 table! {
     /// Flesh that shears along its fibers and across them with moduli of their own. The body says by `fibers` where they run, and by `muscle` how they pull.
     pub struct TransverselyIsotropic as "transversely isotropic" {
-        /// Modulus of shear along the fibers [Pa]; small shears have twice that.
+        /// Modulus of shear along the fibers \[Pa\]; small shears have twice that.
         along_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of shear across the fibers [Pa]; small shears have twice that.
+        /// Modulus of shear across the fibers \[Pa\]; small shears have twice that.
         cross_shear: f64 = pressure().positive(), required, example("500 Pa");
-        /// Modulus of stretch along the fibers at constant volume, besides what they pull [Pa]; the sum of the other two when left out.
+        /// Modulus of stretch along the fibers at constant volume, besides what they pull \[Pa\]; the sum of the other two when left out.
         stretch: Option<f64> = pressure().positive(), optional, example("1 kPa");
-        /// Bulk modulus [Pa].
+        /// Bulk modulus \[Pa\].
         bulk: f64 = pressure().positive(), required, example("1 MPa");
     }
 }
@@ -197,7 +197,7 @@ tagged! {
 table! {
     /// A line.
     pub struct Axis as "axis" {
-        /// A point of the line, in body coordinates [m].
+        /// A point of the line, in body coordinates \[m\].
         point: [f64; 3] = vector(length()), default([0, 0, 0]);
         /// Its direction; any length.
         direction: [f64; 3] = direction(), required, example([0, 0, 1]);
@@ -227,11 +227,11 @@ table! {
         from: String = text("name of a region"), required, example("x-min");
         /// Where they end.
         to: String = text("name of a region"), required, example("x-max");
-        /// How far they lean from that line towards `lean` [rad]; away from it when negative.
+        /// How far they lean from that line towards `lean` \[rad\]; away from it when negative.
         pennation: f64 = quantity(Dimension::ANGLE).above(-std::f64::consts::FRAC_PI_2).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), default(0), example("20 deg");
         /// The direction towards which they lean; any length.
         lean: [f64; 3] = direction(), default([0, 1, 0]);
-        /// A point of a plane across `lean`, in body coordinates [m]: given, fibers lean towards the plane from both sides, as in a feather.
+        /// A point of a plane across `lean`, in body coordinates \[m\]: given, fibers lean towards the plane from both sides, as in a feather.
         plane: Option<[f64; 3]> = vector(length()), optional, example([0, 0, 0]);
     }
 }
@@ -251,7 +251,7 @@ words! {
 table! {
     /// A B-spline solid with clamped uniform knots.
     pub struct Spline as "spline" {
-        /// Control points in body coordinates [m]: those of the last direction follow each other.
+        /// Control points in body coordinates \[m\]: those of the last direction follow each other.
         points: Vec<[f64; 3]> = list(vector(length())), required, example([[0, 0, 0]]);
         /// Number of control points along the three directions.
         counts: [usize; 3] = fixed(whole(2, 1000)), required, example([4, 4, 6]);
@@ -265,9 +265,9 @@ table! {
 table! {
     /// A factor on stiffness that runs linearly from one point to another and holds beyond them.
     pub struct Gradient as "gradient" {
-        /// The point of the first factor, in body coordinates [m].
+        /// The point of the first factor, in body coordinates \[m\].
         from: [f64; 3] = vector(length()), required, example([0, 0, 0]);
-        /// The point of the second factor, in body coordinates [m].
+        /// The point of the second factor, in body coordinates \[m\].
         to: [f64; 3] = vector(length()), required, example(["10 cm", 0, 0]);
         /// The two factors.
         scale: [f64; 2] = fixed(number().positive()), required, example([1, 5]);
@@ -284,7 +284,7 @@ table! {
         texture: Option<String> = text("path of a file"), optional, example("meshes/paint.png");
         /// The values that stand for the first and the second value of the parameters below; what is beyond is taken to the nearer one.
         range: [f64; 2] = fixed(number()), default([0, 1]);
-        /// Young's modulus at both ends of the range [Pa].
+        /// Young's modulus at both ends of the range \[Pa\].
         young: Option<[f64; 2]> = fixed(young()), optional, example(["10 kPa", "100 kPa"]);
         /// Poisson's ratio at both ends of the range.
         poisson: Option<[f64; 2]> = fixed(poisson()), optional, example([0.3, 0.45]);
@@ -296,17 +296,17 @@ table! {
     pub struct MaterialRegion as "material region" {
         /// The region: cells whose center lies in it, or whose nodes all belong to it.
         region: String = text("name of a region"), required, example("stiff");
-        /// Young's modulus [Pa].
+        /// Young's modulus \[Pa\].
         young: Option<f64> = young(), optional, example("300 kPa");
         /// Poisson's ratio.
         poisson: Option<f64> = poisson(), optional, example(0.3);
-        /// Coefficient of the first invariant [Pa].
+        /// Coefficient of the first invariant \[Pa\].
         c10: Option<f64> = pressure().positive(), optional, example("20 kPa");
-        /// Coefficient of the second invariant [Pa].
+        /// Coefficient of the second invariant \[Pa\].
         c01: Option<f64> = pressure().at_least(0.0), optional, example("10 kPa");
-        /// Bulk modulus [Pa].
+        /// Bulk modulus \[Pa\].
         bulk: Option<f64> = pressure().positive(), optional, example("1 MPa");
-        /// Modulus of the fibers when they become taut [Pa].
+        /// Modulus of the fibers when they become taut \[Pa\].
         fiber_stiffness: Option<f64> = pressure().at_least(0.0), optional, example("200 kPa");
         /// Another law altogether, to which the parameters above then belong.
         material: Option<Material> = one_of(), optional, example({ type = "tendon" });
@@ -319,11 +319,11 @@ table! {
     /// Damping: forces −(mass · M + stiffness · K + tissue · D) v, with K the stiffness at the start of a step and D that of the rest
     /// state, turned with the flesh.
     pub struct Damping as "damping" {
-        /// Mass-proportional rate [1/s]: slows everything, also free flight.
+        /// Mass-proportional rate \[1/s\]: slows everything, also free flight.
         mass: f64 = quantity(Dimension::FREQUENCY).at_least(0.0), default(0), example("0.5 1/s");
-        /// Stiffness-proportional time [s]: slows deformation, the faster the more.
+        /// Stiffness-proportional time \[s\]: slows deformation, the faster the more.
         stiffness: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("2 ms");
-        /// Rest-state time [s]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
+        /// Rest-state time \[s\]: as `stiffness`, but never brakes a rotation and does not grow with the deformation.
         tissue: f64 = quantity(Dimension::TIME).at_least(0.0), default(0), example("20 ms");
     }
 }

@@ -121,9 +121,9 @@ pub(crate) const MAX_CELLS: f64 = 50e6;
 table! {
     /// A block with its lowest corner at the origin.
     pub struct BoxMesh as "box mesh" {
-        /// Edge lengths along x, y and z [m].
+        /// Edge lengths along x, y and z \[m\].
         size: [f64; 3] = vector(length().positive()), required, example(["40 cm", "10 cm", "10 cm"]);
-        /// Edge length of a cell, rounded so that cells fill the block [m]. Either this or `cells`.
+        /// Edge length of a cell, rounded so that cells fill the block \[m\]. Either this or `cells`.
         cell: Option<f64> = length().positive(), optional, example("2 cm");
         /// Number of cells along x, y and z. Either this or `cell`.
         cells: Option<[usize; 3]> = fixed(whole(1, MAX_CELLS_PER_AXIS)), optional, example([24, 6, 6]);
@@ -142,9 +142,9 @@ table! {
 table! {
     /// A ball around the origin, of tetrahedra.
     pub struct SphereMesh as "sphere mesh" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("10 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("2 cm");
         /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
         /// well and, with the mean volume of `volume`, do not lock.
@@ -155,11 +155,11 @@ table! {
 table! {
     /// A cylinder from the origin along x, of tetrahedra.
     pub struct CylinderMesh as "cylinder mesh" {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64 = length().positive(), required, example("5 cm");
-        /// Length along x [m].
+        /// Length along x \[m\].
         length: f64 = length().positive(), required, example("30 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("2 cm");
         /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
         /// well and, with the mean volume of `volume`, do not lock.
@@ -170,11 +170,11 @@ table! {
 table! {
     /// A ring around the z axis, centered at the origin, of tetrahedra.
     pub struct TorusMesh as "torus mesh" {
-        /// Radius of the circle through the middle of the tube [m].
+        /// Radius of the circle through the middle of the tube \[m\].
         radius: f64 = length().positive(), required, example("10 cm");
-        /// Radius of the tube [m].
+        /// Radius of the tube \[m\].
         tube: f64 = length().positive(), required, example("3 cm");
-        /// Edge length of a cell [m].
+        /// Edge length of a cell \[m\].
         cell: f64 = length().positive(), required, example("1 cm");
         /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
         /// well and, with the mean volume of `volume`, do not lock.
@@ -185,13 +185,13 @@ table! {
 table! {
     /// A spindle like the belly of a muscle, from the origin along x, of tetrahedra.
     pub struct FusiformMesh as "fusiform mesh" {
-        /// Length along x [m].
+        /// Length along x \[m\].
         length: f64 = length().positive(), required, example("20 cm");
-        /// Radius in the middle [m].
+        /// Radius in the middle \[m\].
         radius: f64 = length().positive(), required, example("3 cm");
-        /// Radius at both ends [m], at least a tenth of `radius`.
+        /// Radius at both ends \[m\], at least a tenth of `radius`.
         end_radius: f64 = length().positive(), required, example("8 mm");
-        /// Edge length of a cell in the middle [m].
+        /// Edge length of a cell in the middle \[m\].
         cell: f64 = length().positive(), required, example("8 mm");
         /// Order of the shape functions: 1 for linear cells, 2 for quadratic tetrahedra with a node in the middle of each edge, which bend
         /// well and, with the mean volume of `volume`, do not lock.
@@ -221,19 +221,19 @@ table! {
     pub struct MuscleMesh as "muscle mesh" {
         /// How its fibers are arranged.
         shape: MuscleShape = word(), required, example("fusiform");
-        /// From origin to insertion, both tendons included [m].
+        /// From origin to insertion, both tendons included \[m\].
         length: Option<f64> = length().positive(), optional, example("28 cm");
-        /// Largest width of the belly, along y [m].
+        /// Largest width of the belly, along y \[m\].
         width: Option<f64> = length().positive(), optional, example("45 mm");
-        /// Largest thickness of the belly, along z [m].
+        /// Largest thickness of the belly, along z \[m\].
         thickness: Option<f64> = length().positive(), optional, example("45 mm");
-        /// Lengths of the tendons at origin and insertion [m].
+        /// Lengths of the tendons at origin and insertion \[m\].
         tendon: Option<[f64; 2]> = fixed(length().positive()), optional, example(["4 cm", "6 cm"]);
-        /// Width of the tendons [m]; aponeuroses are a quarter of it thick.
+        /// Width of the tendons \[m\]; aponeuroses are a quarter of it thick.
         tendon_width: Option<f64> = length().positive(), optional, example("12 mm");
-        /// Angle between fibers and line of action of the pennate shapes [rad].
+        /// Angle between fibers and line of action of the pennate shapes \[rad\].
         pennation: Option<f64> = quantity(Dimension::ANGLE).at_least(0.0).below(std::f64::consts::FRAC_PI_2).hinted("fibres at 90° stand across the line of action and pull nothing along it"), optional, example("20 deg");
-        /// Size of the cells in the belly [m].
+        /// Size of the cells in the belly \[m\].
         cell: f64 = length().positive(), required, example("4 mm");
         /// The kind of cells: hexahedra that follow the fibers, or six tetrahedra in each.
         element: Element = word(), default("hex8"), example("tet4");
@@ -278,7 +278,7 @@ table! {
     /// A standing figure with spread arms, of tetrahedra: trunk and head grow with the number of cells, limbs stay four cells thick. Its ends
     /// are the regions `left-hand`, `right-hand`, `left-foot` and `right-foot`.
     pub struct FigureMesh as "figure mesh" {
-        /// Height along z [m].
+        /// Height along z \[m\].
         height: f64 = length().positive(), required, example("1.8 m");
         /// Number of cells over the height.
         cells: usize = whole(24, 1000), required, example(48);
@@ -308,7 +308,7 @@ table! {
         surface: String = text("path of a file"), required, example("meshes/hand.obj");
         /// Kinds of cells to leave out; a surface consists of triangles, quads and polygons.
         skip: Vec<Kind> = list(word()), default([]), example(["tetrahedron"]);
-        /// Edge length of a lattice cell [m], after `scale`.
+        /// Edge length of a lattice cell \[m\], after `scale`.
         cell: f64 = length().positive(), required, example("1 cm");
         /// The kind of cells. Of cubes, parts of the body that share a cube but no flesh, such as two fingers, get one each.
         element: Element = word(), default("tet4"), example("lattice");

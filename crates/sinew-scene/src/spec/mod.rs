@@ -174,9 +174,9 @@ table! {
 /// Gravity: a magnitude along −up, or a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gravity {
-    /// Magnitude [m/s²], pointing against `up`.
+    /// Magnitude \[m/s²\], pointing against `up`.
     Down(f64),
-    /// Acceleration [m/s²].
+    /// Acceleration \[m/s²\].
     Vector([f64; 3]),
 }
 
@@ -213,18 +213,18 @@ impl Codec for GravityCodec {
 
 table! {
     /// A named point, region, section or lever to watch. Values of points and regions are `NAME.position.x`, `NAME.displacement.x`, `NAME.velocity.x` and so on.
-    /// Of a rigid only points can be watched; its own values are `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` [rad] and `RIGID.momentum.x`.
+    /// Of a rigid only points can be watched; its own values are `RIGID.position.x`, `RIGID.velocity.x`, `RIGID.rotation.x` \[rad\] and `RIGID.momentum.x`.
     pub struct Probe as "probe" {
         /// The name under which its values are recorded and expected.
         name: String = crate::decode::codec::name("letters, digits, `_` and `-`"), required, example("tip");
         /// The body or rigid it belongs to; may be left out when there is only one.
         body: Option<String> = text("name of a body or rigid"), optional, example("beam");
-        /// A point in body coordinates [m]. One that is outside of its body by more than a cell is moved to the nearest point of the body, with a note; one that is farther away than the body is large is refused. A
+        /// A point in body coordinates \[m\]. One that is outside of its body by more than a cell is moved to the nearest point of the body, with a note; one that is farther away than the body is large is refused. A
         /// rigid carries its points wherever they are.
         at: Option<[f64; 3]> = vector(crate::decode::codec::length()), optional, example(["40 cm", "5 cm", "5 cm"]);
         /// A region of the body: the mean over its nodes.
         region: Option<String> = text("name of a region"), optional, example("x-max");
-        /// A plane in the world that cuts the body: `NAME.area` is the area of the cut [m²].
+        /// A plane in the world that cuts the body: `NAME.area` is the area of the cut \[m²\].
         section: Option<region::PlaneRegion> = table(), optional, example({ point = ["10 cm", 0, 0], normal = [1, 0, 0] });
         /// The force of a pin or of tendons about an axis.
         lever: Option<Lever> = table(), optional;
@@ -232,13 +232,13 @@ table! {
 }
 
 table! {
-    /// What the muscle does about an axis through its pin or its tendons: `NAME.torque` [N m] on what holds it, positive by the right hand, and `NAME.moment_arm` [m], the torque over the force.
+    /// What the muscle does about an axis through its pin or its tendons: `NAME.torque` \[N m\] on what holds it, positive by the right hand, and `NAME.moment_arm` \[m\], the torque over the force.
     pub struct Lever as "lever" {
         /// A pin, by its region. Either this or `tendon`.
         pin: Option<String> = text("region of a pin"), optional, example("insertion");
         /// A group of tendons, by its name. Either this or `pin`.
         tendon: Option<String> = text("name of tendons"), optional, example("achilles");
-        /// A point of the axis in the world [m].
+        /// A point of the axis in the world \[m\].
         point: [f64; 3] = vector(crate::decode::codec::length()), default([0, 0, 0]);
         /// Its direction; any length.
         axis: [f64; 3] = crate::decode::compound::direction(), required, example([0, 1, 0]);
@@ -252,11 +252,11 @@ table! {
         title: Option<String> = text("a sentence"), optional, example("A soft block falls on the floor");
         /// The axis that points up.
         up: Up = word(), default("z");
-        /// How long the simulation runs [s].
+        /// How long the simulation runs \[s\].
         duration: f64 = time().at_least(0.0), required, example("2 s");
-        /// Frames per second [1/s].
+        /// Frames per second \[1/s\].
         frame_rate: f64 = quantity(Dimension::FREQUENCY).positive(), default(60);
-        /// Gravity: a magnitude downwards, or a vector [m/s²].
+        /// Gravity: a magnitude downwards, or a vector \[m/s²\].
         gravity: Gravity = GravityCodec, default("9.81 m/s^2"), example(["0 m/s^2", 0, "-9.81 m/s^2"]);
         /// Threads to compute with; all cores when left out. Results do not depend on it.
         threads: Option<usize> = whole(1, 1024), optional, example(2);
@@ -272,7 +272,7 @@ table! {
         contact: Option<contact::Contact> = table(), optional, example({ mode = "barrier", friction = 0.3 });
         /// Channels of the model over time, by name.
         control: BTreeMap<String, Track<f64>> = map(track(any_quantity())), default({});
-        /// How many natural frequencies of the initial state to compute; they are recorded as `frequency.1`, `frequency.2` … [Hz].
+        /// How many natural frequencies of the initial state to compute; they are recorded as `frequency.1`, `frequency.2` … \[Hz\].
         modes: usize = whole(0, 100), default(0);
         /// Named points to watch.
         probe: Vec<Probe> = list(table()), default([]);
@@ -295,7 +295,7 @@ table! {
 pub(crate) const MAX_FRAMES: f64 = 1e8;
 
 impl Scene {
-    /// Gravity as a vector [m/s²].
+    /// Gravity as a vector \[m/s²\].
     pub fn gravity_vector(&self) -> [f64; 3] {
         match self.gravity {
             // Subtraction from zero keeps the other components +0.
@@ -331,7 +331,7 @@ impl Scene {
         inputs
     }
 
-    /// Time between frames [s].
+    /// Time between frames \[s\].
     pub fn frame_duration(&self) -> f64 {
         1.0 / self.frame_rate
     }

@@ -43,15 +43,15 @@ table! {
         region: String = text("name of a region"), default("all"), example("biceps");
         /// Where its fibers run; as the mesh or the body says when left out.
         fibers: Option<Fibers> = one_of(), optional, example({ along = [1, 0, 0] });
-        /// Pull per rest area at optimal length and full activation [Pa].
+        /// Pull per rest area at optimal length and full activation \[Pa\].
         stress: f64 = quantity(Dimension::PRESSURE).positive(), default("300 kPa");
         /// How active it is over time, from 0 to 1.
         activation: Track<f64> = track(number().at_least(0.0).at_most(1.0)), default(0), example([["0 s", 0], ["1 s", 1]]);
         /// How excited it is over time, from 0 to 1, in place of `activation`: that then follows from 0 with the time constants `rise` and `decay`.
         excitation: Option<Track<f64>> = track(number().at_least(0.0).at_most(1.0)), optional, example([["0 s", 1], ["5 ms", 0]]);
-        /// Time constant with which activation follows a larger excitation [s].
+        /// Time constant with which activation follows a larger excitation \[s\].
         rise: f64 = quantity(Dimension::TIME).positive(), default("10 ms");
-        /// Time constant with which activation follows a smaller excitation [s].
+        /// Time constant with which activation follows a smaller excitation \[s\].
         decay: f64 = quantity(Dimension::TIME).positive(), default("40 ms");
         /// The curves of tension over length.
         curves: CurveSet = word(), default("teran"), example("chen");
@@ -59,7 +59,7 @@ table! {
         active_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[0.5, 0], [1, 1], [1.5, 0]]);
         /// Passive force over length by points, in place of that of `curves`.
         passive_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[1, 0], [1.2, 0.1], [1.5, 1]]);
-        /// Greatest shortening speed [optimal lengths per second]. With it force depends on speed; without, fibers pull the same at every speed.
+        /// Greatest shortening speed \[optimal lengths per second\]. With it force depends on speed; without, fibers pull the same at every speed.
         max_velocity: Option<f64> = quantity(Dimension::FREQUENCY).positive(), optional, example("10 1/s");
         /// Force over speed by points (speed in greatest shortening speeds, negative for shortening; 1 at rest), in place of the arctangents of Chen.
         velocity_curve: Vec<[f64; 2]> = list(fixed(number())), default([]), example([[-1, 0], [0, 1], [1, 1.4]]);

@@ -71,13 +71,13 @@ impl Codec for OutputCodec {
 table! {
     /// Where pictures are taken from. What is left out is chosen so that everything is in view.
     pub struct Camera as "camera" {
-        /// Place of the camera [m].
+        /// Place of the camera \[m\].
         eye: Option<[f64; 3]> = vector(length()), optional, example(["1 m", "-2 m", "1 m"]);
-        /// The point in the middle of the picture [m].
+        /// The point in the middle of the picture \[m\].
         target: Option<[f64; 3]> = vector(length()), optional, example([0, 0, "30 cm"]);
         /// The direction that points up in the picture; `up` of the scene when left out.
         up: Option<[f64; 3]> = direction(), optional, example([0, 0, 1]);
-        /// Vertical angle of view [rad].
+        /// Vertical angle of view \[rad\].
         fov: f64 = quantity(Dimension::ANGLE).positive().below(3.1), default("35 deg");
     }
 }
@@ -124,7 +124,7 @@ table! {
         stress: bool = flag(), default(false);
         /// Whether the recording keeps where bodies touch, with normals and forces: pictures show them as arrows, .npz files as arrays.
         contacts: bool = flag(), default(false);
-        /// Time of computing between two checkpoints [s]; after a failure at most as much is computed again.
+        /// Time of computing between two checkpoints \[s\]; after a failure at most as much is computed again.
         checkpoint: f64 = quantity(Dimension::TIME).at_least(0.0), default("30 s");
         /// Cell fields of .vtu files; all of them when left out.
         fields: Option<Vec<String>> = list(text("name of a field")), optional, example(["von_mises", "J"]);

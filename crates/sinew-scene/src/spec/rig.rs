@@ -28,11 +28,11 @@ table! {
         name: Option<String> = name("letters, digits, `_` and `-`"), optional, example("ulna");
         /// The joint.
         joint: String = text("name of a joint"), required, example("forearm");
-        /// A capsule: ends of its axis at rest, in coordinates of the file [m].
+        /// A capsule: ends of its axis at rest, in coordinates of the file \[m\].
         ends: Option<[[f64; 3]; 2]> = fixed(vector(length())), optional, example([[0, 0, 0], [0, "20 cm", 0]]);
-        /// The radius of the capsule [m].
+        /// The radius of the capsule \[m\].
         radius: Option<f64> = length().positive(), optional, example("8 mm");
-        /// A closed surface instead of a capsule, from a file, at rest and in coordinates of the character's file [m].
+        /// A closed surface instead of a capsule, from a file, at rest and in coordinates of the character's file \[m\].
         mesh: Option<String> = text("path of a file"), optional, example("ulna.obj");
         /// A closed surface instead of a capsule: name of a surface or node of the character's file.
         surface: Option<String> = text("name of a surface"), optional, example("ulna");
@@ -40,7 +40,7 @@ table! {
         hold: Option<Hold> = word(), optional, example("slide");
         /// With `hold = "soft"`: stiffness of a spring over that of a cell; as `attachment_stiffness` of the rig when left out.
         attachment_stiffness: Option<f64> = number().positive(), optional, example(30);
-        /// With `hold = "slide"`: thickness of the flesh that stays between it and the skin, where there is so much at rest [m].
+        /// With `hold = "slide"`: thickness of the flesh that stays between it and the skin, where there is so much at rest \[m\].
         cover: f64 = length().at_least(0.0), default(0), example("3 mm");
     }
 }
@@ -68,9 +68,9 @@ table! {
         still: bool = flag(), default(false), example(true);
         /// Whether cells resist before they turn inside out at their corners, so that creases have no inverted Gauss points; nonlinear cycles (`fas`) do without. Flesh that bones press flat loses more volume with it.
         inversion_barrier: bool = flag(), default(true), example(false);
-        /// Time of the animation where it begins [s].
+        /// Time of the animation where it begins \[s\].
         start: f64 = quantity(Dimension::TIME), default("0 s"), example("0.5 s");
-        /// Time from rest to where the animation begins [s].
+        /// Time from rest to where the animation begins \[s\].
         preroll: f64 = quantity(Dimension::TIME).at_least(0.0), default("0.5 s");
         /// Names of the surfaces or nodes that are flesh; left out, all closed skinned surfaces but small ones. What else is in the file follows by skinning.
         surfaces: Vec<String> = list(text("name of a surface")), default([]), example(["body"]);

@@ -72,13 +72,13 @@ table! {
     pub struct Strand as "strand" {
         /// Name of its channel `BODY.activation.NAME` and of its probes `BODY.strand.NAME.…`.
         name: String = name("letters, digits, `_` and `-`"), default("strand"), example("belly");
-        /// Columns of places in the flesh at rest, in coordinates of the body [m]; neighbors are joined by a generator. Either this or `columns`.
+        /// Columns of places in the flesh at rest, in coordinates of the body \[m\]; neighbors are joined by a generator. Either this or `columns`.
         points: Vec<Vec<[f64; 3]>> = list(list(vector(length()))), default([]), example([[["1 cm", 0, 0], ["2 cm", 0, 0], ["3 cm", 0, 0]]]);
         /// Columns that follow the shape of the flesh. Either this or `points`.
         columns: Option<Columns> = table(), optional, example({ from = "x-min", to = "x-max" });
-        /// Greatest isometric force of the whole muscle [N].
+        /// Greatest isometric force of the whole muscle \[N\].
         force: f64 = quantity(Dimension::FORCE).positive(), required, example("2.77 N");
-        /// Passive force of the whole muscle where its curve is 1, at about 1.5 times its length [N]; `force` when left out.
+        /// Passive force of the whole muscle where its curve is 1, at about 1.5 times its length \[N\]; `force` when left out.
         passive_force: Option<f64> = quantity(Dimension::FORCE).at_least(0.0), optional, example("1 N");
         /// How the forces are shared by the generators.
         scaling: Scaling = word(), default("physical");
@@ -102,7 +102,7 @@ table! {
         name: Option<String> = name("letters, digits, `_` and `-`"), optional, example("achilles");
         /// Nodes where they begin. One of this, `points` and `strand`.
         region: Option<String> = text("name of a region"), optional, example("x-max");
-        /// Places in the flesh at rest where they begin, in coordinates of the body [m]. One of this, `region` and `strand`.
+        /// Places in the flesh at rest where they begin, in coordinates of the body \[m\]. One of this, `region` and `strand`.
         points: Vec<[f64; 3]> = list(vector(length())), default([]), example([["6 cm", 0, 0]]);
         /// A strand of the body at whose columns they begin, so that its force goes on in them. One of this, `region` and `points`.
         strand: Option<String> = text("name of a strand"), optional, example("belly");
@@ -110,17 +110,17 @@ table! {
         end: StrandEnd = word(), default("last");
         /// What they end at: another body or rigid, or "world".
         to: String = text("name of a body or rigid, or \"world\""), default("world"), example("bone");
-        /// Where all of them end in the initial pose, in the world [m]. Either this or `offset`.
+        /// Where all of them end in the initial pose, in the world \[m\]. Either this or `offset`.
         anchor: Option<[f64; 3]> = vector(length()), optional, example(["8 cm", 0, 0]);
-        /// From where each begins to where it ends in the initial pose, in the world [m]. Either this or `anchor`.
+        /// From where each begins to where it ends in the initial pose, in the world \[m\]. Either this or `anchor`.
         offset: Option<[f64; 3]> = vector(length()), optional, example(["2 cm", 0, 0]);
-        /// Force of all of them together where the curve is 1 [N].
+        /// Force of all of them together where the curve is 1 \[N\].
         force: f64 = quantity(Dimension::FORCE).positive(), required, example("2.77 N");
-        /// Length of each at rest [m]. When neither this nor `slack_factor` is given they are just taut in the initial pose.
+        /// Length of each at rest \[m\]. When neither this nor `slack_factor` is given they are just taut in the initial pose.
         slack: Option<f64> = length().positive(), optional, example("2 cm");
         /// Length of each at rest over the distance that it spans in the initial pose.
         slack_factor: Option<f64> = number().positive(), optional, example(1.05);
-        /// How anchors in the world move [m].
+        /// How anchors in the world move \[m\].
         motion: Option<Track<[f64; 3]>> = track(vector(length())), optional, example([["0 s", [0, 0, 0]], ["1 s", ["-1 cm", 0, 0]]]);
     }
 }

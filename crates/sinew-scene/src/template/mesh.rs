@@ -85,7 +85,7 @@ impl MeshFacts {
         Ok(facts)
     }
 
-    /// Edge lengths of the scaled bounds [m].
+    /// Edge lengths of the scaled bounds \[m\].
     pub fn size(&self) -> Vec3 {
         self.bounds.size() * self.scale
     }

@@ -25,7 +25,7 @@ pub enum Template {
     Mesh,
 }
 
-/// One row per template: template, name, usual size [m], usual duration [s], what happens.
+/// One row per template: template, name, usual size \[m\], usual duration \[s\], what happens.
 const TEMPLATES: [(Template, &str, f64, f64, &str); 6] = [
     (Template::Hanging, "hanging", 0.2, 1.0, "a block hangs from a wall and swings"),
     (Template::Drop, "drop", 0.1, 1.0, "a soft ball falls on the floor"),
@@ -51,12 +51,12 @@ impl Template {
         TEMPLATES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Largest extent of the body, unless asked for another [m]; 0 for meshes, which have their own.
+    /// Largest extent of the body, unless asked for another \[m\]; 0 for meshes, which have their own.
     pub fn usual_size(self) -> f64 {
         TEMPLATES[self as usize].2
     }
 
-    /// How long it runs, unless asked for another time [s].
+    /// How long it runs, unless asked for another time \[s\].
     pub fn usual_duration(self) -> f64 {
         TEMPLATES[self as usize].3
     }
@@ -72,15 +72,15 @@ impl Template {
 pub struct Tissue {
     /// Name, or `custom`.
     pub name: String,
-    /// Young's modulus [Pa].
+    /// Young's modulus \[Pa\].
     pub young: f64,
     /// Poisson's ratio.
     pub poisson: f64,
-    /// Density [kg/m³].
+    /// Density \[kg/m³\].
     pub density: f64,
 }
 
-/// Name, Young's modulus [Pa], Poisson's ratio, density [kg/m³].
+/// Name, Young's modulus \[Pa\], Poisson's ratio, density \[kg/m³\].
 const TISSUES: [(&str, f64, f64, f64); 8] = [
     ("flesh", 30e3, 0.45, 1050.0),
     ("muscle", 20e3, 0.47, 1060.0),
@@ -124,11 +124,11 @@ impl Tissue {
 /// What a scene is made of.
 #[derive(Clone, Debug)]
 pub struct TemplateParams {
-    /// Largest extent of the body [m].
+    /// Largest extent of the body \[m\].
     pub size: f64,
     /// What it consists of.
     pub tissue: Tissue,
-    /// How long it runs [s].
+    /// How long it runs \[s\].
     pub duration: f64,
     /// The mesh of [`Template::Mesh`].
     pub mesh: Option<MeshFacts>,

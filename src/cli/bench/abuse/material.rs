@@ -10,7 +10,7 @@ pub struct Law {
     pub fibers: Option<String>,
     /// What it is called in lists of failures.
     pub tag: String,
-    /// Young's modulus at small strains [Pa].
+    /// Young's modulus at small strains \[Pa\].
     pub young: f64,
     /// Poisson's ratio at small strains.
     pub poisson: f64,

@@ -8,7 +8,7 @@ use sinew_math::Vec3;
 
 use super::random::{Random, rounded};
 
-/// Smallest dihedral angle of spoiled meshes [rad]: one degree.
+/// Smallest dihedral angle of spoiled meshes \[rad\]: one degree.
 const SMALLEST_ANGLE: f64 = std::f64::consts::PI / 180.0;
 
 /// A body as the scene file describes it.
@@ -17,7 +17,7 @@ pub struct Shape {
     pub table: String,
     /// What it is called in lists of failures.
     pub tag: &'static str,
-    /// Corners of the bounding box [m].
+    /// Corners of the bounding box \[m\].
     pub low: [f64; 3],
     /// The opposite corner.
     pub high: [f64; 3],
@@ -27,19 +27,19 @@ pub struct Shape {
     pub is_flat: bool,
     /// Disconnected parts.
     pub pieces: usize,
-    /// Shortest edge or height that explicit steps must resolve [m].
+    /// Shortest edge or height that explicit steps must resolve \[m\].
     pub finest: f64,
     /// Text of the mesh file, if one is needed.
     pub file: Option<String>,
 }
 
 impl Shape {
-    /// Extent of the bounding box along an axis [m].
+    /// Extent of the bounding box along an axis \[m\].
     pub fn extent(&self, axis: usize) -> f64 {
         self.high[axis] - self.low[axis]
     }
 
-    /// The largest extent [m].
+    /// The largest extent \[m\].
     pub fn size(&self) -> f64 {
         (0..3).map(|axis| self.extent(axis)).fold(0.0, f64::max)
     }
@@ -263,7 +263,7 @@ fn spoil(random: &mut Random, mesh: &CellMesh, positions: &mut [Vec3]) {
     }
 }
 
-/// Smallest dihedral angle of a tetrahedron [rad]; zero where it is turned inside out.
+/// Smallest dihedral angle of a tetrahedron \[rad\]; zero where it is turned inside out.
 fn smallest_angle(nodes: [u32; 4], positions: &[Vec3]) -> f64 {
     let x = nodes.map(|node| positions[node as usize]);
     if (x[1] - x[0]).cross(x[2] - x[0]).dot(x[3] - x[0]) <= 0.0 {

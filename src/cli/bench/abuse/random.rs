@@ -1,6 +1,6 @@
 //! Random choices that are the same on every machine.
 
-/// SplitMix64 [Steele14].
+/// SplitMix64 \[Steele14\].
 pub struct Random(u64);
 
 impl Random {

@@ -24,7 +24,7 @@ pub struct Case {
     pub mesh: Option<(String, String)>,
     /// What is in it, in words.
     pub tags: Vec<String>,
-    /// Size of the body [m].
+    /// Size of the body \[m\].
     pub size: f64,
     /// Whether each frame is an equilibrium.
     pub is_static: bool,
@@ -66,7 +66,7 @@ struct Draft {
     is_explicit: bool,
     frames: usize,
     frame_rate: f64,
-    /// Young's modulus of the softest cells [Pa].
+    /// Young's modulus of the softest cells \[Pa\].
     softest: f64,
     gravity: [f64; 3],
     tags: Vec<String>,
@@ -238,7 +238,7 @@ impl Draft {
         name.to_string()
     }
 
-    /// Length between the two ends along the axis [m].
+    /// Length between the two ends along the axis \[m\].
     fn span(&self) -> f64 {
         self.shape.extent(self.shape.axis) * if self.shape.is_flat { 1.0 } else { 1.0 - 2.0 * CAP }
     }

@@ -21,7 +21,7 @@ pub struct Detection {
 }
 
 impl Detection {
-    /// With a margin for each group [m].
+    /// With a margin for each group \[m\].
     pub fn new(contact: &ContactModel, margins: Vec<f64>) -> Self {
         let groups = (0..contact.triangles.len() as u32).map(|t| contact.triangle_group(t) as u32).collect();
         let paired = vec![true; contact.groups.len() * contact.groups.len()];
@@ -51,7 +51,7 @@ impl Detection {
         self.tree.find(&mut self.candidates);
     }
 
-    /// How many candidates are nearer than the gap, and the least distance of all [m].
+    /// How many candidates are nearer than the gap, and the least distance of all \[m\].
     pub fn near_pairs(&self, places: &[Vec3], gap: f64) -> (usize, f64) {
         let limit = gap * gap;
         let block = |pairs: Range<usize>| {

@@ -16,11 +16,11 @@ use super::detection::Detection;
 /// Where the surface is in one frame.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// At the beginning of the frame [m].
+    /// At the beginning of the frame \[m\].
     pub start: Vec<Vec3>,
-    /// At its end [m].
+    /// At its end \[m\].
     pub end: Vec<Vec3>,
-    /// Where the velocities at its beginning lead in one frame, through each other: the first guess of a solver [m].
+    /// Where the velocities at its beginning lead in one frame, through each other: the first guess of a solver \[m\].
     pub ahead: Vec<Vec3>,
 }
 

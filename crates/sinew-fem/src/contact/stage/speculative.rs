@@ -3,7 +3,9 @@
 //! Barriers act over a small distance, and continuous detection stops a step at the first pair that meets beyond it; of flesh that moves by many times that distance each step would go as far as
 //! to the next few pairs. So pairs of vertex and triangle that would meet get springs in the linear system, as if they were in contact already: along the normal n of the moment of
 //! their meeting, towards the distance g* that a barrier would leave,
-//! $$\tfrac k2 (n \cdot \textstyle\sum w_i (y_i + \delta_i) - g^*)^2.$$
+//! ```math
+//! \tfrac k2 (n \cdot \textstyle\sum w_i (y_i + \delta_i) - g^*)^2.
+//! ```
 //! They bend the direction of the step and nothing else: what is accepted is decided by detection and energy as ever.
 
 use sinew_geometry::proximity::{PairKind, free_fraction, point_triangle};
@@ -23,7 +25,7 @@ struct Meeting {
     vertices: [u32; 4],
     weights: [f64; 4],
     normal: Vec3,
-    /// Distance along the normal before the step, with what the scene moves at its end [m].
+    /// Distance along the normal before the step, with what the scene moves at its end \[m\].
     distance: f64,
     aim: f64,
     stiffness: f64,

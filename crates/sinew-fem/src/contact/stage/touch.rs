@@ -8,7 +8,7 @@ use super::super::material_space::Exit;
 use super::super::surface::ContactModel;
 use super::{Active, Chunk, ContactStage, NO_VERTEX, WorldPlane, combine};
 
-/// Edges fade out below this squared sine of their angle [Li20].
+/// Edges fade out below this squared sine of their angle \[Li20\].
 const PARALLEL: f64 = 1e-3;
 /// Share of their distance at rest at which neighbors in a crease begin to repel.
 const REST_SHARE: f64 = 0.25;
@@ -167,7 +167,9 @@ fn gap_of(gap: f64, groups: [u32; 2], rest_distance_squared: impl FnOnce() -> f6
 }
 
 /// Energy, slope and curvature of a spring of unit stiffness at a depth d = −g, which it reaches over the depth w:
-/// $$E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}$$
+/// ```math
+/// E = \begin{cases} d^3/(6w) & d < w \\ (d - w/2)^2/2 + w^2/24 & d \ge w\end{cases}
+/// ```
 /// Light touch is soft, so that points which come and go do not shake the iteration.
 fn spring(gap: f64, w: f64) -> [f64; 3] {
     let d = -gap;

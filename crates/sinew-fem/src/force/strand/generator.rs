@@ -1,12 +1,16 @@
 //! A muscle of force generators between points of its flesh.
 //!
-//! $$ F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
-//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m} $$
+//! ```math
+//! F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
+//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m}
+//! ```
 //!
 //! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is that of the end of the
 //! step. Where it does not depend on speed it has the potential
 //!
-//! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr] $$
+//! ```math
+//! E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr]
+//! ```
 
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
@@ -22,7 +26,7 @@ pub enum StrandScaling {
     /// By its columns, which pull side by side: generators in series carry the same force, so the muscle pulls with F₀.
     #[default]
     Physical,
-    /// By all generators, and halved, as [Chen92] writes it: four columns of eight pull with F₀/16. His curves are scaled, so it does not show in
+    /// By all generators, and halved, as \[Chen92\] writes it: four columns of eight pull with F₀/16. His curves are scaled, so it does not show in
     /// them; the ratio of this force to the stiffness of the flesh does in his shapes.
     Author,
 }
@@ -42,7 +46,7 @@ impl StrandScaling {
 pub struct Generator {
     /// From one end to the other.
     pub line: Line,
-    /// Length l₀ at which it pulls most [m].
+    /// Length l₀ at which it pulls most \[m\].
     pub rest_length: f64,
     /// Factor on its forces: muscle may be stronger in some places (CHE-56).
     pub factor: f64,
@@ -58,11 +62,11 @@ pub struct Strand {
     pub activation: ChannelId,
     /// Force over length, and over velocity where there is a curve for it.
     pub curves: FiberCurves,
-    /// Greatest shortening speed v_m [rest lengths per second].
+    /// Greatest shortening speed v_m \[rest lengths per second\].
     pub max_velocity: f64,
-    /// F₀ₐ of a generator [N].
+    /// F₀ₐ of a generator \[N\].
     pub active_force: f64,
-    /// F₀ₚ of a generator [N].
+    /// F₀ₚ of a generator \[N\].
     pub passive_force: f64,
     /// The generators, column after column.
     pub generators: Vec<Generator>,
@@ -77,7 +81,7 @@ pub struct StrandSummary {
     pub shortest: f64,
     /// Largest stretch.
     pub longest: f64,
-    /// Mean tension [N].
+    /// Mean tension \[N\].
     pub tension: f64,
 }
 
@@ -85,7 +89,7 @@ pub struct StrandSummary {
 #[derive(Clone, Copy)]
 pub(crate) struct StrandDrive<'a> {
     pub activation: f64,
-    /// Where points were at the start of the step, and one over its length [1/s]; generators at rest without.
+    /// Where points were at the start of the step, and one over its length \[1/s\]; generators at rest without.
     pub motion: Option<(&'a [Vec3], f64)>,
 }
 
@@ -136,24 +140,24 @@ impl Strand {
         Pull { tension: generator.factor * value, stiffness: generator.factor * slope / generator.rest_length }
     }
 
-    /// What the passive part of a generator stores [J].
+    /// What the passive part of a generator stores \[J\].
     fn stored_in(&self, generator: &Generator, x: &[Vec3]) -> f64 {
         let l = generator.line.vector(x).norm() / generator.rest_length;
         generator.factor * generator.rest_length * self.passive_force * self.curves.passive.at(l).integral
     }
 
-    /// What the active part of a generator can still do [J]; for generators whose force does not depend on speed.
+    /// What the active part of a generator can still do \[J\]; for generators whose force does not depend on speed.
     fn active_potential(&self, generator: &Generator, x: &[Vec3], activation: f64) -> f64 {
         let l = generator.line.vector(x).norm() / generator.rest_length;
         generator.factor * generator.rest_length * self.active_force * activation * self.curves.active.at(l).integral
     }
 
-    /// What the passive parts store [J].
+    /// What the passive parts store \[J\].
     pub fn stored(&self, x: &[Vec3]) -> f64 {
         self.generators.iter().map(|generator| self.stored_in(generator, x)).sum()
     }
 
-    /// Work that active generators do in a step of length 1/`rate` [J]: tension times shortening, by the mean of the active tensions at both
+    /// Work that active generators do in a step of length 1/`rate` \[J\]: tension times shortening, by the mean of the active tensions at both
     /// ends, each with its activation and the speed of the step.
     pub fn active_work(&self, from: &[Vec3], to: &[Vec3], activations: [f64; 2], rate: f64) -> f64 {
         if activations == [0.0; 2] {
@@ -184,7 +188,7 @@ impl Strand {
         out
     }
 
-    /// Adds to each point bounds of the stiffness [N/m] and of the viscosity [N s/m] of the generators at `x`, for the length of explicit steps.
+    /// Adds to each point bounds of the stiffness \[N/m\] and of the viscosity \[N s/m\] of the generators at `x`, for the length of explicit steps.
     pub(crate) fn add_row_bounds(&self, x: &[Vec3], control: &Control, stiffness: &mut [f64], viscosity: &mut [f64]) {
         let drive = StrandDrive { activation: self.activation(control), motion: None };
         let steepest = self.curves.velocity.as_ref().map_or(0.0, steepest_slope);

@@ -1,6 +1,8 @@
 //! Tendons: strings from points of flesh to the world, a rigid body or other flesh.
 //!
-//! $$ F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T $$
+//! ```math
+//! F = F_{0t}\, \tilde F_T(\varepsilon), \qquad \varepsilon = \frac{|d| - l_s}{l_s}, \qquad E = F_{0t}\, l_s \int_0^\varepsilon \tilde F_T
+//! ```
 //!
 //! along the line d from flesh to anchor, slack below the slack length l_s (CHE-51). Fascia is many of them that begin slack (CHE-39).
 
@@ -19,9 +21,9 @@ pub struct Tendon {
     pub from: Vec<(u32, f64)>,
     /// From flesh to the anchor; to the origin where this is a place in the world.
     pub line: Line,
-    /// The anchor in the world, before any motion [m]; zero where it is made of points.
+    /// The anchor in the world, before any motion \[m\]; zero where it is made of points.
     pub place: Vec3,
-    /// Slack length l_s [m].
+    /// Slack length l_s \[m\].
     pub rest_length: f64,
 }
 
@@ -33,11 +35,11 @@ pub struct TendonStrand {
     pub body: usize,
     /// Force over strain, in F₀ₜ.
     pub curve: Curve,
-    /// F₀ₜ of one tendon [N].
+    /// F₀ₜ of one tendon \[N\].
     pub force: f64,
     /// The tendons.
     pub tendons: Vec<Tendon>,
-    /// Translation of anchors in the world [m].
+    /// Translation of anchors in the world \[m\].
     pub motion: Option<[ChannelId; 3]>,
 }
 
@@ -60,7 +62,7 @@ impl TendonStrand {
         Pull { tension: self.force * sample.value, stiffness: self.force * sample.slope / tendon.rest_length }
     }
 
-    /// Calls `visit` with a place on each taut tendon, where it begins, and its force on the flesh [N].
+    /// Calls `visit` with a place on each taut tendon, where it begins, and its force on the flesh \[N\].
     pub fn for_each_force(&self, x: &[Vec3], control: &Control, mut visit: impl FnMut(Vec3, Vec3)) {
         let translation = self.translation(control);
         for tendon in &self.tendons {
@@ -73,7 +75,7 @@ impl TendonStrand {
         }
     }
 
-    /// Sum of the forces of the tendons on the flesh at `x` [N]: that of the muscle, where all of them hold one end of it (CHE-53).
+    /// Sum of the forces of the tendons on the flesh at `x` \[N\]: that of the muscle, where all of them hold one end of it (CHE-53).
     pub fn total_force(&self, x: &[Vec3], control: &Control) -> Vec3 {
         let mut sum = Vec3::zero();
         self.for_each_force(x, control, |_, force| sum += force);
@@ -87,7 +89,7 @@ impl TendonStrand {
         strains.sum::<f64>() / self.tendons.len().max(1) as f64
     }
 
-    /// Adds to each point a bound of the stiffness of the tendons at `x` [N/m], for the length of explicit steps.
+    /// Adds to each point a bound of the stiffness of the tendons at `x` \[N/m\], for the length of explicit steps.
     pub(crate) fn add_row_bounds(&self, x: &[Vec3], control: &Control, stiffness: &mut [f64]) {
         let translation = self.translation(control);
         for tendon in &self.tendons {

@@ -20,7 +20,7 @@ pub enum FleshPlace {
     Place {
         /// The body.
         body: usize,
-        /// The place at rest [m].
+        /// The place at rest \[m\].
         place: Vec3,
     },
 }
@@ -34,9 +34,9 @@ pub struct StrandParams {
     pub name: String,
     /// Places of each column from end to end; consecutive ones are joined by a generator.
     pub columns: Vec<Vec<FleshPlace>>,
-    /// Greatest isometric force F₀ₐ of the whole muscle [N].
+    /// Greatest isometric force F₀ₐ of the whole muscle \[N\].
     pub force: f64,
-    /// Passive force F₀ₚ of the whole muscle where its curve is 1 [N].
+    /// Passive force F₀ₚ of the whole muscle where its curve is 1 \[N\].
     pub passive_force: f64,
     /// How these are shared by the generators.
     pub scaling: StrandScaling,
@@ -44,7 +44,7 @@ pub struct StrandParams {
     pub factors: Vec<f64>,
     /// Force over length, and over velocity where there is a curve for it.
     pub curves: FiberCurves,
-    /// Greatest shortening speed [rest lengths per second].
+    /// Greatest shortening speed \[rest lengths per second\].
     pub max_velocity: f64,
 }
 
@@ -53,7 +53,7 @@ pub struct StrandParams {
 pub enum Slack {
     /// This part of the distance that each spans at rest.
     Factor(f64),
-    /// This length [m].
+    /// This length \[m\].
     Length(f64),
 }
 
@@ -64,11 +64,11 @@ pub struct TendonParams {
     pub body: usize,
     /// Name, unique among the tendons of the body.
     pub name: String,
-    /// Where each tendon begins, and where its anchor is at rest, in the world [m].
+    /// Where each tendon begins, and where its anchor is at rest, in the world \[m\].
     pub ends: Vec<(FleshPlace, Vec3)>,
     /// What the anchors belong to.
     pub target: AttachTarget,
-    /// Force F₀ₜ of all of them together where the curve is 1 [N].
+    /// Force F₀ₜ of all of them together where the curve is 1 \[N\].
     pub force: f64,
     /// Force over strain.
     pub curve: Curve,

@@ -168,7 +168,7 @@ pub(crate) fn hold_softly<S: Real>(
     }
 }
 
-/// Adds `shift` times the mean of each diagonal block to it [Marquardt63]: nodes of stiff cells, which may be stiffer by many orders where they
+/// Adds `shift` times the mean of each diagonal block to it \[Marquardt63\]: nodes of stiff cells, which may be stiffer by many orders where they
 /// are crushed, say nothing about the others.
 pub(crate) fn add_shift<S: Real>(matrix: &mut BlockCsr<S>, shift: f64) {
     if shift > 0.0 {

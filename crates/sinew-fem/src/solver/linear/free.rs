@@ -3,7 +3,9 @@
 //! The matrix of such a part is singular: the three translations and three rotations of the whole part need no force. A resultant force or
 //! couple (weight, for instance) has no equilibrium; the part would fly. What is left of the residual is what deforms it: the residual less the inertia
 //! forces of that flight, and steps leave its momentum alone,
-//! $$g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,$$
+//! ```math
+//! g_i \leftarrow g_i - m_i\,(a + \alpha \times d_i), \qquad \delta_i \leftarrow \delta_i - (b + \beta \times d_i), \qquad d_i = x_i - \bar x,
+//! ```
 //! with a, α from Σ gᵢ = 0, Σ dᵢ × gᵢ = 0 and b, β from Σ mᵢ δᵢ = 0, Σ mᵢ dᵢ × δᵢ = 0 about the center of mass x̄. So weight alone changes no
 //! shape, and the part stays where it is.
 
@@ -18,7 +20,7 @@ use crate::model::Model;
 #[derive(Default)]
 pub(crate) struct FreeParts {
     parts: Vec<Vec<u32>>,
-    /// Mass of each unknown [kg].
+    /// Mass of each unknown \[kg\].
     masses: Vec<f64>,
 }
 

@@ -3,8 +3,10 @@
 //! Nothing but the load resists the turn of such a part, so Newton's step turns it far, and a straight step of that length stretches
 //! it far more than it turns. The line search then admits a thousandth, and the part creeps to where it hangs. Instead the step δ is split into
 //! the turn that fits it best and the rest, and nodes go along arcs,
-//! $$x_i(s) = c + e^{[s\omega]_\times}\big(d_i + s\,(\delta_i - \omega \times d_i)\big), \qquad d_i = x_i - c, \qquad
-//!   \sum_i m_i\,d_i \times (\delta_i - \omega \times d_i) = 0,$$
+//! ```math
+//! x_i(s) = c + e^{[s\omega]_\times}\big(d_i + s\,(\delta_i - \omega \times d_i)\big), \qquad d_i = x_i - c, \qquad
+//!    \sum_i m_i\,d_i \times (\delta_i - \omega \times d_i) = 0,
+//! ```
 //! which begin along δ.
 
 use sinew_math::{Mat3, Quaternion, Vec3};
@@ -12,7 +14,7 @@ use sinew_math::{Mat3, Quaternion, Vec3};
 use crate::kinematics::PointMap;
 use crate::model::Model;
 
-/// Longest turn of one step [rad].
+/// Longest turn of one step \[rad\].
 const LONGEST_TURN: f64 = 1.0;
 /// Held nodes this close to a line, over the size of the part, let it turn about the line.
 const STRAIGHT: f64 = 1e-6;
@@ -21,7 +23,7 @@ const STRAIGHT: f64 = 1e-6;
 #[derive(Default)]
 pub(crate) struct Hinges {
     hinges: Vec<Hinge>,
-    /// Mass of each unknown [kg].
+    /// Mass of each unknown \[kg\].
     masses: Vec<f64>,
 }
 

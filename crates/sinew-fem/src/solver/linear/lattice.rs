@@ -1,6 +1,8 @@
 //! Linear systems of models with bodies on lattices, whose stiffness is never assembled.
 //!
-//! $$A = B + \sum_l K_l,$$
+//! ```math
+//! A = B + \sum_l K_l,
+//! ```
 //! with a sparse matrix B of everything else (inertia, springs, contact, the cells of other bodies) and the lattices' K as a product ([`sinew_lattice`]).
 //! Conjugate gradients in f32, preconditioned by a V-cycle on each lattice, whose nodes are held by what B has there (MCA-46), and by the coarse grid
 //! elsewhere. Where f32 gets nowhere with a tangent known to be definite, vectors and products are f64, and only the preconditioner stays f32.
@@ -50,7 +52,7 @@ pub(crate) struct LatticeSystem {
     /// For what is not on a lattice; `None` where everything is.
     coarse_grid: Option<CoarseGridPreconditioner>,
     parts: Mutex<Vec<LatticePart>>,
-    /// Mean of K's diagonal block of each unknown [N/m], of the last tangent; and at rest.
+    /// Mean of K's diagonal block of each unknown \[N/m\], of the last tangent; and at rest.
     stiffness: Vec<f32>,
     rest_stiffness: Vec<f32>,
     scratch: CgScratch<f32>,

@@ -1,8 +1,10 @@
-//! Mends flesh where a few nodes are far from equilibrium and all others are near it [CaiKeyes02].
+//! Mends flesh where a few nodes are far from equilibrium and all others are near it \[CaiKeyes02\].
 //!
 //! Among contacts most iterations have next to nothing left to do but at a dozen nodes: a pair that has come too near, a fold that snaps. So these move alone, with what is around them, along the
 //! solution of their part of Newton's equation,
-//! $$H_{PP} \, \delta_P = -g_P, \qquad \delta = 0 \text{ elsewhere},$$
+//! ```math
+//! H_{PP} \, \delta_P = -g_P, \qquad \delta = 0 \text{ elsewhere},
+//! ```
 //! which takes a hundredth of the time. Energy and detection decide on the step as on any other.
 
 use sinew_lattice::{Patch, PatchCell};

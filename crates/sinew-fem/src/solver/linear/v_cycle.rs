@@ -1,8 +1,10 @@
 //! The coarse grid used one after the other with smoothing, instead of both added up.
 //!
 //! A V-cycle from z = 0: smooth, correct on the grid what is left, smooth again,
-//! $$z \leftarrow S r, \qquad z \leftarrow z + P (P^T A P)^{-1} P^T (r - A z), \qquad z \leftarrow z + S (r - A z),$$
-//! with Chebyshev's polynomial of D⁻¹A as smoother S [Adams03]: products only, so that it runs on all threads with the same bits. Symmetric,
+//! ```math
+//! z \leftarrow S r, \qquad z \leftarrow z + P (P^T A P)^{-1} P^T (r - A z), \qquad z \leftarrow z + S (r - A z),
+//! ```
+//! with Chebyshev's polynomial of D⁻¹A as smoother S \[Adams03\]: products only, so that it runs on all threads with the same bits. Symmetric,
 //! because the same polynomial smooths before and after. It costs more products per iteration than the sum, and pays
 //! where Jacobi's method and the grid would push against each other: nearly incompressible flesh.
 

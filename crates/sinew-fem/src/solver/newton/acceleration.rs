@@ -1,9 +1,11 @@
-//! Anderson's acceleration of iterations that creep along a valley [Anderson65].
+//! Anderson's acceleration of iterations that creep along a valley \[Anderson65\].
 //!
 //! A fold that slides takes Newton's method dozens of steps which resemble each other, since the definite tangent is too stiff along the way. With the last iterates qᵢ and the
 //! steps dᵢ that they asked for, the combination of iterates whose combined step is least would ask for nearly none; from there the combined step is taken:
-//! $$d = d_0 - \sum_i \gamma_i (\Delta q_i + \Delta d_i), \qquad \gamma = \arg\min \Big| d_0 - \sum_i \gamma_i \Delta d_i \Big|, \qquad
-//!   \Delta d_i = d_i - d_{i+1}.$$
+//! ```math
+//! d = d_0 - \sum_i \gamma_i (\Delta q_i + \Delta d_i), \qquad \gamma = \arg\min \Big| d_0 - \sum_i \gamma_i \Delta d_i \Big|, \qquad
+//!    \Delta d_i = d_i - d_{i+1}.
+//! ```
 //! Energy and detection decide on it as on any step.
 
 use sinew_math::Vec3;

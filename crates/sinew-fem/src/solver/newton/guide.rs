@@ -2,12 +2,14 @@
 //!
 //! From a scrambled state Newton's method finds some equilibrium, but a slender limb may come out of the mess with a full twist in it, which is
 //! an equilibrium too. Nothing in the scramble tells which one was meant; the pins and the lengths of the body do. So this start looks
-//! only at them [Zayer05]:
+//! only at them \[Zayer05\]:
 //!
 //! 1. each pin knows how far it is turned from rest (best fit of its nodes); a harmonic field carries the rotation vectors w from the pins through
 //!    the body, ∫ μ |∇w|² → min;
-//! 2. positions follow from the gradients these rotations ask for [Yu04],
-//!    $$\int \mu\, |F - \exp(w)|^2\, dX \to \min, \qquad x = \text{target on the pins}.$$
+//! 2. positions follow from the gradients these rotations ask for \[Yu04\],
+//!    ```math
+//!    \int \mu\, |F - \exp(w)|^2\, dX \to \min, \qquad x = \text{target on the pins}.
+//!    ```
 //!
 //! Both are linear and elliptic: one system with the stiffness of a Laplacian, two right-hand sides. The result is only a guess; it is
 //! taken when the merit function is lower there than at the present state.
@@ -25,7 +27,7 @@ use crate::model::Model;
 
 /// Rounds of refinement: each gains the digits that f32 can resolve.
 const REFINEMENTS: usize = 2;
-/// Rotations smaller than this [rad] are no rotation.
+/// Rotations smaller than this \[rad\] are no rotation.
 const NO_TURN: f64 = 1e-9;
 
 /// The Laplacian of a model's bodies and what solving with it needs.
@@ -235,7 +237,7 @@ fn for_each_term(model: &Model, mut visit: impl FnMut(usize, usize, f64, &[u32],
     }
 }
 
-/// Rotation vector of the rotation that best maps the first places to the second ones, about their centers [Kabsch76].
+/// Rotation vector of the rotation that best maps the first places to the second ones, about their centers \[Kabsch76\].
 fn best_rotation(pairs: &[(Vec3, Vec3)]) -> Vec3 {
     let count = pairs.len().max(1) as f64;
     let (from, to) = pairs.iter().fold((Vec3::zero(), Vec3::zero()), |(a, b), p| (a + p.0, b + p.1));

@@ -2,7 +2,7 @@
 //!
 //! Find q with Jᵀ ∂Φ/∂x = 0: solve H δ = −g, go along δ as far as the merit function Φ falls enough (Armijo). The exact tangent H is
 //! used until something shows that it is not positive definite (negative curvature in CG, a failed pivot, a direction that does not
-//! descend, a step cut below 0.3); then that iteration uses the definite one [Teran05inv]. That one is stiffer than the body where this buckles or
+//! descend, a step cut below 0.3); then that iteration uses the definite one \[Teran05inv\]. That one is stiffer than the body where this buckles or
 //! unfolds: full steps creep there, so they are stretched while the forces still pull along them, and from then on only a part of the negative
 //! curvature is taken out. Accepting a step because the residual fell would walk into saddles, so the residual decides only inside the rounding error
 //! of the energy. Where a force has no potential, a step is accepted by the work along it, or when the residual falls. Among contacts the few nodes
@@ -261,7 +261,7 @@ impl NewtonLoop<'_> {
     }
 }
 
-/// Relative accuracy of the linear solve: Eisenstat–Walker, at most `cap`, no tighter than the goal needs [EisenstatWalker96].
+/// Relative accuracy of the linear solve: Eisenstat–Walker, at most `cap`, no tighter than the goal needs \[EisenstatWalker96\].
 fn forcing_term(size: f64, previous: f64, goal: f64, cap: f64) -> f64 {
     let quadratic = if previous.is_finite() { 0.9 * (size / previous).powi(2) } else { cap };
     quadratic.clamp(1e-5, cap).max((GOAL_SHARE * goal / size).min(cap))

@@ -54,7 +54,7 @@ pub struct NewtonSolver {
     stage: ContactStage,
     previous: State,
     system: Option<LinearSystem>,
-    /// Size of the elastic forces of the model when every cell is strained by one [N], by the norm of the choices.
+    /// Size of the elastic forces of the model when every cell is strained by one \[N\], by the norm of the choices.
     unit_strain_force: f64,
     /// The guide of `untangle`, once a step has asked for it; `Some(None)` when the model gives it nothing to hold on to.
     guide: Option<Option<Guide>>,

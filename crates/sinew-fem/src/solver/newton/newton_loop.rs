@@ -63,7 +63,7 @@ pub(super) fn creeps(model: &Model) -> bool {
     !model.contact.is_empty() && model.driven.len() == model.rigid_bodies.len()
 }
 
-/// Why an attempt ended; becomes a [`StepError`] with the node and cell to blame.
+/// Why an attempt ended; becomes a [`StepError`](crate::StepError) with the node and cell to blame.
 pub(super) enum Failure {
     NotConverged {
         iterations: usize,
@@ -89,7 +89,7 @@ pub(super) struct NewtonLoop<'a> {
     pub timing: &'a mut StepTiming,
     pub unit_strain_force: f64,
     pub guide: &'a mut Option<Option<Guide>>,
-    /// The longest believable step of a node [m].
+    /// The longest believable step of a node \[m\].
     pub max_stride: f64,
     /// Whether this is the last try.
     pub is_patient: bool,
@@ -97,7 +97,7 @@ pub(super) struct NewtonLoop<'a> {
     pub interrupt: &'a Interrupt,
     /// Iterations beyond ordinary ones after which the frame is given up.
     pub hard_iterations_left: usize,
-    /// Largest force on an unknown when only what is prescribed has moved [N].
+    /// Largest force on an unknown when only what is prescribed has moved \[N\].
     pub largest_at_start: f64,
 }
 
@@ -110,12 +110,12 @@ impl NewtonLoop<'_> {
         }
     }
 
-    /// How far the direction takes the node that it moves most [m].
+    /// How far the direction takes the node that it moves most \[m\].
     pub(super) fn distance(&self) -> f64 {
         self.work.direction.iter().map(|d| d.norm()).fold(0.0, f64::max)
     }
 
-    /// Infinite where nothing has cells [m].
+    /// Infinite where nothing has cells \[m\].
     pub(super) fn smallest_cell(&self) -> f64 {
         self.problem.model.bodies.iter().map(|body| body.cell_size()).fold(f64::INFINITY, f64::min)
     }

@@ -29,7 +29,7 @@ impl Shutter {
         index.is_multiple_of(self.every)
     }
 
-    /// The number of a simulated frame, free of the last digits of floating point; `None` where it is not written. `time` is that of the animation [s], which begins at `start`.
+    /// The number of a simulated frame, free of the last digits of floating point; `None` where it is not written. `time` is that of the animation \[s\], which begins at `start`.
     pub fn code(&self, index: usize, time: f64, start: f64, format: SkinFormat) -> Option<f64> {
         if time < start - SLACK / self.frame_rate {
             return None;
