@@ -124,7 +124,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// NodalTerms of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
+/// Anchors of the headings of a page, in the usual spelling: lower case, spaces to dashes, punctuation dropped.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings
@@ -134,6 +134,50 @@ fn anchors(text: &str) -> Vec<String> {
             kept.map(|c| if c == ' ' { '-' } else { c }).collect()
         })
         .collect()
+}
+
+/// Citations in brackets, such as `Teran05` and `Bonet08` in `\[Teran05; Bonet08, §6.4\]`.
+fn citations(text: &str) -> Vec<&str> {
+    let bracketed = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside);
+    let words = bracketed.flat_map(|inside| inside.split([',', ';'])).map(|word| word.trim().trim_end_matches('\\'));
+    words.filter(|word| is_citation(word)).collect()
+}
+
+/// A name in capitals and small letters, a year of two digits, at most three small letters.
+fn is_citation(word: &str) -> bool {
+    let name = word.trim_end_matches(|c: char| c.is_ascii_lowercase()).trim_end_matches(|c: char| c.is_ascii_digit());
+    let year = &word[name.len()..];
+    let digits = year.chars().take_while(char::is_ascii_digit).count();
+    name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.ends_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_alphabetic())
+        && digits == 2
+        && year.len() <= digits + 3
+}
+
+#[test]
+fn every_citation_is_in_the_references() {
+    let references = read("references.bib");
+    let known: Vec<&str> =
+        references.lines().filter_map(|line| line.strip_prefix('@')?.split_once('{')?.1.strip_suffix(',')).collect();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for file in files() {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let prose = match file.extension().and_then(|extension| extension.to_str()) {
+            Some("md") => text,
+            Some("rs") => text.lines().filter(|line| line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n"),
+            _ => continue,
+        };
+        for key in citations(&prose) {
+            count += 1;
+            if !known.contains(&key) {
+                wrong.push(format!("{}: {key}", file.display()));
+            }
+        }
+    }
+    assert!(count > 150, "only {count} citations found: has their form changed?");
+    assert!(wrong.is_empty(), "citations that references.bib does not have:\n{}", wrong.join("\n"));
 }
 
 #[test]
