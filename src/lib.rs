@@ -17,7 +17,8 @@
 //! | [`fem`] | flesh in time: elements, materials, forces, contact, solvers |
 //! | [`scene`] | the outside world: scene files, compiling, running, recording, reports |
 //!
-//! Scenes come from files, or from code with types and handles ([`scene::build`]). `examples/` has ten programs that run in the tests.
+//! Scenes come from files, or from code with types and handles ([`scene::build`]). `examples/` has ten programs that
+//! run in the tests.
 //!
 //! ```
 //! use sinew::prelude::*;
