@@ -93,7 +93,7 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
     assert_eq!(output.status.code(), Some(2), "{name}: {text}");
     assert!(start.elapsed() < Duration::from_secs(20), "{name}: refusing took {:?}", start.elapsed());
     assert!(!folder.join("out").exists(), "{name}: something was left in the output folder");
-    assert!(output.stdout.is_empty(), "{name}: an error is talk, not data");
+    assert!(output.stdout.is_empty(), "{name}: an error is a message, not data");
     for word in ["panicked", "this is a bug"] {
         assert!(!text.contains(word), "{name}: {text}");
     }
@@ -105,9 +105,9 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
 }
 
 #[test]
-fn a_missing_scene_is_named_with_its_neighbour() {
+fn a_missing_scene_is_named_with_its_neighbor() {
     let folder = fresh_folder("bad_missing");
-    std::fs::write(folder.join("scene2.toml"), "").expect("neighbour");
+    std::fs::write(folder.join("scene2.toml"), "").expect("neighbor");
     let output = run_scene(&folder, &[]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
