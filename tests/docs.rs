@@ -166,7 +166,9 @@ fn every_citation_is_in_the_references() {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         let prose = match file.extension().and_then(|extension| extension.to_str()) {
             Some("md") => text,
-            Some("rs") => text.lines().filter(|line| line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n"),
+            Some("rs") => {
+                text.lines().filter(|line| line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+            }
             _ => continue,
         };
         for key in citations(&prose) {
@@ -178,6 +180,30 @@ fn every_citation_is_in_the_references() {
     }
     assert!(count > 150, "only {count} citations found: has their form changed?");
     assert!(wrong.is_empty(), "citations that references.bib does not have:\n{}", wrong.join("\n"));
+}
+
+/// Markdown changes backslashes and underscores in a bare `$…$`. Formulas are code: blocks of `math`, or a code span between
+/// dollar signs.
+#[test]
+fn formulas_in_doc_comments_are_code() {
+    let is_doc = |line: &str| line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
+    let mut wrong = Vec::new();
+    // Help texts of the command line are not Markdown.
+    for file in files().into_iter().filter(|file| !file.starts_with(root().join("src/cli"))) {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        if file.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let mut in_block = false;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| is_doc(line)) {
+            in_block ^= line.contains("```");
+            let formulas = line.replace("$`", "`").replace("`$", "`");
+            if !in_block && formulas.split('`').step_by(2).any(|prose| prose.contains('$')) {
+                wrong.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "write formulas as ```math or $`…`$:\n{}", wrong.join("\n"));
 }
 
 #[test]

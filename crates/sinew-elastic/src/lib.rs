@@ -6,10 +6,13 @@
 //!    K_{ab} = \sum_q w\, \nabla N_a \cdot \frac{\partial P}{\partial F} \cdot \nabla N_b
 //! ```
 //!
+//! Start with [`ElasticBlock`], which holds the cells of one kind and one law. [`FiberGroup`] adds muscle fibers, and
+//! [`Response`] evaluates a law at many points without a mesh.
+//!
 //! With [`VolumeForm::Mean`] the volume term of the law takes the mean volume ratio of the cell; see `material/volume.rs`.
 //!
-//! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with weight
-//! zero. Results are scattered through plans whose order does not depend on the number of threads.
+//! Cells are packed by eight in structure-of-arrays blocks, one cell per f64 lane; the last pack repeats its last cell with
+//! weight zero. Results are scattered through plans whose order does not depend on the number of threads.
 
 #![allow(non_snake_case)]
 

@@ -1,14 +1,17 @@
-//! Flesh in time: elements, materials, forces, kinematics and the solvers that move them.
+//! Flesh in time: forces, contact, kinematics, and the solvers that move them.
 //!
-//! | type | says |
+//! | type | content |
 //! |---|---|
-//! | [`Model`] | what does not change: bodies, bindings, forces; built by [`ModelBuilder`] |
-//! | [`State`] | what changes: unknowns, points, velocities, history |
-//! | [`Control`] | what is commanded from outside, by named channels |
+//! | [`Model`] | constant data: bodies, bindings, forces; built by [`ModelBuilder`] |
+//! | [`State`] | variable data: unknowns, points, velocities, history |
+//! | [`Control`] | external inputs, by named channels |
 //! | [`Solver`] | one step: [`NewtonSolver`] for quasistatics and implicit schemes, [`ExplicitSolver`] |
 //! | [`Linearization`] | the stiffness of a state: products, solves, derivatives by channels and parameters |
-//! | [`Simulation`] | all of them, with tracks and probes, frame by frame |
-//! | [`Frame`], [`Recorder`] | what can be seen, and where it goes |
+//! | [`Simulation`] | all of these with tracks and probes, frame by frame |
+//! | [`Frame`], [`Recorder`] | a view of the state, and its outputs |
+//!
+//! Start with [`Simulation`]: `sinew_run::compile` builds one from a scene, and [`Simulation::step_frame`] advances it. Add
+//! a force with the trait [`Force`], as `examples/own_force.rs` does.
 
 pub mod command;
 pub mod contact;

@@ -8,6 +8,15 @@
 //! \[Zajac89\]. A [`Curve`] is one of $`f_a`$, $`f_p`$, $`f_v`$ or the tendon's force over its strain, published or through
 //! points; [`FiberCurves`] are those of a fiber. [`ActivationDynamics`] turns excitation into activation; an
 //! [`Actuator`] is a fiber with a tendon in series along a path, at rest or in motion.
+//!
+//! ```
+//! use sinew_muscle::FiberCurves;
+//!
+//! let curves = FiberCurves::chen();
+//! let isometric = curves.tension(1.0, 1.0, 0.0).value;
+//! let shortening = curves.tension(1.0, 1.0, -0.5).value;
+//! assert!((isometric - 1.0).abs() < 1e-3 && shortening < 0.5 * isometric);
+//! ```
 
 mod activation;
 mod actuator;
