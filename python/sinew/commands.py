@@ -114,7 +114,7 @@ def character(
     - ``edge``: Mean edge length of the skin triangles, for example "4 mm" [default: depends on the character]
     - ``frame_rate``: Frames per second of the animations [default: 24]
     - ``seconds``: Length of each animation in seconds [default: 2.5]
-    - ``motion``: Writes only this animation. Some exist only by this option, such as `fast` and `poses` of the hand
+    - ``motion``: Writes only this animation. Some are written only with this option, such as `fast` and `poses` of the hand
     - ``bones``: Also writes the bones, for `sinew skin --bones` and `rig` of a scene
     """
     return call_text(["character"], [character], {"--output": output, "--edge": edge, "--frame-rate": frame_rate, "--seconds": seconds, "--motion": motion, "--bones": bones})

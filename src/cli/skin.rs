@@ -231,7 +231,7 @@ fn check(arguments: &Arguments, rig: &Rig, outputs: &[PathBuf]) -> Result<(), Fa
             let span = Span::new(arguments, [first, last]);
             if span.start > last {
                 let last = format_quantity(last, Dimension::TIME);
-                of_character(format!("the animation ends at {last}, before --start"));
+                of_character(format!("the animation ends at {last}, before the start of the simulation"));
             }
             if span.duration < 0.0 {
                 of_character("the last frame comes before --start".into());
