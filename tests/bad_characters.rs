@@ -298,7 +298,7 @@ fn numbers_that_make_no_sense_are_refused_where_they_are_given() {
         (&["--frame-rate", "-3"], &["--frame-rate", "positive"]),
         (&["--frame-rate", "nan"], &["--frame-rate", "positive"]),
         (&["--duration", "-1 s"], &["--duration", "negative"]),
-        (&["--start", "9 s"], &["over at 0.25 s"]),
+        (&["--start", "9 s"], &["ends at 0.25 s"]),
         (&["--start", "soon"], &["--start", "a time"]),
         (&["--poisson", "0.5"], &["--poisson", "below 0.5"]),
         (&["--poisson", "nan"], &["--poisson", "below 0.5"]),

@@ -93,7 +93,7 @@ fn complaint(name: &str, scene: &str, files: &[(&str, String)], causes: &[&str])
     assert_eq!(output.status.code(), Some(2), "{name}: {text}");
     assert!(start.elapsed() < Duration::from_secs(20), "{name}: refusing took {:?}", start.elapsed());
     assert!(!folder.join("out").exists(), "{name}: something was left in the output folder");
-    assert!(output.stdout.is_empty(), "{name}: an error is talk, not data");
+    assert!(output.stdout.is_empty(), "{name}: an error is a message, not data");
     for word in ["panicked", "this is a bug"] {
         assert!(!text.contains(word), "{name}: {text}");
     }

@@ -19,9 +19,9 @@ fn arm() -> Rig {
 /// table.
 struct Ball {
     radius: f64,
-    /// Its middle, above the skin [m].
+    /// Its middle, above the skin \[m\].
     start: Vec3,
-    /// How far it goes down [m].
+    /// How far it goes down \[m\].
     way: f64,
     frames: usize,
 }

@@ -34,7 +34,7 @@ fn distance_to(a: &[Vec3], b: &[Vec3]) -> f64 {
     a.iter().map(nearest).fold(0.0, f64::max)
 }
 
-/// The elbow bends by an angle [degrees] in each of some frames, then stays.
+/// The elbow bends by an angle \[degrees\] in each of some frames, then stays.
 fn bend(rig: &Rig, degrees: f64, bending: usize, frames: usize) -> Animation {
     let curl = rig.animations.iter().find(|animation| animation.name == "curl").expect("a curl");
     let elbow = curl.channels[0].node;

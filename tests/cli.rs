@@ -177,7 +177,7 @@ fn an_interruption_leaves_a_valid_result() {
     let output = child.wait_with_output().expect("the program ends");
     assert!(start.elapsed() < Duration::from_secs(60), "the frame under way is finished, no more");
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("interrupted, "), "{}", stderr(&output));
+    assert!(stderr(&output).contains("interrupted; "), "{}", stderr(&output));
     let result = json(&output);
     assert_eq!(result["interrupted"], true);
     assert!(result["frames"].as_u64().is_some_and(|frames| frames > 0 && frames < 60_000));
@@ -202,7 +202,7 @@ fn assert_no_leftovers(folder: &Path) {
 fn generated_command_line_reference_is_fresh() {
     let mut page = String::from(
         "<!-- Written by `cargo xtask docs` from the help texts; edit src/cli/ instead. -->\n\n# Command line\n\n\
-         Data goes to stdout, talk to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.\n",
+         Data goes to stdout, messages go to stderr. Exit status: 0 done, 1 an expectation failed, 2 an error.\n",
     );
     let commands = [
         "",

@@ -232,7 +232,7 @@ fn a_closed_surface_is_filled() {
     let wrong = mesh(&["fill", &file, &path(&folder, "x.vtu"), "--cell", "2 kg"]);
     assert!(wrong.status.code() == Some(2) && text(&wrong.stderr).contains("length"), "{}", text(&wrong.stderr));
     let flat = mesh(&["fill", &file, &path(&folder, "x.stl"), "--cell", "2 cm"]);
-    assert!(text(&flat.stderr).contains("holds surfaces"), "{}", text(&flat.stderr));
+    assert!(text(&flat.stderr).contains("stores surfaces"), "{}", text(&flat.stderr));
 }
 
 #[test]

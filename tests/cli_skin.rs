@@ -235,7 +235,7 @@ fn flesh_slides_over_modelled_bones() {
         complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), causes);
     }
     for (text, cause) in
-        [("hold = \"slide\"\n", "no list `bones`"), ("bones = []\nhold = \"slide\"\n", "nothing would hold it")]
+        [("hold = \"slide\"\n", "list `bones` is missing"), ("bones = []\nhold = \"slide\"\n", "nothing would hold it")]
     {
         std::fs::write(folder.join("bones/wrong.toml"), text).expect("bones");
         complaint(&folder, &[&options[..], &["bones/wrong.toml"]].concat(), &[cause]);

@@ -268,7 +268,7 @@ fn gigabytes_are_written_only_when_asked_for_twice() {
     let files = ["a.png", "b.png", "c.png"];
     let (folder, output) = convert("convert_large", &files, &["--size", "8192x8192"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("this takes about 1.1 GiB\nhint: --yes"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the files take about 1.1 GiB\nhint: --yes"), "{}", stderr(&output));
     assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0);
 }
 

@@ -5,13 +5,13 @@ use std::path::Path;
 use sinew_run::compile::compile;
 use sinew_scene::Scene;
 
-/// Radius of each cylinder, thickness of the slabs [m]; stiffness [Pa].
+/// Radius of each cylinder, thickness of the slabs \[m\]; stiffness \[Pa\].
 const RADIUS: f64 = 0.1;
 const THICKNESS: f64 = 2e-3;
 const YOUNG: f64 = 100e3;
 const POISSON: f64 = 0.3;
 
-/// Two nodes of each slab: pressures are means over this width [m].
+/// Two nodes of each slab: pressures are means over this width \[m\].
 const WIDTH: f64 = 1e-3;
 
 /// ∫ √(1 − u²) du from −1.

@@ -184,7 +184,7 @@ fn bones_that_are_none_are_refused_before_a_scene_is_written() {
     write(&arm(), &folder.join("arm.glb"));
     put(&folder, "empty.toml", "title = \"nothing\"\n");
     put(&folder, "broken.toml", "bones = [\n");
-    for (file, cause) in [("empty.toml", "it has no list `bones`"), ("broken.toml", "TOML parse error")] {
+    for (file, cause) in [("empty.toml", "the list `bones` is missing"), ("broken.toml", "TOML parse error")] {
         complaint(&folder, &["skin", "arm.glb", "--scene", "k.toml", "--bones", file], &[file, cause]);
         assert!(!folder.join("k.toml").exists());
     }

@@ -155,7 +155,7 @@ fn a_signal_that_comes_several_times_at_once_is_one_wish() {
     let output = child.wait_with_output().expect("the program ends");
     let words = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{words}");
-    assert!(words.contains("frames kept; `--resume` continues after them"), "it ended in good order: {words}");
+    assert!(words.contains("frames are kept, and `--resume` continues after them"), "it ended in good order: {words}");
     assert!(out.join("surface.usda").exists() && out.join("checkpoint.bin").exists(), "{:?}", files(&out));
     assert_nothing_unfinished(&out);
 }

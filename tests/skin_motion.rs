@@ -101,7 +101,7 @@ fn frames_and_shutters_that_cannot_be_are_refused() {
         (&["--frames", "5..2"], &["--frames", "before the first"]),
         (&["--frames", "5"], &["--frames", "101..148"]),
         (&["--frames", "0..2", "--duration", "1 s"], &["--duration", "--frames"]),
-        (&["--frames", "900..901"], &["over at 0.25 s"]),
+        (&["--frames", "900..901"], &["ends at 0.25 s"]),
         (&["--frames", "1..1", "--start", "0.2 s"], &["before --start"]),
         (&["--shutter", "0.5..0"], &["--shutter", "0..0.5"]),
         (&["--shutter", "0..0"], &["--shutter", "never opens"]),

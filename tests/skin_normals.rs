@@ -122,7 +122,7 @@ fn usd_samples(text: &str, attribute: &str) -> Vec<Vec<Vec3>> {
     block.expect("samples").lines().filter(|line| line.contains(':')).map(vectors).collect()
 }
 
-/// Angles between vectors [degrees].
+/// Angles between vectors \[degrees\].
 fn angles(a: &[Vec3], b: &[Vec3]) -> Vec<f64> {
     assert_eq!(a.len(), b.len());
     let angle = |(a, b): (&Vec3, &Vec3)| a.normalized().cross(b.normalized()).norm().atan2(a.dot(*b)).to_degrees();

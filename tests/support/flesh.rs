@@ -21,7 +21,7 @@ pub struct Stage<'a> {
     /// The animation of the character; a line of the `rig` table.
     pub rig: &'a str,
     pub scale: f64,
-    /// At the size of the character as it was made [m].
+    /// At the size of the character as it was made \[m\].
     pub cell: f64,
     pub tolerance: f64,
     /// Further tables of the scene.

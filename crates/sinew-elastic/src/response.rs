@@ -89,7 +89,7 @@ impl Response {
         Self { spec, muscle: None }
     }
 
-    /// The same with muscle fibers that pull with the stress `stress` at most [Pa].
+    /// The same with muscle fibers that pull with the stress `stress` at most \[Pa\].
     pub fn with_muscle(self, group: FiberGroup, stress: f64) -> Result<Self, ResponseError> {
         match self.spec.law().takes_fibers() {
             true => Ok(Self { muscle: Some((group, stress)), ..self }),
@@ -102,7 +102,7 @@ impl Response {
         &self.spec
     }
 
-    /// Energy per rest volume ψ [J/m³], that of the fibers included.
+    /// Energy per rest volume ψ \[J/m³\], that of the fibers included.
     ///
     /// # Panics
     /// When `out` has another length than `points`.
@@ -113,7 +113,7 @@ impl Response {
         Ok(())
     }
 
-    /// First Piola–Kirchhoff stress P = ∂ψ/∂F [Pa].
+    /// First Piola–Kirchhoff stress P = ∂ψ/∂F \[Pa\].
     ///
     /// # Panics
     /// When `out` has another length than `points`.
@@ -124,7 +124,7 @@ impl Response {
         Ok(())
     }
 
-    /// δP = (∂P/∂F) : δF [Pa] for one δF at each point.
+    /// δP = (∂P/∂F) : δF \[Pa\] for one δF at each point.
     ///
     /// # Panics
     /// When `out` or `directions` has another length than `points`.

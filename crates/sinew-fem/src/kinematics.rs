@@ -4,9 +4,11 @@
 //! Free nodes are unknowns of their own, nodes bound to flesh are sparse weights of other unknowns, nodes bound to a
 //! rigid body follow its six unknowns: the translation c of its center and a rotation increment θ,
 //!
-//! $$ x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
+//! ```math
+//! x_p = c + \exp([\theta]_\times)\, R\, r_p, \qquad
 //!    \frac{\partial x_p}{\partial \theta}\Big|_0 = -[R r_p]_\times, \qquad
-//!    g\cdot\frac{\partial^2 x_p}{\partial \theta^2}\Big|_0 = \tfrac12 (g\,r^T + r\,g^T) - (g\cdot r) I . $$
+//!    g\cdot\frac{\partial^2 x_p}{\partial \theta^2}\Big|_0 = \tfrac12 (g\,r^T + r\,g^T) - (g\cdot r) I .
+//! ```
 //!
 //! Rotations are updated by left multiplication, so θ = 0 at every iterate and both formulas stay short.
 

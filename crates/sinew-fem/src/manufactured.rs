@@ -198,7 +198,7 @@ fn fine_tet_rule() -> Vec<(Vec3, f64)> {
     rule
 }
 
-/// 3×3×3 Gauss points on [−1, 1]³.
+/// 3×3×3 Gauss points on \[−1, 1\]³.
 fn hex_rule() -> Vec<(Vec3, f64)> {
     let g = 0.6f64.sqrt();
     let line = [(-g, 5.0 / 9.0), (0.0, 8.0 / 9.0), (g, 5.0 / 9.0)];

@@ -44,7 +44,7 @@ pub fn scrambled(mesh: &CellMesh, start: Start, noise: f64, seed: u64) -> Vec<Ve
         .collect()
 }
 
-/// SplitMix64 [Steele14]: the same numbers on every machine.
+/// SplitMix64 \[Steele14\]: the same numbers on every machine.
 struct Random(u64);
 
 impl Random {

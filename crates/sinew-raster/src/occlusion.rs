@@ -1,6 +1,8 @@
 //! Ambient light: the fraction of the sky that a point sees.
 //!
-//! $$A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}$$
+//! ```math
+//! A(p, n) = \frac{\sum_d V(p, d)\, w(n \cdot d)}{\sum_d w(n \cdot d)}
+//! ```
 //!
 //! over evenly spread directions d of the upper half space, with the visibility V from one small depth map per
 //! direction. It is evaluated at vertices and on a grid of the ground and interpolated, so it costs little and varies

@@ -14,7 +14,9 @@ words! {
 
 /// A value over time.
 ///
-/// $$v(t) = v_i + s\\,(v_{i+1} - v_i),\quad s = w\\left(\frac{t - t_i}{t_{i+1} - t_i}\right)$$
+/// ```math
+/// v(t) = v_i + s\,(v_{i+1} - v_i),\quad s = w\left(\frac{t - t_i}{t_{i+1} - t_i}\right)
+/// ```
 ///
 /// Here w is the identity, 3s² − 2s³ or 0. Outside the points the nearest value holds.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,10 @@
-//! Recordings: everything a [`sinew_fem::Frame`] shows, over time, in one file that can be played, converted and resumed.
+//! Recordings: all data of a [`sinew_fem::Frame`], over time, in one file that can be played, converted and resumed.
 //!
-//! A recording (`.sinew`) grows by one whole chunk per frame, so it is valid whenever it is read: one that was cut off anywhere plays
-//! up to its last whole frame. Arrays are exact or rounded to a stated error (module `arrays`); every [`KEY_INTERVAL`]-th frame
-//! stands on its own, so any frame is found quickly. All other outputs of a run are made from the frames *as recorded*: a file
+//! Start with [`Recording`] to read a file ([`Recording::open`], [`Recording::frame`]) and [`RecordingWriter`] to write one.
+//!
+//! A recording (`.sinew`) grows by one complete chunk per frame, so it is valid at any time: a truncated file plays up to
+//! its last complete frame. Arrays are exact or rounded to a stated error (module `arrays`); every [`KEY_INTERVAL`]-th frame
+//! is independent of the others, for fast access. All other outputs of a run come from the frames *as recorded*: a file
 //! written during the run and one converted later are the same.
 
 mod arrays;

@@ -16,22 +16,22 @@ use super::{
 pub enum ElasticModuli {
     /// What a tension test measures.
     YoungPoisson {
-        /// Young's modulus E [Pa], positive.
+        /// Young's modulus E \[Pa\], positive.
         young: f64,
         /// Poisson's ratio ν, between −1 and 0.5 exclusive.
         poisson: f64,
     },
     /// What the formulas use.
     Lame {
-        /// Shear modulus μ [Pa], positive.
+        /// Shear modulus μ \[Pa\], positive.
         mu: f64,
-        /// Second Lamé parameter λ [Pa]; bulk modulus λ + 2μ/3 positive.
+        /// Second Lamé parameter λ \[Pa\]; bulk modulus λ + 2μ/3 positive.
         lambda: f64,
     },
 }
 
 impl ElasticModuli {
-    /// Lamé parameters (μ, λ) [Pa]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
+    /// Lamé parameters (μ, λ) \[Pa\]: μ = E/(2(1 + ν)), λ = Eν/((1 + ν)(1 − 2ν)).
     pub fn lame(&self) -> (f64, f64) {
         match *self {
             Self::YoungPoisson { young, poisson } => {
@@ -41,7 +41,7 @@ impl ElasticModuli {
         }
     }
 
-    /// Young's modulus [Pa] and Poisson's ratio: E = μ(3λ + 2μ)/(λ + μ), ν = λ/(2(λ + μ)).
+    /// Young's modulus \[Pa\] and Poisson's ratio: E = μ(3λ + 2μ)/(λ + μ), ν = λ/(2(λ + μ)).
     pub fn young_poisson(&self) -> (f64, f64) {
         match *self {
             Self::YoungPoisson { young, poisson } => (young, poisson),
@@ -234,11 +234,11 @@ pub enum MaterialSpec {
     StableNeoHookean(ElasticModuli),
     /// [`MooneyRivlin`]
     MooneyRivlin {
-        /// Coefficient c₁₀ of the first invariant [Pa], not negative.
+        /// Coefficient c₁₀ of the first invariant \[Pa\], not negative.
         c10: f64,
-        /// Coefficient c₀₁ of the second invariant [Pa], not negative; c₁₀ + c₀₁ positive.
+        /// Coefficient c₀₁ of the second invariant \[Pa\], not negative; c₁₀ + c₀₁ positive.
         c01: f64,
-        /// Bulk modulus κ [Pa], positive.
+        /// Bulk modulus κ \[Pa\], positive.
         bulk: f64,
     },
     /// [`Invertible`] over [`NeoHookean`]
@@ -250,11 +250,11 @@ pub enum MaterialSpec {
     },
     /// [`Invertible`] over [`MooneyRivlin`]
     InvertibleMooneyRivlin {
-        /// Coefficient c₁₀ of the first invariant [Pa], not negative.
+        /// Coefficient c₁₀ of the first invariant \[Pa\], not negative.
         c10: f64,
-        /// Coefficient c₀₁ of the second invariant [Pa], not negative; c₁₀ + c₀₁ positive.
+        /// Coefficient c₀₁ of the second invariant \[Pa\], not negative; c₁₀ + c₀₁ positive.
         c01: f64,
-        /// Bulk modulus κ [Pa], positive.
+        /// Bulk modulus κ \[Pa\], positive.
         bulk: f64,
         /// From where on the law is extended.
         inversion: Inversion,
@@ -263,7 +263,7 @@ pub enum MaterialSpec {
     FiberReinforced {
         /// Moduli of the matrix in the small-strain limit.
         moduli: ElasticModuli,
-        /// Modulus k of the fibers when they become taut [Pa], not negative.
+        /// Modulus k of the fibers when they become taut \[Pa\], not negative.
         fiber_stiffness: f64,
         /// Exponent c of their stiffening, not negative.
         fiber_stiffening: f64,
@@ -272,20 +272,20 @@ pub enum MaterialSpec {
     },
     /// [`TransverselyIsotropic`]
     TransverselyIsotropic {
-        /// Modulus G₁ of shear along the fibers [Pa], positive.
+        /// Modulus G₁ of shear along the fibers \[Pa\], positive.
         along_shear: f64,
-        /// Modulus G₂ of shear across the fibers [Pa], positive.
+        /// Modulus G₂ of shear across the fibers \[Pa\], positive.
         cross_shear: f64,
-        /// Modulus μ₃ of stretch along the fibers at constant volume [Pa], positive.
+        /// Modulus μ₃ of stretch along the fibers at constant volume \[Pa\], positive.
         stretch: f64,
-        /// Bulk modulus κ [Pa], positive.
+        /// Bulk modulus κ \[Pa\], positive.
         bulk: f64,
         /// Unit vector along the fibers at rest.
         fiber: Vec3,
     },
 }
 
-/// Exponent of the stiffening of passive fibers: that of the passive curve of skeletal muscle [Weiss96].
+/// Exponent of the stiffening of passive fibers: that of the passive curve of skeletal muscle \[Weiss96\].
 pub const DEFAULT_FIBER_STIFFENING: f64 = 6.6;
 
 impl MaterialSpec {
@@ -409,7 +409,7 @@ impl MaterialSpec {
         }
     }
 
-    /// Lamé parameters (μ, λ) of the small-strain limit [Pa].
+    /// Lamé parameters (μ, λ) of the small-strain limit \[Pa\].
     pub fn lame(&self) -> (f64, f64) {
         self.moduli().lame()
     }

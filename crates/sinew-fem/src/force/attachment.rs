@@ -25,7 +25,7 @@ pub struct SpringPoint {
     pub point: u32,
     /// The other end.
     pub anchor: Anchor,
-    /// Stiffness [N/m].
+    /// Stiffness \[N/m\].
     pub stiffness: f64,
 }
 

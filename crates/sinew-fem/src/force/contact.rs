@@ -2,7 +2,9 @@
 //! flesh collapses.
 //!
 //! With signed distance φ, normal n = ∇φ and area A of a point,
-//! $$E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,$$
+//! ```math
+//! E_n = \tfrac12 k A\, \langle -\varphi \rangle^2,
+//! ```
 //! with friction and restitution as in [`crate::contact`].
 
 use sinew_geometry::shape::{AnyShape, Pose, Shape};
@@ -21,7 +23,7 @@ use crate::state::State;
 pub struct ContactMotion {
     /// Translation from the initial position \[m\].
     pub translation: [ChannelId; 3],
-    /// Rotation vector about the pivot [rad].
+    /// Rotation vector about the pivot \[rad\].
     pub rotation: [ChannelId; 3],
 }
 
@@ -34,7 +36,7 @@ pub struct Collider {
     pub shape: AnyShape,
     /// Initial pose.
     pub initial: Pose,
-    /// Center of the rotation [m].
+    /// Center of the rotation \[m\].
     pub pivot: Vec3,
     /// Channels that move it.
     pub motion: ContactMotion,
@@ -67,9 +69,9 @@ pub struct ContactForce {
     pub offsets: Vec<u32>,
     /// Points and weights that carry the contact points.
     pub entries: Vec<(u32, f64)>,
-    /// Area of each contact point at rest [m²].
+    /// Area of each contact point at rest \[m²\].
     pub areas: Vec<f64>,
-    /// Penalty stiffness k: pressure per depth [Pa/m].
+    /// Penalty stiffness k: pressure per depth \[Pa/m\].
     pub stiffness: f64,
     /// Coefficient of friction μ.
     pub friction: f64,
@@ -227,7 +229,7 @@ impl ContactForce {
         }
     }
 
-    /// Energy stored in the penalty alone; friction dissipates and stores nothing [J].
+    /// Energy stored in the penalty alone; friction dissipates and stores nothing \[J\].
     pub fn penalty_energy(&self, x: &[Vec3], ctx: &StepContext<'_>) -> f64 {
         let mut energy = 0.0;
         self.for_each_inside(x, ctx, |point, distance, _| {
@@ -236,7 +238,7 @@ impl ContactForce {
         energy
     }
 
-    /// Total force of the collider on the body at `x` [N].
+    /// Total force of the collider on the body at `x` \[N\].
     pub fn total_force(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Vec3 {
         let mut total = Vec3::zero();
         self.for_each_inside(x, ctx, |point, distance, normal| {

@@ -30,9 +30,9 @@ use crate::state::State;
 /// Inputs of a force besides the positions.
 #[derive(Clone, Copy)]
 pub struct StepContext<'a> {
-    /// Time at the end of the step [s].
+    /// Time at the end of the step \[s\].
     pub time: f64,
-    /// Length of the step [s].
+    /// Length of the step \[s\].
     pub dt: f64,
     /// State at the start of the step.
     pub previous: &'a State,
@@ -126,9 +126,9 @@ fn channel_differences(
 pub trait Force: Send + Sync {
     /// Name in reports.
     fn name(&self) -> &str;
-    /// Potential energy [J], or `None` for a force that has none (a follower pressure on an open surface, for example).
+    /// Potential energy \[J\], or `None` for a force that has none (a follower pressure on an open surface, for example).
     fn potential(&self, x: &[Vec3], ctx: &StepContext<'_>) -> Option<f64>;
-    /// gradient += ∂E/∂x, the negative force [N].
+    /// gradient += ∂E/∂x, the negative force \[N\].
     fn add_gradient(&self, x: &[Vec3], ctx: &StepContext<'_>, gradient: &mut [Vec3]);
     /// Appends the blocks of ∂²E/∂x² (the negative derivative of the force) at `x`. `Tangent::Definite` requires a
     /// positive semi-definite approximation.

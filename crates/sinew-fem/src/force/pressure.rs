@@ -19,14 +19,14 @@ pub struct Pressure {
     /// Share of the pressure on each triangle: below 1 where triangles overlap, as the two ways to split the face of a
     /// hexahedron do (see [`crate::model::balanced_triangles`]).
     pub shares: Vec<f64>,
-    /// Channel of the pressure [Pa].
+    /// Channel of the pressure \[Pa\].
     pub channel: ChannelId,
     /// Whether the triangles form a closed surface, so that p V is a potential.
     pub is_closed: bool,
 }
 
 impl Pressure {
-    /// gradient += that of the pressure p [Pa].
+    /// gradient += that of the pressure p \[Pa\].
     fn add_push(&self, p: f64, x: &[Vec3], gradient: &mut [Vec3]) {
         for (triangle, share) in self.triangles.iter().zip(&self.shares) {
             let [a, b, c] = triangle.map(|n| x[n as usize]);

@@ -27,7 +27,7 @@ use crate::probe::{Probe, ProbeContext};
 pub struct Sheath {
     /// `BODY.sheath.NAME`.
     pub name: String,
-    /// μ t [N/m].
+    /// μ t \[N/m\].
     stiffness: f64,
     triangles: Vec<Triangle>,
 }
@@ -35,9 +35,9 @@ pub struct Sheath {
 #[derive(Clone, Debug)]
 struct Triangle {
     nodes: [u32; 3],
-    /// Gradients of the shape functions in the plane at rest [1/m].
+    /// Gradients of the shape functions in the plane at rest \[1/m\].
     gradients: [[f64; 2]; 3],
-    /// Area at rest times its share [m²].
+    /// Area at rest times its share \[m²\].
     area: f64,
 }
 
@@ -126,7 +126,7 @@ impl Sheath {
         Self { name, stiffness, triangles }
     }
 
-    /// Area at rest [m²].
+    /// Area at rest \[m²\].
     pub fn area(&self) -> f64 {
         self.triangles.iter().map(|triangle| triangle.area).sum()
     }
@@ -226,7 +226,7 @@ impl Force for Sheath {
     }
 }
 
-/// Mean tension of a sheath [N/m] and its largest stretch.
+/// Mean tension of a sheath \[N/m\] and its largest stretch.
 pub struct SheathProbe {
     /// Index of the sheath.
     pub sheath: usize,

@@ -1,6 +1,8 @@
 //! Derivatives of the forces of a state by a channel or a parameter, at fixed unknowns.
 //!
-//! $$ \frac{dq}{dc} = m - K_{ff}^{-1} \Bigl( \frac{\partial g}{\partial c} + K m \Bigr)_f $$
+//! ```math
+//! \frac{dq}{dc} = m - K_{ff}^{-1} \Bigl( \frac{\partial g}{\partial c} + K m \Bigr)_f
+//! ```
 //!
 //! with the motion m of the unknowns that pins and driven rigid bodies prescribe, and f for all other unknowns.
 

@@ -20,19 +20,19 @@ pub struct BodyParams {
     pub lattice: Option<HexLattice>,
     /// Law of each cell.
     pub materials: Vec<MaterialSpec>,
-    /// Density of each cell [kg/m³].
+    /// Density of each cell \[kg/m³\].
     pub densities: Vec<f64>,
     /// Where the volume term of the laws is evaluated; laws without one are always pointwise.
     pub volume: VolumeForm,
-    /// α of Rayleigh damping [1/s].
+    /// α of Rayleigh damping \[1/s\].
     pub mass_damping: f64,
-    /// β of Rayleigh damping [s].
+    /// β of Rayleigh damping \[s\].
     pub stiffness_damping: f64,
-    /// γ of the rest-state damping in the rotated frame, see `solver/damping.rs` [s].
+    /// γ of the rest-state damping in the rotated frame, see `solver/damping.rs` \[s\].
     pub tissue_damping: f64,
     /// Position of each node before the first step where no pin holds it \[m\]; empty for the rest positions.
     pub start: Vec<Vec3>,
-    /// Initial velocity of each node [m/s]; empty for none.
+    /// Initial velocity of each node \[m/s\]; empty for none.
     pub velocities: Vec<Vec3>,
     /// A finer surface bound to the mesh; `None` shows the boundary of the mesh.
     pub surface: Option<(Vec<[u32; 3]>, Embedding)>,
@@ -48,7 +48,7 @@ pub struct Surface {
     /// Points of the body and weights that carry each vertex; `None` when vertices are nodes (those in
     /// `nearest_nodes`).
     pub embedding: Option<Embedding>,
-    /// Rest area that belongs to each vertex [m²].
+    /// Rest area that belongs to each vertex \[m²\].
     pub areas: Vec<f64>,
 }
 
@@ -98,14 +98,14 @@ pub struct Body {
     pub elastic: Range<usize>,
     /// Law of each cell.
     pub materials: Vec<MaterialSpec>,
-    /// Rest volume [m³].
+    /// Rest volume \[m³\].
     pub rest_volume: f64,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
 }
 
 impl Body {
-    /// Largest stiffness λ + 2μ of its cells [Pa].
+    /// Largest stiffness λ + 2μ of its cells \[Pa\].
     pub fn modulus(&self) -> f64 {
         let stiffness = |spec: &MaterialSpec| {
             let point = spec.point();
@@ -127,7 +127,7 @@ impl Body {
         }
     }
 
-    /// Mean size of its cells at rest [m].
+    /// Mean size of its cells at rest \[m\].
     pub fn cell_size(&self) -> f64 {
         (self.rest_volume / self.mesh.cell_count().max(1) as f64).cbrt()
     }

@@ -177,7 +177,7 @@ pub struct PinParams {
     pub axes: [bool; 3],
     /// Fixed point of prescribed rotation and deformation \[m\].
     pub pivot: Vec3,
-    /// Displacement of each node from its rest position before any motion [m]; empty for none.
+    /// Displacement of each node from its rest position before any motion \[m\]; empty for none.
     pub offsets: Vec<Vec3>,
 }
 
@@ -213,7 +213,7 @@ pub struct ColliderParams {
     pub pose: Pose,
     /// Center of its prescribed rotation \[m\].
     pub pivot: Vec3,
-    /// Pressure per depth [Pa/m]; `None` derives it from each body's stiffness and cell size.
+    /// Pressure per depth \[Pa/m\]; `None` derives it from each body's stiffness and cell size.
     pub stiffness: Option<f64>,
     /// Coefficient of friction.
     pub friction: f64,
@@ -301,7 +301,7 @@ impl ModelBuilder {
         Self::default()
     }
 
-    /// Sets the default of the `gravity` channels [m/s²].
+    /// Sets the default of the `gravity` channels \[m/s²\].
     pub fn gravity(&mut self, acceleration: Vec3) -> &mut Self {
         self.gravity = acceleration;
         self

@@ -199,7 +199,7 @@ fn force(
     }
 }
 
-/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume [m²].
+/// Nodes that are not on the boundary, each with the area V^⅔ of its share V of the volume \[m²\].
 fn inner_nodes(mesh: &CellMesh) -> Vec<(usize, f64)> {
     let mut volumes = vec![0.0; mesh.node_count()];
     for ((_, nodes), volume) in mesh.cells().zip(mesh.cell_volumes()) {

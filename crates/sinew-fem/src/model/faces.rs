@@ -4,7 +4,9 @@
 //! with 1/3, 1/6, 1/3, 1/6 instead of 1/4 each, and a hexahedral mesh fails the patch test. Half the load on each of
 //! the two ways to split it gives
 //!
-//! $$ f_i = -p \int N_i\, n\, dA = -\tfrac{p}{6} \left( a_i + \textstyle\sum_j a_j / 2 \right) $$
+//! ```math
+//! f_i = -p \int N_i\, n\, dA = -\tfrac{p}{6} \left( a_i + \textstyle\sum_j a_j / 2 \right)
+//! ```
 //!
 //! exactly, where aᵢ is the vector area of the triangle at corner i. Over ξ in [−1, 1]² the vector area is n dA = Σ Nᵢ
 //! aᵢ/2 d²ξ, bilinear on every such face, planar or not.

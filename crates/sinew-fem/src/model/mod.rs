@@ -92,9 +92,9 @@ pub struct Pin {
 /// Channels that move pinned nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct PinMotion {
-    /// Translation t [m].
+    /// Translation t \[m\].
     pub translation: [ChannelId; 3],
-    /// Rotation vector of R [rad].
+    /// Rotation vector of R \[rad\].
     pub rotation: [ChannelId; 3],
     /// Deformation F.
     pub deformation: [[ChannelId; 3]; 3],
@@ -107,11 +107,11 @@ pub struct DrivenRigid {
     pub rigid: usize,
     /// Pose before any motion.
     pub initial: Pose,
-    /// Center of the rotation [m].
+    /// Center of the rotation \[m\].
     pub pivot: Vec3,
-    /// Channels of the translation [m].
+    /// Channels of the translation \[m\].
     pub translation: [ChannelId; 3],
-    /// Channels of the rotation vector [rad].
+    /// Channels of the rotation vector \[rad\].
     pub rotation: [ChannelId; 3],
 }
 
@@ -150,13 +150,13 @@ pub struct Model {
     pub colliders: Vec<Collider>,
     /// Map from unknowns to points.
     pub kinematics: Kinematics,
-    /// Mass of each point [kg].
+    /// Mass of each point \[kg\].
     pub masses: Vec<f64>,
-    /// Mass-proportional damping rate of each point, α in C = αM + βK [1/s].
+    /// Mass-proportional damping rate of each point, α in C = αM + βK \[1/s\].
     pub mass_damping: Vec<f64>,
-    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK [s].
+    /// Stiffness-proportional damping time of each elastic block, β in C = αM + βK \[s\].
     pub stiffness_damping: Vec<f64>,
-    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` [s].
+    /// Rest-state damping time of each elastic block, γ of `solver/damping.rs` \[s\].
     pub tissue_damping: Vec<f64>,
     /// Channel `BODY.stiffness` of each body: a factor on its elastic energy.
     pub stiffness: Vec<ChannelId>,
@@ -202,7 +202,7 @@ pub struct Model {
     pub(crate) revision: Revision,
     /// Unknowns of the initial state.
     pub(crate) initial: Unknowns,
-    /// Velocities of the points in the initial state [m/s].
+    /// Velocities of the points in the initial state \[m/s\].
     pub(crate) initial_velocities: Vec<Vec3>,
 }
 
@@ -252,7 +252,7 @@ impl Model {
         forces
     }
 
-    /// Diagonal of the box around the largest body at rest [m].
+    /// Diagonal of the box around the largest body at rest \[m\].
     pub fn rest_size(&self) -> f64 {
         self.bodies.iter().map(|body| body.mesh.bounds().size().norm()).fold(0.0, f64::max)
     }
@@ -377,7 +377,7 @@ impl Model {
         }
     }
 
-    /// Velocity of the center of mass of some points [m/s], and their mass [kg].
+    /// Velocity of the center of mass of some points \[m/s\], and their mass \[kg\].
     pub(crate) fn travel(&self, points: Range<usize>, velocities: &[Vec3]) -> (Vec3, f64) {
         let mass: f64 = self.masses[points.clone()].iter().sum();
         let momentum = points.fold(Vec3::zero(), |sum, point| sum + velocities[point] * self.masses[point]);

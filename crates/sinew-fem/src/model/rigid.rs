@@ -15,13 +15,13 @@ pub struct RigidParams {
     pub name: String,
     /// Geometry about its center of mass.
     pub shape: AnyShape,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// Initial pose.
     pub pose: Pose,
-    /// Initial velocity of the center [m/s].
+    /// Initial velocity of the center \[m/s\].
     pub velocity: Vec3,
-    /// Initial angular velocity [rad/s].
+    /// Initial angular velocity \[rad/s\].
     pub angular_velocity: Vec3,
     /// Center of its prescribed motion \[m\] when the scene moves (or holds) it; `None` when forces do.
     pub driven_about: Option<Vec3>,
@@ -38,7 +38,7 @@ pub struct RigidBody {
     pub block: u32,
     /// Its six point masses.
     pub points: Range<usize>,
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
 }
 

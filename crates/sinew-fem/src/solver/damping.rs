@@ -329,7 +329,7 @@ mod tests {
         assert!((StretchRate::at(&F).of(&dF) - numeric).norm() < 1e-9);
     }
 
-    /// Ḟ = [w]ₓ F for any F and any w.
+    /// Ḟ = \[w\]ₓ F for any F and any w.
     #[test]
     fn rigid_motion_of_any_shape_at_any_speed_is_not_damped() {
         let moduli = (3.0, 5.0);

@@ -1,7 +1,9 @@
 //! Central differences: explicit steps that solve no system and have a maximum stable length.
 //!
-//! $$x^{n+1} = x^n + h\,v^{n+1/2}, \quad v^{n+1/2} = v^n + \tfrac h2 a^n, \quad
-//!   M a^{n+1} = f(x^{n+1}) - C v^{n+1/2}, \quad v^{n+1} = v^{n+1/2} + \tfrac h2 a^{n+1}$$
+//! ```math
+//! x^{n+1} = x^n + h\,v^{n+1/2}, \quad v^{n+1/2} = v^n + \tfrac h2 a^n, \quad
+//!    M a^{n+1} = f(x^{n+1}) - C v^{n+1/2}, \quad v^{n+1} = v^{n+1/2} + \tfrac h2 a^{n+1}
+//! ```
 //!
 //! Second order (first order in damping, which lags by half a step). Conserves momentum, and keeps the energy of an
 //! undamped motion bounded forever. Stable for steps up to [`ExplicitSolver::stable_step`]. Masses are lumped, so every

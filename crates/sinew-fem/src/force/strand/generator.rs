@@ -1,12 +1,16 @@
 //! A muscle made of force generators between points of its flesh.
 //!
-//! $$ F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
-//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m} $$
+//! ```math
+//! F = F_{0p} f_p(\tilde l) + F_{0a}\, a\, f_a(\tilde l)\, f_v(\tilde v), \qquad \tilde l = \frac{|d|}{l_0}, \qquad
+//!    \tilde v = \frac{\tilde l - \tilde l^n}{\Delta t\, v_m}
+//! ```
 //!
 //! along the line d of each generator (CHE-49), with the velocity as the secant over the step (CHE-50). The force is
 //! that at the end of the step. Where it does not depend on speed, it has the potential
 //!
-//! $$ E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr] $$
+//! ```math
+//! E = l_0 \Bigl[ F_{0p} \int_1^{\tilde l} f_p + F_{0a}\, a \int_0^{\tilde l} f_a \Bigr]
+//! ```
 
 use sinew_math::Vec3;
 use sinew_muscle::{Curve, FiberCurves};
@@ -61,9 +65,9 @@ pub struct Strand {
     pub curves: FiberCurves,
     /// Maximum shortening speed v_m [rest lengths per second].
     pub max_velocity: f64,
-    /// F₀ₐ of a generator [N].
+    /// F₀ₐ of a generator \[N\].
     pub active_force: f64,
-    /// F₀ₚ of a generator [N].
+    /// F₀ₚ of a generator \[N\].
     pub passive_force: f64,
     /// The generators, column by column.
     pub generators: Vec<Generator>,
@@ -78,7 +82,7 @@ pub struct StrandSummary {
     pub shortest: f64,
     /// Largest stretch.
     pub longest: f64,
-    /// Mean tension [N].
+    /// Mean tension \[N\].
     pub tension: f64,
 }
 

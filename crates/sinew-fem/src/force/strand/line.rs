@@ -17,9 +17,9 @@ pub struct Line {
 /// A tension along a vector, and its derivative.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pull {
-    /// T = dE/d|d| [N].
+    /// T = dE/d|d| \[N\].
     pub tension: f64,
-    /// dT/d|d| [N/m].
+    /// dT/d|d| \[N/m\].
     pub stiffness: f64,
 }
 
@@ -53,7 +53,7 @@ impl Line {
         &self.entries
     }
 
-    /// Σ c_k x_k [m].
+    /// Σ c_k x_k \[m\].
     #[inline]
     pub fn vector(&self, x: &[Vec3]) -> Vec3 {
         self.entries.iter().fold(Vec3::zero(), |sum, &(point, c)| sum + x[point as usize] * c)

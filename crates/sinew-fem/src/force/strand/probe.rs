@@ -4,7 +4,7 @@ use super::generator::StrandDrive;
 use crate::model::Model;
 use crate::probe::{Probe, ProbeContext, push_vector, vector_names};
 
-/// Activation of a strand, stretch of its generators, and their mean tension [N].
+/// Activation of a strand, stretch of its generators, and their mean tension \[N\].
 pub struct StrandProbe {
     /// Index of the strand.
     pub strand: usize,

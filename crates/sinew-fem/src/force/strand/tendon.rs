@@ -23,7 +23,7 @@ pub struct Tendon {
     pub line: Line,
     /// Anchor in the world, before any motion \[m\]; zero where points carry it.
     pub place: Vec3,
-    /// Slack length l_s [m].
+    /// Slack length l_s \[m\].
     pub rest_length: f64,
 }
 
@@ -35,11 +35,11 @@ pub struct TendonStrand {
     pub body: usize,
     /// Force–strain curve, in F₀ₜ.
     pub curve: Curve,
-    /// F₀ₜ of one tendon [N].
+    /// F₀ₜ of one tendon \[N\].
     pub force: f64,
     /// The tendons.
     pub tendons: Vec<Tendon>,
-    /// Translation of anchors in the world [m].
+    /// Translation of anchors in the world \[m\].
     pub motion: Option<[ChannelId; 3]>,
 }
 

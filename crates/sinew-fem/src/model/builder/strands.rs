@@ -36,7 +36,7 @@ pub struct StrandParams {
     pub columns: Vec<Vec<FleshPlace>>,
     /// Maximum isometric force F₀ₐ of the whole muscle \[N\].
     pub force: f64,
-    /// Passive force F₀ₚ of the whole muscle where its curve is 1 [N].
+    /// Passive force F₀ₚ of the whole muscle where its curve is 1 \[N\].
     pub passive_force: f64,
     /// How the generators share these forces.
     pub scaling: StrandScaling,
@@ -53,7 +53,7 @@ pub struct StrandParams {
 pub enum Slack {
     /// This fraction of the distance that each tendon spans at rest.
     Factor(f64),
-    /// This length [m].
+    /// This length \[m\].
     Length(f64),
 }
 
@@ -68,7 +68,7 @@ pub struct TendonParams {
     pub ends: Vec<(FleshPlace, Vec3)>,
     /// Target of the anchors.
     pub target: AttachTarget,
-    /// Force F₀ₜ of all of them together where the curve is 1 [N].
+    /// Force F₀ₜ of all of them together where the curve is 1 \[N\].
     pub force: f64,
     /// Force–strain curve.
     pub curve: Curve,
